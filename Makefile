@@ -1,0 +1,45 @@
+# Everything a newcomer needs: `make run` and `make test`. Both set up what they use, in .venv, and nothing else.
+SHELL := /bin/sh
+BIN := .venv/bin
+BALANCER ?= shared_listener
+PYTEST ?=
+
+.PHONY: help run test check format schema bench lock clean
+
+help: ## show this list
+	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
+
+run: ## the demo fleet: real processes, real SNMP, a short day of load; BALANCER=haproxy to use that
+	@.ci/environment requirements.txt
+	@$(BIN)/trimtab demo --balancer $(BALANCER)
+
+test: ## all tests
+	@.ci/environment requirements-dev.txt
+	@.ci/real-parts
+	@$(BIN)/pytest $(PYTEST)
+
+check: ## lint, types, import rules, generated files
+	@.ci/environment requirements-dev.txt
+	@$(BIN)/ruff format --check --quiet .
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-cache --config pyproject.toml | tail -n 3
+	@$(BIN)/python -m config.schema --check
+
+format: ## let ruff put the code in order
+	@$(BIN)/ruff check --quiet --fix . ; $(BIN)/ruff format --quiet .
+
+schema: ## write config/schema.json from the document model
+	@$(BIN)/python -m config.schema
+
+bench: ## measure; figures depend on the machine, ratios less so
+	@.ci/environment requirements-dev.txt
+	@$(BIN)/python -m benchmarks
+
+lock: ## pin dependencies anew, with hashes and without registry addresses (needs uv)
+	@for pair in requirements.txt:install requirements-dev.txt:dev; do \
+	  uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
+	    --group $${pair#*:} pyproject.toml -o $${pair%:*}; done
+
+clean: ## remove what make made
+	@rm -rf .venv .trimtab .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,1 @@
+"""Stage 1, world to Scrape: asks every source, invents nothing."""

@@ -1,0 +1,111 @@
+"""What one poll brought back, column by column.
+
+A `Layout` names the series and is the *same object* from tick to tick while nobody comes or goes, so that every
+later stage may keep what it worked out for it. A `Scrape` holds one row of readings in that order. A reading that
+did not come is not a number: its `Reply` says why, and its value must not be looked at.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from config.units import CounterId, GroupId, MemberName, Moment
+
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+Codes = npt.NDArray[np.uint8]
+
+
+class Reply(enum.IntEnum):
+    """What became of one question. Only OK carries a value; TIMEOUT is what silence is called."""
+
+    TIMEOUT = 0
+    OK = 1
+    REFUSED = 2
+    AUTH = 3
+    NO_SUCH_COUNTER = 4
+    MALFORMED = 5
+    """Including NaN and infinities: a value is finite."""
+    UNREACHABLE = 6
+    """The source itself (a balancer's socket, say) did not answer; no member is to blame."""
+
+
+class Series(NamedTuple):
+    """One counter of one member, or (``member`` is ``None``) of the group as a whole."""
+
+    group: GroupId
+    counter: CounterId
+    member: MemberName | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Layout:
+    """Series in order: sorted by group, then counter, then member, so each (group, counter) is one run."""
+
+    series: tuple[Series, ...]
+    counted: Bools
+    """(series,) False: polled to have a baseline, but warming up and left out of metrics."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Scrape:
+    """The readings of one poll. All arrays have one entry per series of ``layout``."""
+
+    layout: Layout
+    at: Moment
+    """When the poll began."""
+    value: Floats
+    """As read, before rates and scale; 0.0 and meaningless unless ``reply`` is OK."""
+    replied_at: Floats
+    """Steady seconds at which the answer arrived; 0.0 unless OK."""
+    uptime: Floats
+    """Seconds since the answering agent began to count; NaN where the source cannot tell."""
+    reply: Codes
+    """`Reply` codes."""
+
+
+class Sheet:
+    """A scrape in the making: everything is TIMEOUT until someone puts an answer.
+
+    Sources write to it as answers arrive, so a deadline needs no book-keeping: what is not there did not come.
+    """
+
+    __slots__ = ("layout", "replied_at", "reply", "uptime", "value")
+
+    def __init__(self, layout: Layout) -> None:
+        count = len(layout.series)
+        self.layout = layout
+        self.value: Floats = np.zeros(count)
+        self.replied_at: Floats = np.zeros(count)
+        self.uptime: Floats = np.full(count, np.nan)
+        self.reply: Codes = np.zeros(count, dtype=np.uint8)
+
+    def put(self, index: int, value: float, *, at: float, uptime: float = np.nan) -> None:
+        """Write down an answer; one that is not finite becomes MALFORMED."""
+        if not np.isfinite(value):
+            self.reply[index] = Reply.MALFORMED
+            return
+        self.value[index] = value
+        self.replied_at[index] = at
+        self.uptime[index] = uptime
+        self.reply[index] = Reply.OK
+
+    def fail(self, index: int, reply: Reply) -> None:
+        """Write down why there is no answer."""
+        self.reply[index] = reply
+
+    def close(self, at: Moment) -> Scrape:
+        """Hand over what came; later answers change nothing, since the arrays are copied."""
+        return Scrape(
+            layout=self.layout,
+            at=at,
+            value=self.value.copy(),
+            replied_at=self.replied_at.copy(),
+            uptime=self.uptime.copy(),
+            reply=self.reply.copy(),
+        )

@@ -1,0 +1,1 @@
+"""One file per kind of source: a pure decode and a thin fetch."""

@@ -1,0 +1,73 @@
+"""Whom to ask: the roster of each group, and the layout of the poll that follows from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from collector.samples import Layout, Series
+from config.model import Catalogue, Per
+from config.units import CounterId, GroupId, MemberName
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Member:
+    """A member that ought to answer."""
+
+    name: MemberName
+    address: str
+    counted: bool
+    """False while warming up."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Roster:
+    """Who the members of a group are now, as the last convergence pass saw them, sorted by name."""
+
+    group: GroupId
+    members: tuple[Member, ...]
+
+
+def counters_of(catalogue: Catalogue, group: GroupId) -> tuple[CounterId, ...]:
+    """Which counters anyone will ask for in this group: those of its policies' conditions, sorted."""
+    policies = (catalogue.policies[policy] for policy in catalogue.groups[group].policies)
+    wanted = {catalogue.conditions[condition].counter for policy in policies for condition in policy.when}
+    return tuple(sorted(wanted))
+
+
+def layout_for(catalogue: Catalogue, rosters: Iterable[Roster]) -> Layout:
+    """Lay out one poll over these groups: each (group, counter) is one run of its members."""
+    rows: list[tuple[Series, bool]] = []
+    for roster in sorted(rosters, key=lambda roster: roster.group):
+        for counter in counters_of(catalogue, roster.group):
+            if catalogue.counters[counter].per is Per.GROUP:
+                rows.append((Series(roster.group, counter, None), True))
+                continue
+            rows.extend((Series(roster.group, counter, member.name), member.counted) for member in roster.members)
+    return Layout(
+        series=tuple(series for series, _ in rows),
+        counted=np.array([counted for _, counted in rows], dtype=np.bool_),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """One member and the rows of the layout that its answers belong to."""
+
+    group: GroupId
+    member: Member
+    rows: Mapping[CounterId, int]
+
+
+def targets_of(layout: Layout, rosters: Mapping[GroupId, Roster]) -> tuple[Target, ...]:
+    """Turn the layout around: per member, which counters to ask and where their answers go."""
+    members = {(group, member.name): member for group, roster in rosters.items() for member in roster.members}
+    rows: dict[tuple[GroupId, MemberName], dict[CounterId, int]] = {}
+    for index, series in enumerate(layout.series):
+        if series.member is not None:
+            rows.setdefault((series.group, series.member), {})[series.counter] = index
+    return tuple(
+        Target(group=key[0], member=members[key], rows=counters) for key, counters in rows.items() if key in members
+    )

@@ -1,0 +1,1 @@
+"""Declared intent: what the operator asked for, as frozen values."""

@@ -1,0 +1,76 @@
+"""The one exception tree.
+
+::
+
+    TrimtabError
+    ├── DeclarationError      the YAML cannot be read as a catalogue; carries every Problem
+    ├── SourceError           a source of counters cannot be used at all
+    ├── DriverError           a cloud or a balancer did not do what was asked
+    │   ├── Transient         try again, after `retry_after`; also everything unknown
+    │   └── Permanent         trying again cannot help until a person changes something
+    ├── StoreError            the state cannot be read or written: no cloud call may follow
+    └── Refused               the daemon will not start or do this, and says why
+
+What does *not hold* is a value with a reason (`trigger.reasons.Reason`), never an exception.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from config.units import Seconds
+
+
+class TrimtabError(Exception):
+    """Anything that Trimtab raises on purpose."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class Problem:
+    """One cause of a refused declaration. ``str(problem)`` is ``FILE:LINE: message``."""
+
+    file: str
+    line: int
+    column: int
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: {self.message}"
+
+
+class DeclarationError(TrimtabError):
+    """The declared model is refused as a whole; ``problems`` has one entry per cause, in file order."""
+
+    def __init__(self, problems: tuple[Problem, ...]) -> None:
+        super().__init__("\n".join(str(problem) for problem in problems))
+        self.problems = problems
+
+
+class SourceError(TrimtabError):
+    """A source of counters cannot be used at all, for example for want of a library."""
+
+
+class DriverError(TrimtabError):
+    """A cloud or a balancer did not do what was asked. Drivers raise exactly its two subclasses."""
+
+
+class Transient(DriverError):
+    """It may work later. ``retry_after`` is the other side's own wish, in seconds, if it has one."""
+
+    def __init__(self, message: str, *, retry_after: Seconds | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class Permanent(DriverError):
+    """It cannot work until a person changes something; the message says what."""
+
+
+class StoreError(TrimtabError):
+    """State cannot be read or written (disk full, locked, damaged): no cloud call may follow."""
+
+
+class Refused(TrimtabError):
+    """The daemon or the command line will not do this; the message says why and what to do."""

@@ -1,0 +1,354 @@
+"""The declared model as the core sees it: frozen, resolved, free of YAML.
+
+`config.document` builds these from a file; nothing here reads or checks text. Every default of DESIGN.md's
+declared model has been applied, so no reader of these values has to know one.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from config.units import (
+    BalancerId,
+    CloudId,
+    ConditionId,
+    CounterId,
+    GroupId,
+    PolicyId,
+    ProfileId,
+    Seconds,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SecretRef:
+    """Where a secret is kept; never the secret itself. Resolved by `config.settings` when it is used."""
+
+    env: str | None = None
+    file: str | None = None
+    """Exactly one of the two is set."""
+
+
+# Counters: what can be measured.
+
+
+class Per(enum.Enum):
+    """Who answers: every member, or the group as a whole."""
+
+    MEMBER = "member"
+    GROUP = "group"
+
+
+class Kind(enum.Enum):
+    """How a reading is to be understood."""
+
+    GAUGE = "gauge"
+    RISING = "counter"
+    """Rises for ever and wraps or resets: only its rate per second means anything."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnmpObject:
+    """One SNMP object of every member's agent."""
+
+    oid: str
+    """Numeric, with instance, no leading dot: ``1.3.6.1.4.1.2021.11.9.0``."""
+    name: str
+    """As the operator wrote it, for messages."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HaproxyField:
+    """One column of HAProxy's ``show stat``, of the member's server line in the group's backends."""
+
+    field: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counter:
+    """Something that can be measured."""
+
+    id: CounterId
+    source: SnmpObject | HaproxyField
+    per: Per = Per.MEMBER
+    kind: Kind = Kind.GAUGE
+    bits: int = 64
+    """Width at which a RISING counter wraps. 64 never wraps in practice: going back is then a reset."""
+    unit: str = ""
+    scale: float = 1.0
+    """Reading (or its rate per second) × scale = value in ``unit``."""
+    range: tuple[float, float] | None = None
+    """Least and greatest possible value, in ``unit``; lets an answer count while members are unheard."""
+
+
+# Conditions: a comparison that is TRUE, FALSE or UNKNOWN.
+
+
+class Reduce(enum.Enum):
+    """How many values become one, across members or over a window."""
+
+    AVG = "avg"
+    MIN = "min"
+    MAX = "max"
+    SUM = "sum"
+    LAST = "last"
+    """Over the window only."""
+    COUNT = "count"
+    """Members (or samples) that were heard."""
+
+
+class Compare(enum.Enum):
+    """The comparison of a condition, value on the left."""
+
+    ABOVE = "above"
+    AT_LEAST = "at_least"
+    BELOW = "below"
+    AT_MOST = "at_most"
+    EQUALS = "equals"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Condition:
+    """Aggregate ``counter`` ``across`` members, then over ``window``, and compare with ``threshold``."""
+
+    id: ConditionId
+    counter: CounterId
+    across: Reduce = Reduce.AVG
+    aggregate: Reduce = Reduce.AVG
+    window: Seconds | None = None
+    """``None``: one interval of the group that uses it."""
+    compare: Compare
+    threshold: float
+    quorum: float | None = None
+    """0 < quorum ≤ 1: with this share of members heard, the unheard are left out and not held against the answer."""
+
+
+# Policies: conditions, how long they must hold, and what to do then.
+
+
+class Verb(enum.Enum):
+    """What an adjustment does to the desired size."""
+
+    ADD = "add"
+    REMOVE = "remove"
+    SET = "set"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Adjustment:
+    """A change of desired size: a count (or percentage of the desired size), lifted to ``at_least`` members."""
+
+    verb: Verb
+    amount: float
+    percent: bool = False
+    at_least: int = 0
+
+    @property
+    def may_shrink(self) -> bool:
+        """Whether carrying it out can remove members: it is then judged as a scale-in."""
+        return self.verb is not Verb.ADD
+
+
+class QuietScope(enum.Enum):
+    """Who is quiet after a policy fired."""
+
+    GROUP = "group"
+    POLICY = "policy"
+
+
+class Holds(enum.Enum):
+    """What must hold for the duration."""
+
+    THROUGHOUT = "throughout"
+    """Every evaluation of the duration was TRUE."""
+    AVERAGE = "average"
+    """The average over the duration satisfies the condition: CloudStack's virtual router."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """When every condition has held for ``duration``, adjust; then be quiet for ``quiet_time``."""
+
+    id: PolicyId
+    when: tuple[ConditionId, ...]
+    duration: Seconds = 0.0
+    holds: Holds = Holds.THROUGHOUT
+    adjustment: Adjustment
+    quiet_time: Seconds = 300.0
+    quiet_scope: QuietScope = QuietScope.GROUP
+
+
+# Clouds, balancers, profiles: where members come from and where they serve.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budget:
+    """How much may be created: the brake on a runaway."""
+
+    outstanding: int = 10
+    """Creates that are not yet in service."""
+    per_hour: int = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessCloud:
+    """Members are processes of this machine, each on a loopback address of its own."""
+
+    id: CloudId
+    budget: Budget = Budget()
+
+
+Cloud = ProcessCloud
+"""Closed union of the kinds of cloud."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharedListener:
+    """A holder process owns the listening socket and hands it to members (SCM_RIGHTS)."""
+
+    id: BalancerId
+    address: str
+    port: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HaproxyBalancer:
+    """One backend of one HAProxy process, steered over its runtime socket."""
+
+    id: BalancerId
+    socket: str
+    """A path, or ``host:port``."""
+    backend: str
+
+
+Balancer = SharedListener | HaproxyBalancer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadyProbe:
+    """A member is ready when ``GET http://address:port/path`` answers 200 to 399; BROKEN if not ``within``."""
+
+    path: str
+    port: int
+    within: Seconds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnmpAccess:
+    """How to speak SNMP v2c with a profile's members."""
+
+    port: int = 161
+    community: SecretRef | None = None
+    """``None``: ``public``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessRecipe:
+    """How to start one member process; the driver adds ``TRIMTAB_*`` to the environment."""
+
+    command: tuple[str, ...]
+    env: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    directory: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    """What a new member is made of. A changed profile moves nothing that runs."""
+
+    id: ProfileId
+    cloud: CloudId
+    recipe: ProcessRecipe
+    snmp: SnmpAccess = SnmpAccess()
+    ready: ReadyProbe | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BalancerUse:
+    """Members serve ``port`` behind ``balancer``."""
+
+    balancer: BalancerId
+    port: int
+
+
+# Groups.
+
+
+class Mode(enum.Enum):
+    """How far Trimtab goes for a group."""
+
+    OFF = "off"
+    ADVISE = "advise"
+    """Computes and records everything, starts no quiet time, touches nothing."""
+    ACT = "act"
+
+
+class OnVanish(enum.Enum):
+    """What a vanished member means."""
+
+    REPLACE = "replace"
+    SHRINK = "shrink"
+
+
+class Victims(enum.Enum):
+    """Which members in service leave first."""
+
+    OLDEST = "oldest"
+    NEWEST = "newest"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """A fleet of like members and the rules that size it."""
+
+    id: GroupId
+    profile: ProfileId
+    balancers: tuple[BalancerUse, ...] = ()
+    minimum: int
+    maximum: int
+    interval: Seconds = 30.0
+    policies: tuple[PolicyId, ...] = ()
+    mode: Mode = Mode.ACT
+    quiet_time: Seconds = 300.0
+    """After a resize by a person or an alarm without a policy."""
+    blind_floor: int | None = None
+    """``blind: floor N``: raise to N while blind. ``None`` is ``blind: hold``."""
+    drain: Seconds = 60.0
+    grace: Seconds = 120.0
+    """How long a member may take to stop by itself once it is destroyed."""
+    build_timeout: Seconds = 900.0
+    warm_up: Seconds = 60.0
+    """After it came into service a member counts in size but not in metrics."""
+    on_vanish: OnVanish = OnVanish.REPLACE
+    victims: Victims = Victims.OLDEST
+    freshness: int = 3
+    """Intervals after which the newest value is stale."""
+    budget: Budget = Budget()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Site:
+    """Where a declaration stands, for messages that send people there."""
+
+    file: str
+    line: int
+    column: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Catalogue:
+    """Everything declared, as one immutable snapshot; one snapshot per tick."""
+
+    digest: str
+    """SHA-256 of the model's content, hex: the configuration hash shown with every decision."""
+    counters: Mapping[CounterId, Counter]
+    conditions: Mapping[ConditionId, Condition]
+    policies: Mapping[PolicyId, Policy]
+    clouds: Mapping[CloudId, Cloud]
+    balancers: Mapping[BalancerId, Balancer]
+    profiles: Mapping[ProfileId, Profile]
+    groups: Mapping[GroupId, Group]
+    sites: Mapping[tuple[str, str], Site]
+    """``("groups", "web")`` → where it is declared: who owns it."""

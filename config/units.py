@@ -1,0 +1,70 @@
+"""Instants, spans and ids: the bottom of the import graph."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import NewType
+
+Seconds = float
+"""A span, in seconds."""
+
+Instant = NewType("Instant", float)
+"""A wall-clock instant: seconds since the epoch, UTC. Survives a restart, may jump."""
+
+Monotonic = NewType("Monotonic", float)
+"""A reading of a clock that never jumps. Means nothing after a restart."""
+
+CounterId = NewType("CounterId", str)
+ConditionId = NewType("ConditionId", str)
+PolicyId = NewType("PolicyId", str)
+ProfileId = NewType("ProfileId", str)
+BalancerId = NewType("BalancerId", str)
+CloudId = NewType("CloudId", str)
+GroupId = NewType("GroupId", str)
+MemberName = NewType("MemberName", str)
+"""The name of a member on its cloud; for members that Trimtab made, its launch id as text."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moment:
+    """One reading of both clocks: quiet times use ``wall``, durations use ``steady``."""
+
+    wall: Instant
+    steady: Monotonic
+
+
+_SPAN = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>ms|s|m|h|d)")
+_UNIT_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+
+
+def parse_span(text: str) -> Seconds:
+    """Read a duration such as ``90s``, ``5m``, ``1h30m`` or ``250ms``.
+
+    Raises:
+        ValueError: without a unit, negative, or anything else; the message says what was expected.
+
+    >>> parse_span("1h30m")
+    5400.0
+    """
+    compact = text.strip()
+    parts = list(_SPAN.finditer(compact))
+    if not parts or "".join(part.group(0) for part in parts).replace(" ", "") != compact.replace(" ", ""):
+        expected = "a duration with a unit, such as 30s, 5m or 1h30m"
+        raise ValueError(f"{text!r} is not {expected}")
+    return sum(float(part["number"]) * _UNIT_SECONDS[part["unit"]] for part in parts)
+
+
+def format_span(span: Seconds) -> str:
+    """Write a duration as people say it: ``90s`` → ``1m30s``; fractions of a second only below a second.
+
+    >>> format_span(5400.0), format_span(0.25), format_span(0)
+    ('1h30m', '250ms', '0s')
+    """
+    if 0 < span < 1:
+        return f"{round(span * 1000)}ms"
+    rest, text = round(span), ""
+    for unit in ("d", "h", "m", "s"):
+        count, rest = divmod(rest, int(_UNIT_SECONDS[unit]))
+        text += f"{count}{unit}" if count else ""
+    return text or "0s"

@@ -1,0 +1,1 @@
+"""Composition root: wiring, loops, clock, logs, command line."""

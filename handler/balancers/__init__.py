@@ -1,0 +1,1 @@
+"""Drivers of balancers: join, enable, drain, leave."""

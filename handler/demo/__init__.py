@@ -1,0 +1,1 @@
+"""The demo fleet of `make run`: members, load, live table."""

@@ -1,0 +1,46 @@
+"""What convergence is told: how many, of which definition, within which limits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from config.model import Balancer, Cloud, Group, Profile
+from config.units import BalancerId, Instant, Seconds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DesiredState:
+    """How many members there must be; the newest revision wins."""
+
+    size: int | None
+    """``None``: no complete listing yet, so nothing is created or removed."""
+    revision: int
+    deleting: bool = False
+    """The group is being deleted with its members: everyone leaves, protected or not."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Definition:
+    """One group's declaration with all that it refers to. Persisted, so that an ORPHANED group can be looked after."""
+
+    group: Group
+    profile: Profile
+    cloud: Cloud
+    balancers: Mapping[BalancerId, Balancer]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """How fast a pass may go."""
+
+    creates: int
+    """Creates that this pass may begin: what budgets (outstanding and hourly, group and cloud) leave."""
+    back_off_until: Instant | None
+    """Builds failed in a row: no create before this."""
+    accept_vanished: bool = False
+    """A person ordered convergence: believe that many members are gone."""
+    absent_listings: int = 3
+    """Complete listings in a row that prove a member gone where the cloud cannot be asked for it by name."""
+    absent_for: Seconds = 30.0
+    """…and at least this long."""

@@ -1,0 +1,1 @@
+"""Drivers of clouds: list, create, destroy."""

@@ -1,0 +1,84 @@
+"""What a person or a dashboard is told of a group: values for API, CLI and metrics."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from config.model import Mode
+from config.units import GroupId, Instant, MemberName, PolicyId
+from handler.steps import Wait
+from trigger.reasons import Reason
+from trigger.requests import Pause, Quiet
+
+
+class GroupCondition(enum.Enum):
+    """How a group is, worst first."""
+
+    DELETING = "deleting"
+    ORPHANED = "orphaned"
+    ERROR = "error"
+    """A step failed permanently."""
+    WARNING = "warning"
+    """A step is being retried, the listing is partial, builds back off, or members are unheard."""
+    PAUSED = "paused"
+    STARTING = "starting"
+    """No complete listing yet."""
+    SCALING = "scaling"
+    COOLDOWN = "cooldown"
+    RUNNING = "running"
+
+
+class MemberState(enum.Enum):
+    """The states of ``trimtab_group_members{state}``."""
+
+    BUILDING = "building"
+    JOINING = "joining"
+    IN_SERVICE = "in_service"
+    DRAINING = "draining"
+    LEAVING = "leaving"
+    BROKEN = "broken"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemberStatus:
+    """One member for a person."""
+
+    name: MemberName
+    state: MemberState
+    address: str | None
+    since: Instant
+    """When it was intended."""
+    protected: bool
+    warming: bool
+    raw_state: str
+    unheard_since: Instant | None
+    """When its counters fell silent, if they have."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupStatus:
+    """One group for a person."""
+
+    group: GroupId
+    condition: GroupCondition
+    messages: tuple[str, ...]
+    """Why, in words, when it is ERROR or WARNING."""
+    mode: Mode
+    pause: Pause
+    desired: int | None
+    minimum: int
+    maximum: int
+    forced: bool
+    revision: int
+    members: tuple[MemberStatus, ...]
+    reason: Reason
+    """Of the last tick."""
+    policies: Mapping[PolicyId, Reason]
+    quiets: tuple[Quiet, ...]
+    waits: tuple[tuple[Wait, int], ...]
+    decided_at: Instant | None
+    converged_at: Instant | None
+    """When a pass last found nothing to do."""

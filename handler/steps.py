@@ -1,0 +1,189 @@
+"""The steps that a plan is made of, as facts about what must be so; and what became of each.
+
+Steps carry out in the order of the plan. Those marked *store* change only what we remember.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+from config.units import BalancerId, GroupId, Instant, MemberName, Seconds
+from handler.world import Leaving
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Create:
+    """A machine must exist. A new one (``member`` is ``None``) gets its launch id when the intent is written."""
+
+    member: MemberName | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TakeUp:
+    """*store*: a machine with our mark that the store did not know becomes a member again."""
+
+    member: MemberName
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Confirm:
+    """*store*: an intended machine was found; its creation is done."""
+
+    member: MemberName
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Join:
+    """The balancer must know the member, without giving it work yet."""
+
+    member: MemberName
+    balancer: BalancerId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Enable:
+    """The balancer must give the member work."""
+
+    member: MemberName
+    balancer: BalancerId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EnterService:
+    """*store*: the member serves on every balancer that it was made with."""
+
+    member: MemberName
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MarkLeaving:
+    """*store*: the member has been chosen to leave. Durable before anything is done to it."""
+
+    member: MemberName
+    why: Leaving
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drain:
+    """The balancer must give the member nothing new. The start is written down before the call."""
+
+    member: MemberName
+    balancer: BalancerId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leave:
+    """The balancer must forget the member."""
+
+    member: MemberName
+    balancer: BalancerId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Destroy:
+    """The machine must not exist."""
+
+    member: MemberName
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoteAbsence:
+    """*store*: a complete listing did not show the member; not yet a proof that it is gone."""
+
+    member: MemberName
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotePresence:
+    """*store*: the member is on the listing again."""
+
+    member: MemberName
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forget:
+    """*store*: the member is gone, with a witness."""
+
+    member: MemberName
+
+
+Step = (
+    Create
+    | TakeUp
+    | Confirm
+    | Join
+    | Enable
+    | EnterService
+    | MarkLeaving
+    | Drain
+    | Leave
+    | Destroy
+    | NoteAbsence
+    | NotePresence
+    | Forget
+)
+
+
+class Wait(enum.Enum):
+    """Why a plan without steps is not finished, or why it does less than the desired size asks for."""
+
+    BUILDING = "building"
+    NOT_READY = "not_ready"
+    DRAINING = "draining"
+    DELETING = "deleting"
+    UNCONFIRMED = "unconfirmed"
+    """Members are missing from the listing without a witness: counted as present."""
+    PARTIAL = "partial"
+    """The listing was partial: nothing is destroyed for surplus, nothing is taken as gone."""
+    BALANCER_UNKNOWN = "balancer_unknown"
+    """A balancer could not be read: nobody leaves it, so nobody behind it is destroyed."""
+    MANY_VANISHED = "many_vanished"
+    """More than half of the members vanished at once: stopped until a person orders convergence."""
+    BUDGET = "budget"
+    BUILD_BACK_OFF = "build_back_off"
+    PROTECTED = "protected"
+    """Only protected members are left to choose from."""
+    NO_DESIRED = "no_desired"
+    """No complete listing has been seen yet."""
+    PAUSED = "paused"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What to do now. Pure data; equal worlds give equal plans, whatever the order of their members."""
+
+    group: GroupId
+    revision: int
+    steps: tuple[Step, ...]
+    waits: tuple[tuple[Wait, int], ...]
+    """(reason, how many members), in the order of `Wait`. No steps and no waits: converged."""
+
+    @property
+    def converged(self) -> bool:
+        """Nothing to do and nothing to wait for."""
+        return not self.steps and not self.waits
+
+
+class Result(enum.Enum):
+    """What became of a step; the worst of a pass is the pass's."""
+
+    DONE = "done"
+    RETRY = "retry"
+    """Transient: the next pass plans it again."""
+    FAILED = "failed"
+    """Permanent: shown as ERROR with its message; retried with back-off."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """One step carried out."""
+
+    step: Step
+    member: MemberName | None
+    result: Result
+    because: str
+    """Empty when DONE; never a secret."""
+    started_at: Instant
+    finished_at: Instant
+    retry_after: Seconds | None = None

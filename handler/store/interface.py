@@ -1,0 +1,208 @@
+"""What must survive a crash, as a port. Every write is durable when the call returns, or raises `StoreError`.
+
+Calls block and may come from any thread; writes that wait at the same time share one commit.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from config.units import BalancerId, CloudId, GroupId, Instant, MemberName, Seconds
+from handler.desired import Definition
+from handler.steps import Result
+from handler.world import Record
+from trigger.explain import Explanation
+from trigger.reasons import Reason
+from trigger.requests import Clamp, GroupState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredGroup:
+    """One group as it survives: state, last definition, and what convergence has learnt."""
+
+    id: GroupId
+    state: GroupState
+    definition: Definition
+    deleting: bool
+    failed_builds: int
+    """Builds failed in a row."""
+    back_off_until: Instant | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Creates:
+    """How much of the budgets is used."""
+
+    group_outstanding: int
+    group_past_hour: int
+    cloud_outstanding: int
+    cloud_past_hour: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tick:
+    """One group's tick or request, to be recorded as a whole."""
+
+    group: GroupId
+    at: Instant
+    explanation: Explanation
+    state: GroupState | None
+    """The new state if it changed; desired size and its cause become history in the same transaction."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredAnswer:
+    """The first answer to a request id: the same id again gets this and does nothing."""
+
+    request: str
+    at: Instant
+    reason: Reason
+    desired_from: int | None
+    desired_to: int | None
+
+
+class EventKind(enum.Enum):
+    """What a line of history is about."""
+
+    DECISION = "decision"
+    """A change of desired size, or an answer to a request from outside."""
+    STEP = "step"
+    NOTE = "note"
+    """Pause, resume, protect, reload, start, orphaned: acts of people and of the daemon."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """One line of a group's history."""
+
+    at: Instant
+    group: GroupId
+    kind: EventKind
+    name: str
+    """Reason, step or act."""
+    by: str
+    """Cause and who, or member."""
+    desired_from: int | None = None
+    desired_to: int | None = None
+    clamps: tuple[Clamp, ...] = ()
+    result: Result | None = None
+    """Steps: ``None`` while under way (or if Trimtab was killed there)."""
+    message: str = ""
+    took: Seconds | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """Ticks in a row with one and the same answer."""
+
+    group: GroupId
+    first_at: Instant
+    last_at: Instant
+    ticks: int
+    first: Explanation
+    """As it was at the first tick of the span."""
+    least: tuple[float | None, ...]
+    """Per condition, in the order of policies and their conditions: the least value seen in the span."""
+    greatest: tuple[float | None, ...]
+
+
+class Store(Protocol):
+    """The one place that remembers."""
+
+    # Groups
+    def groups(self) -> tuple[StoredGroup, ...]:
+        """Every group ever declared and not deleted, sorted by id."""
+        ...
+
+    def declare(self, definitions: Sequence[Definition], at: Instant) -> None:
+        """Write the declared groups in one transaction: new ones have no desired size, all others become ORPHANED."""
+        ...
+
+    def save_builds(self, group: GroupId, failed_builds: int, back_off_until: Instant | None) -> None:
+        """Write down how builds go."""
+        ...
+
+    def mark_deleting(self, group: GroupId) -> None:
+        """The group is to be emptied and forgotten."""
+        ...
+
+    def drop_group(self, group: GroupId) -> None:
+        """Forget a group and its members; its history stays until retention."""
+        ...
+
+    # Decisions
+    def record(self, ticks: Sequence[Tick]) -> None:
+        """Write ticks: new states, decisions and answers at once, spans run-length. One transaction.
+
+        A tick whose explanation has the shape of the group's last span only extends that span, in memory; spans
+        are flushed with the next real write, on `flush`, and on `close`.
+        """
+        ...
+
+    def flush(self) -> None:
+        """Write spans that were only extended in memory."""
+        ...
+
+    def answered(self, group: GroupId, request: str) -> StoredAnswer | None:
+        """What was answered to this request id, if it was ever asked."""
+        ...
+
+    # Members
+    def members(self, group: GroupId) -> tuple[Record, ...]:
+        """Members that are not GONE, sorted by sequence."""
+        ...
+
+    def intend(
+        self, group: GroupId, cloud: CloudId, count: int, balancers: tuple[tuple[BalancerId, int], ...], at: Instant
+    ) -> tuple[Record, ...]:
+        """Mint ``count`` sequences and write INTENDED records under them, in one transaction, before any call."""
+        ...
+
+    def save(self, records: Sequence[Record], cloud: CloudId) -> None:
+        """Write records whole (insert or replace), in one transaction; raises the group's sequence to theirs."""
+        ...
+
+    def creates(self, group: GroupId, cloud: CloudId, now: Instant) -> Creates:
+        """How much of the budgets is used.
+
+        Outstanding are INTENDED and MADE members; the past hour counts by ``intended_at``, GONE members included.
+        """
+        ...
+
+    # History
+    def begin_step(
+        self, group: GroupId, name: str, member: MemberName | None, at: Instant, save: Sequence[Record], cloud: CloudId
+    ) -> int:
+        """Write a step's journal line, and the records that must be durable before it, in one transaction."""
+        ...
+
+    def end_step(
+        self, step: int, result: Result, message: str, at: Instant, save: Sequence[Record], cloud: CloudId
+    ) -> None:
+        """Complete a step's journal line, and write the records that follow from it, in one transaction."""
+        ...
+
+    def note(
+        self, group: GroupId, name: str, by: str, message: str, at: Instant, state: GroupState | None = None
+    ) -> None:
+        """Write down an act of a person or of the daemon, with the state that it leads to."""
+        ...
+
+    def history(self, group: GroupId, *, before: Instant | None, limit: int) -> tuple[Event, ...]:
+        """The newest events, newest first."""
+        ...
+
+    def span_at(self, group: GroupId, at: Instant) -> Span | None:
+        """The span that covers ``at``, or the last one before it."""
+        ...
+
+    def prune(self, *, before: Instant, bytes_at_most: int) -> int:
+        """Delete history older than ``before``, and the oldest beyond the disk budget; returns rows deleted."""
+        ...
+
+    def close(self) -> None:
+        """Flush and close. Later calls raise `StoreError`."""
+        ...

@@ -1,0 +1,122 @@
+"""What the doors (HTTP and command line) may ask of the running daemon, as a port. All of it runs on the event loop."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from config.errors import Problem
+from config.units import GroupId, Instant, MemberName, PolicyId
+from handler.status import GroupStatus
+from handler.steps import Plan
+from handler.store.interface import Event, Span
+from handler.world import World
+from trigger.explain import Explanation
+from trigger.reasons import Reason
+from trigger.requests import Answer, Decision
+
+
+class NoSuch(LookupError):
+    """There is no such group, policy or member; the message names the nearest one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reloaded:
+    """What a reload did; with problems, nothing."""
+
+    problems: tuple[Problem, ...]
+    added: tuple[GroupId, ...]
+    changed: tuple[GroupId, ...]
+    orphaned: tuple[GroupId, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """The answer to an alarm or a policy execution from outside."""
+
+    request: str
+    repeated: bool
+    """This id was answered before; nothing was done now."""
+    reason: Reason
+    desired_from: int | None
+    desired_to: int | None
+    answer: Answer | None
+    """``None`` when repeated."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Health:
+    """Liveness and readiness."""
+
+    ready: bool
+    checks: Mapping[str, str]
+    """Check → ``ok`` or what is wrong."""
+
+
+class Daemon(Protocol):
+    """Every method raises `NoSuch` for unknown names and `config.errors.Refused` for what it will not do."""
+
+    def status(self) -> tuple[GroupStatus, ...]:
+        """All groups, sorted by id."""
+        ...
+
+    def group(self, group: GroupId) -> GroupStatus:
+        """One group."""
+        ...
+
+    async def why(self, group: GroupId, at: Instant | None) -> Explanation | Span | None:
+        """The last tick's explanation, or the span that covers ``at``; ``None`` before the first tick."""
+        ...
+
+    async def history(self, group: GroupId, *, before: Instant | None, limit: int) -> tuple[Event, ...]:
+        """Newest first."""
+        ...
+
+    async def scale(self, group: GroupId, size: int, *, force: bool, by: str) -> Decision:
+        """A person sets the size."""
+        ...
+
+    async def alarm(self, group: GroupId, policy: PolicyId, *, id: str, by: str) -> Asked:
+        """An outside trigger carries out a policy of the group. Idempotent by ``id``."""
+        ...
+
+    async def pause(self, group: GroupId, *, decisions_only: bool, by: str) -> None:
+        """Stop decisions, and (unless ``decisions_only``) convergence."""
+        ...
+
+    async def resume(self, group: GroupId, *, by: str) -> None:
+        """Undo a pause."""
+        ...
+
+    async def converge(self, group: GroupId, *, dry_run: bool, by: str) -> Plan:
+        """Gather and plan; carry it out unless ``dry_run``. A person's order also accepts that many vanished."""
+        ...
+
+    async def observe(self, group: GroupId) -> World:
+        """Gather now and say what was seen."""
+        ...
+
+    async def delete(self, group: GroupId, *, members: bool, by: str) -> None:
+        """Forget an ORPHANED group; with ``members``, empty it first."""
+        ...
+
+    async def replace(self, group: GroupId, member: MemberName, *, by: str) -> None:
+        """Have another member in this one's place: the new one comes first."""
+        ...
+
+    async def protect(self, group: GroupId, member: MemberName, *, protected: bool, by: str) -> None:
+        """Never choose this member as surplus (or do so again)."""
+        ...
+
+    async def reload(self) -> Reloaded:
+        """Read the file again: all or nothing."""
+        ...
+
+    def metrics(self) -> bytes:
+        """Prometheus text."""
+        ...
+
+    def health(self) -> Health:
+        """Whether decisions and convergence are on time."""
+        ...

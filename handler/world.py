@@ -1,0 +1,163 @@
+"""The world of one group as one pass gathered it: what the cloud lists, the balancers seat, and we remember."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from config.units import BalancerId, GroupId, Instant, MemberName
+
+
+class ServerState(enum.Enum):
+    """What a cloud says of a machine, folded to what planning needs."""
+
+    BUILDING = "building"
+    RUNNING = "running"
+    STOPPED = "stopped"
+    """Exists and does not serve: counts as broken."""
+    ERROR = "error"
+    DELETING = "deleting"
+    UNKNOWN = "unknown"
+    """The cloud's own word is not one we know: left alone, counted as present."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Server:
+    """One machine (or process) that bears a group's mark, as its cloud lists it."""
+
+    name: MemberName
+    id: str
+    """The cloud's own id."""
+    state: ServerState
+    address: str | None
+    created_at: Instant
+    raw_state: str
+    """The cloud's own word, for people."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listing:
+    """What a cloud answered when asked for one group's machines."""
+
+    servers: tuple[Server, ...]
+    """Of this installation and group only, by mark; foreign machines never appear."""
+    complete: bool
+    """Everything was seen. A partial listing proves presence, never absence."""
+    because: str = ""
+    """Why it is partial."""
+
+
+class SeatState(enum.Enum):
+    """What a balancer does with a member."""
+
+    PARKED = "parked"
+    """Known, not given work: maintenance, waiting to be enabled."""
+    SERVING = "serving"
+    DRAINING = "draining"
+    """Finishes what it has, is given nothing new."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seat:
+    """A member's place on one balancer."""
+
+    member: MemberName
+    state: SeatState
+    connections: int | None
+    """Work in hand; ``None``: the balancer cannot tell (which is not zero)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seating:
+    """What one balancer answered. ``seats`` is ``None`` if it could not be read: nothing is known of anybody."""
+
+    seats: Mapping[MemberName, Seat] | None
+    because: str = ""
+
+
+class Phase(enum.Enum):
+    """What we have written down about a member: always before the call that makes it true."""
+
+    INTENDED = "intended"
+    """About to be created, or created with the answer lost: counts as a member until found or disproved."""
+    MADE = "made"
+    """The cloud has confirmed it."""
+    IN_SERVICE = "in_service"
+    """It was ready and has been given to its balancers."""
+    LEAVING = "leaving"
+    """Chosen to leave; the choice is durable."""
+    GONE = "gone"
+    """Confirmed gone; kept for history and budgets."""
+
+
+class Leaving(enum.Enum):
+    """Why a member was chosen to leave."""
+
+    SURPLUS = "surplus"
+    BROKEN = "broken"
+    BUILD_TIMEOUT = "build_timeout"
+    NOT_READY = "not_ready"
+    REPLACED = "replaced"
+    """A person asked for another one in its place."""
+    DELETED = "deleted"
+    """Its group is being deleted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """What the store remembers of one member; the row is also the intent of its creation."""
+
+    name: MemberName
+    group: GroupId
+    sequence: int
+    phase: Phase
+    intended_at: Instant
+    server_id: str | None = None
+    made_at: Instant | None = None
+    in_service_at: Instant | None = None
+    balancers: tuple[tuple[BalancerId, int], ...] = ()
+    """(balancer, port) that it was made with: a member stays on these whatever is declared later."""
+    leaving: Leaving | None = None
+    leaving_at: Instant | None = None
+    drained_at: Instant | None = None
+    """When its draining began."""
+    protected: bool = False
+    absent_listings: int = 0
+    """Complete listings in a row that did not show it."""
+    absent_at: Instant | None = None
+    """When the first of those was."""
+    create_attempts: int = 0
+    destroy_attempts: int = 0
+    gone_at: Instant | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Member:
+    """One member from all three sides. At least one of ``record`` and ``server`` is there."""
+
+    name: MemberName
+    record: Record | None
+    """``None``: bears our mark, but the store does not know it (a lost store): to be taken up."""
+    server: Server | None
+    """``None``: not on the listing."""
+    disproved: bool
+    """The cloud, asked for it by name after a complete listing without it, said definitely that it is not there."""
+    ready: bool | None
+    """The probe's answer; ``None``: not asked (no probe declared, or no address)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class World:
+    """One group at one moment, from one pass of gathering."""
+
+    group: GroupId
+    at: Instant
+    complete: bool
+    """The listing was complete."""
+    because: str
+    """Why it was not."""
+    members: tuple[Member, ...]
+    """Sorted by sequence; members whose record is GONE and that are not listed do not appear."""
+    seatings: Mapping[BalancerId, Seating]
+    """Of every balancer that a member was made with or that the group uses now."""

@@ -1,0 +1,146 @@
+"""The one door's two sides: what is asked, what it is asked about, and the answer."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+from config.model import Adjustment, QuietScope
+from config.units import GroupId, Instant, Moment, PolicyId, Seconds
+from trigger.reasons import Reason
+from trigger.verdicts import Direction
+
+
+class Cause(enum.Enum):
+    """Who asks."""
+
+    POLICY = "policy"
+    """A policy of the group whose conditions have held."""
+    ALARM = "alarm"
+    """An outside trigger, over HTTP."""
+    PERSON = "person"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """One wish to change a group's size. Everything that wants another size becomes one of these."""
+
+    id: str
+    """Unique per group; the same id again gets the first answer."""
+    group: GroupId
+    cause: Cause
+    by: str
+    """Policy, alarm or user name, for history."""
+    adjustment: Adjustment
+    policy: PolicyId | None = None
+    """The policy it carries out, if any: whose quiet time begins."""
+    quiet_time: Seconds
+    quiet_scope: QuietScope = QuietScope.GROUP
+    force: bool = False
+    """A person insists: bounds do not clamp."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fleet:
+    """What the door must know of the members. Made from the last convergence pass."""
+
+    listed: bool
+    """A complete listing has been seen since the group became known."""
+    marked: int
+    """Members of ours on that listing (only used while there is no desired size)."""
+    in_service: int
+    creates_left: int
+    """Creates that the hourly budgets of group and cloud still allow, whichever is less."""
+    back_off_until: Instant | None
+    """Builds failed in a row: no growth before this."""
+
+
+class Pause(enum.Enum):
+    """What a person has stopped."""
+
+    NO = "no"
+    DECISIONS = "decisions"
+    """No decisions; repair goes on."""
+    ALL = "all"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quiet:
+    """A running quiet time. Wall clock, persisted."""
+
+    policy: PolicyId | None
+    """Whose firing began it."""
+    scope: QuietScope
+    direction: Direction
+    """Which way the size went: one begun by a scale-in does not block a scale-out."""
+    until: Instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupState:
+    """What the door remembers between decisions. All of it is persisted."""
+
+    desired: int | None = None
+    """``None``: not yet; waits for the first complete listing."""
+    revision: int = 0
+    """Rises with every change of ``desired``; the newest wins."""
+    forced: bool = False
+    """``desired`` is outside the bounds because a person said so; stays until the next accepted decision."""
+    kept: bool = False
+    """``desired`` is above max because that many members were found at the first listing; until a person lowers it."""
+    quiets: tuple[Quiet, ...] = ()
+    grown_at: Instant | None = None
+    """When desired size last rose."""
+    pause: Pause = Pause.NO
+    orphaned: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clamp:
+    """A guard that changed a size, from → to."""
+
+    guard: Reason
+    before: int
+    after: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What became of one request."""
+
+    request: Request
+    reason: Reason
+    wanted: int | None
+    """The size it asked for, before guards; ``None`` if there was no size to start from."""
+    clamps: tuple[Clamp, ...] = ()
+    until: Instant | None = None
+    """For QUIET, CATCHING_UP and BUILD_BACK_OFF: when that ends."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """The door's one answer for one group at one moment."""
+
+    group: GroupId
+    at: Moment
+    reason: Reason
+    desired_from: int | None
+    desired_to: int | None
+    answers: tuple[Answer, ...]
+    """One per request, in the order asked."""
+    winner: Answer | None
+    """Whose wish was carried out (or would have been, in mode `advise`)."""
+    advised_to: int | None
+    """In mode `advise`: the size that would have become desired."""
+    state: GroupState
+    """The state to persist: everything but ``desired`` may also change without a new revision."""
+
+    @property
+    def changed(self) -> bool:
+        """Whether desired size was changed: convergence has something new to do."""
+        return self.desired_from != self.desired_to
+
+    @property
+    def restarts_holds(self) -> bool:
+        """Whether a policy fired: every hold of the group starts again."""
+        return self.changed and self.winner is not None

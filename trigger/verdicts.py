@@ -1,0 +1,68 @@
+"""What evaluation produces: truths, holds and one advice per policy."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from aggregator.frames import Cell
+from config.units import ConditionId, GroupId, Moment, Monotonic, PolicyId, Seconds
+from trigger.reasons import Reason
+
+
+class Truth(enum.Enum):
+    """Kleene's three values. UNKNOWN never fires."""
+
+    TRUE = "true"
+    FALSE = "false"
+    UNKNOWN = "unknown"
+
+
+class Direction(enum.Enum):
+    """Which way a size moves."""
+
+    OUT = "out"
+    IN = "in"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """One condition as one policy judged it (the unheard weigh differently for growth and for shrinking)."""
+
+    condition: ConditionId
+    truth: Truth
+    cell: Cell
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hold:
+    """How long a policy's conditions have been TRUE. Steady time; does not survive a restart."""
+
+    true_since: Monotonic
+    last_true: Monotonic
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Advice:
+    """What one policy says at one tick, before any guard."""
+
+    policy: PolicyId
+    truth: Truth
+    verdicts: tuple[Verdict, ...]
+    reason: Reason | None
+    """NOT_MET, HOLDING or BLIND; ``None``: ready, and the door decides."""
+    held: Seconds
+    needed: Seconds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evaluation:
+    """All policies of one group at one tick, and the holds to carry to the next tick."""
+
+    group: GroupId
+    at: Moment
+    advices: tuple[Advice, ...]
+    """In the order of the group's policies."""
+    holds: Mapping[PolicyId, Hold]
+    """Only policies that hold something."""
