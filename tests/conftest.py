@@ -1,0 +1,18 @@
+"""Tests that meet a real program skip where it is missing, and say how to provide it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+import pytest
+
+os.environ["PATH"] += os.pathsep + "/usr/sbin"  # where Debian keeps daemons; not on everybody's path
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        for marker in item.iter_markers("real"):
+            for program in marker.args:
+                if shutil.which(program) is None:
+                    item.add_marker(pytest.mark.skip(reason=f"{program} is not here: apt-get install {program}"))
