@@ -1,0 +1,57 @@
+"""Which windows a group needs: one key per condition as a policy reads it."""
+
+from __future__ import annotations
+
+import math
+
+from aggregator.frames import WindowKey
+from config.model import Catalogue, Condition, Group, Holds, Policy, Reduce
+from config.units import GroupId, Seconds
+
+
+def window_key(condition: Condition, policy: Policy, group: Group) -> WindowKey:
+    """Name the aggregate that answers ``condition`` when ``policy`` asks for it in ``group``.
+
+    A condition without a window looks at one interval. A policy that `Holds.AVERAGE` judges the average over its
+    whole duration, whatever the condition says about time.
+
+    Source: DESIGN.md "Judging" (two aggregations; `holds: average` is CloudStack's virtual router).
+    """
+    aggregate, window = condition.aggregate, condition.window
+    if policy.holds is Holds.AVERAGE:
+        aggregate, window = Reduce.AVG, max(policy.duration, group.interval)
+    return WindowKey(
+        counter=condition.counter,
+        across=condition.across,
+        aggregate=aggregate,
+        window=group.interval if window is None else window,
+    )
+
+
+def keys_for(catalogue: Catalogue, group: GroupId) -> tuple[WindowKey, ...]:
+    """List every window that the policies of ``group`` ask for: sorted, each once."""
+    declared = catalogue.groups[group]
+    policies = (catalogue.policies[policy] for policy in declared.policies)
+    keys = {
+        window_key(catalogue.conditions[condition], policy, declared)
+        for policy in policies
+        for condition in policy.when
+    }
+    return tuple(sorted(keys, key=_spelling))
+
+
+def ticks_of(window: Seconds, interval: Seconds) -> int:
+    """Count the ticks that cover ``window``: at least one, and never less time than was asked for.
+
+    >>> ticks_of(300.0, 30.0), ticks_of(45.0, 30.0), ticks_of(10.0, 30.0)
+    (10, 2, 1)
+    """
+    return max(1, math.ceil(window / interval - _ROUNDING))
+
+
+_ROUNDING = 1e-6
+"""Forgives 0.3 / 0.1 = 2.9999999999999996, and its opposite."""
+
+
+def _spelling(key: WindowKey) -> tuple[str, str, str, Seconds]:
+    return key.counter, key.across.value, key.aggregate.value, key.window
