@@ -1,0 +1,168 @@
+"""What each member is to planning: one role out of a closed list, by one table."""
+
+from __future__ import annotations
+
+import enum
+
+from config.units import Instant, Seconds
+from handler.desired import Definition, Limits
+from handler.launches import LaunchId
+from handler.status import MemberState
+from handler.world import Leaving, Member, Phase, Record, SeatState, Server, ServerState, World
+
+
+class Role(enum.Enum):
+    """What one member is, judged from what is written down, listed and probed."""
+
+    INTENDED = "intended"
+    """An open intent: perhaps made, neither found nor disproved."""
+    DISPROVED = "disproved"
+    """An intent of which the cloud says definitely that nothing was made: to be made under the same name."""
+    BUILDING = "building"
+    ARRIVING = "arriving"
+    """Runs, and is not in service yet."""
+    SERVING = "serving"
+    UNSURE = "unsure"
+    """Listed in a state that says nothing: left alone."""
+    ABSENT = "absent"
+    """Not listed, without a witness that it is gone."""
+    REPLACING = "replacing"
+    """A person asked for another one in its place; it serves until that one does."""
+    GONE = "gone"
+    """Not listed, and the cloud says definitely that it does not exist."""
+    BROKEN = "broken"
+    LATE = "late"
+    """Builds for longer than the group's build timeout."""
+    UNREADY = "unready"
+    """Runs, and did not become ready in time."""
+    DELETING = "deleting"
+    """Somebody else is deleting it."""
+    LEAVING = "leaving"
+
+
+Cast = tuple[Member, Role]
+"""One member and what it is."""
+
+COUNTED = frozenset(
+    {Role.INTENDED, Role.DISPROVED, Role.BUILDING, Role.ARRIVING, Role.SERVING, Role.UNSURE, Role.ABSENT}
+)
+"""Roles of members that serve or will: what the desired size is compared with."""
+
+_BY_STATE = {
+    ServerState.ERROR: Role.BROKEN,
+    ServerState.STOPPED: Role.BROKEN,
+    ServerState.DELETING: Role.DELETING,
+    ServerState.UNKNOWN: Role.UNSURE,
+}
+
+_SHOWN = {
+    Role.INTENDED: MemberState.BUILDING,
+    Role.DISPROVED: MemberState.BUILDING,
+    Role.BUILDING: MemberState.BUILDING,
+    Role.ARRIVING: MemberState.JOINING,
+    Role.SERVING: MemberState.IN_SERVICE,
+    Role.UNSURE: MemberState.UNKNOWN,
+    Role.ABSENT: MemberState.UNKNOWN,
+    Role.REPLACING: MemberState.IN_SERVICE,
+    Role.GONE: MemberState.UNKNOWN,
+    Role.BROKEN: MemberState.BROKEN,
+    Role.LATE: MemberState.BROKEN,
+    Role.UNREADY: MemberState.BROKEN,
+    Role.DELETING: MemberState.LEAVING,
+    Role.LEAVING: MemberState.LEAVING,
+}
+
+
+def role(member: Member, world: World, definition: Definition, now: Instant) -> Role:
+    """Say what a member is. A machine that the store does not know is judged as if it had just been made."""
+    record, server = member.record, member.server
+    if record is not None and record.phase is Phase.LEAVING:
+        return Role.LEAVING
+    if server is None:
+        return _unlisted(record, disproved=member.disproved and world.complete)
+    known = _BY_STATE.get(server.state)
+    if known is not None:
+        return known
+    if record is not None and record.leaving is Leaving.REPLACED:
+        return Role.REPLACING
+    if server.state is ServerState.BUILDING:
+        return _building(record, definition.group.build_timeout, now)
+    return _running(member, record, definition, now)
+
+
+def _unlisted(record: Record | None, *, disproved: bool) -> Role:
+    if record is None or record.phase is Phase.INTENDED:
+        return Role.DISPROVED if disproved else Role.INTENDED
+    return Role.GONE if disproved else Role.ABSENT
+
+
+def _building(record: Record | None, timeout: Seconds, now: Instant) -> Role:
+    if record is None:
+        return Role.BUILDING
+    if record.phase is Phase.IN_SERVICE:
+        return Role.UNSURE  # it has served: a reboot or rebuild by somebody else, which is theirs to finish
+    return Role.LATE if now - _made_at(record) >= timeout else Role.BUILDING
+
+
+def _running(member: Member, record: Record | None, definition: Definition, now: Instant) -> Role:
+    if record is not None and record.phase is Phase.IN_SERVICE:
+        return Role.SERVING
+    if record is None or is_ready(member, definition):
+        return Role.ARRIVING
+    probe = definition.profile.ready
+    within = definition.group.build_timeout if probe is None else probe.within
+    return Role.UNREADY if now - _made_at(record) >= within else Role.ARRIVING
+
+
+def _made_at(record: Record) -> Instant:
+    return record.intended_at if record.made_at is None else record.made_at
+
+
+def is_ready(member: Member, definition: Definition) -> bool:
+    """Whether a member may be given work: its probe said so or, where none is declared, its address is known."""
+    if definition.profile.ready is None:
+        return _address(member.server) is not None
+    return member.ready is True
+
+
+def _address(server: Server | None) -> str | None:
+    return None if server is None else server.address
+
+
+def is_witnessed(member: Member, world: World, limits: Limits, now: Instant) -> bool:
+    """Whether a member is proved gone: a definite not-found, or enough complete listings in a row without it."""
+    record = member.record
+    if member.server is not None or not world.complete or record is None:
+        return False
+    if member.disproved:
+        return True
+    if record.phase is Phase.INTENDED or record.absent_at is None:
+        return False
+    listings = record.absent_listings + 1  # this one too
+    return listings >= limits.absent_listings and now - record.absent_at >= limits.absent_for
+
+
+def sequence_of(member: Member) -> int:
+    """The member's place in the order of creation; 0 if neither record nor name tells it."""
+    if member.record is not None:
+        return member.record.sequence
+    launch = LaunchId.parse(member.name)
+    return 0 if launch is None else launch.sequence
+
+
+def state_of(member: Member, world: World, definition: Definition, now: Instant) -> MemberState:
+    """The member's state in status and metrics (``trimtab_group_members{state}``)."""
+    is_now = role(member, world, definition, now)
+    if is_now is Role.LEAVING and _is_draining(member, world):
+        return MemberState.DRAINING
+    if is_now is Role.REPLACING and member.record is not None and member.record.phase is not Phase.IN_SERVICE:
+        return MemberState.JOINING
+    return _SHOWN[is_now]
+
+
+def _is_draining(member: Member, world: World) -> bool:
+    for seating in world.seatings.values():
+        seat = None if seating.seats is None else seating.seats.get(member.name)
+        if seat is not None and seat.state is SeatState.DRAINING:
+            return True
+    return False
