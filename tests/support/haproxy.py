@@ -1,0 +1,121 @@
+"""A real HAProxy of our own: in the foreground, on free loopback ports, with its runtime socket in its directory."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import subprocess
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.support.waiting import stop, until
+
+_CONFIG = """
+global
+    stats socket {socket} mode 600 level admin expose-fd listeners
+    hard-stop-after 5s
+
+defaults
+    mode http
+    timeout connect 2s
+    timeout client 10s
+    timeout server 10s
+
+frontend front
+    bind 127.0.0.1:{port}
+    default_backend {backend}
+"""
+
+
+@dataclass(slots=True, kw_only=True)
+class Haproxy:
+    """A running HAProxy; ``process`` is the one that serves now, another one after a reload."""
+
+    socket: Path
+    """The runtime socket, level admin."""
+    frontend_port: int
+    backend: str
+    """The first backend, which the frontend uses."""
+    config: Path
+    log: Path
+    process: subprocess.Popen[bytes]
+    earlier: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    """Processes that a reload has told to finish."""
+
+    def ask(self, command: str) -> str:
+        """Run one runtime command and return its whole answer."""
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as conversation:
+            conversation.settimeout(5.0)
+            conversation.connect(str(self.socket))
+            conversation.sendall(command.encode() + b"\n")
+            return b"".join(iter(lambda: conversation.recv(65536), b"")).decode()
+
+    def pid(self) -> int:
+        """Which process answers on the socket."""
+        answer = self.ask("show info")
+        return next(int(line.split(":")[1]) for line in answer.splitlines() if line.startswith("Pid:"))
+
+    def reload(self) -> None:
+        """Put a new process in the old one's place, seamlessly, as ``systemctl reload`` does."""
+        old = self.process
+        self.process = _start(self.config, self.log, "-sf", str(old.pid), "-x", str(self.socket))
+        self.earlier.append(old)
+        self._wait()
+
+    def restart(self) -> None:
+        """Stop the process and start another one."""
+        stop(self.process)
+        self.process = _start(self.config, self.log)
+        self._wait()
+
+    def _wait(self) -> None:
+        def answers() -> bool:
+            with contextlib.suppress(OSError, StopIteration):
+                return self.pid() == self.process.pid
+            return False
+
+        until(answers, process=self.process, log=self.log)
+
+
+@contextlib.contextmanager
+def running_haproxy(tmp_path: Path, backends: Mapping[str, Mapping[str, int]] | None = None) -> Iterator[Haproxy]:
+    """Run HAProxy until the block ends.
+
+    Args:
+        tmp_path: for its configuration, socket and log.
+        backends: backend → server → port on 127.0.0.1; one empty backend ``web`` by default. All take dynamic
+            servers (``balance`` is explicit: HAProxy 2.6 wants it; what they need they are told with ``add server``).
+    """
+    declared = backends if backends is not None else {"web": {}}
+    port, first = free_tcp_port(), next(iter(declared))
+    config, log, path = tmp_path / "haproxy.cfg", tmp_path / "haproxy.log", tmp_path / "admin.sock"
+    text = _CONFIG.format(socket=path, port=port, backend=first)
+    for backend, servers in declared.items():
+        text += f"\nbackend {backend}\n    balance roundrobin\n"
+        text += "".join(f"    server {name} 127.0.0.1:{server_port}\n" for name, server_port in servers.items())
+    config.write_text(text)
+    haproxy = Haproxy(
+        socket=path, frontend_port=port, backend=first, config=config, log=log, process=_start(config, log)
+    )
+    try:
+        haproxy._wait()
+        yield haproxy
+    finally:
+        for process in (haproxy.process, *haproxy.earlier):
+            stop(process)
+
+
+def free_tcp_port() -> int:
+    """A TCP port of the loopback that nobody held a moment ago."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def _start(config: Path, log: Path, *options: str) -> subprocess.Popen[bytes]:
+    with log.open("ab") as output:
+        return subprocess.Popen(
+            ["haproxy", "-db", "-f", str(config), *options], stdin=subprocess.DEVNULL, stdout=output, stderr=output
+        )

@@ -1,0 +1,63 @@
+"""A real snmpd of our own: in the foreground, on a free loopback port, with nothing outside its directory."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.support.waiting import stopped, until
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snmpd:
+    """Where the agent answers SNMP v2c."""
+
+    address: str
+    port: int
+    community: str
+    process: subprocess.Popen[bytes]
+
+
+def free_udp_port() -> int:
+    """A UDP port of the loopback that nobody held a moment ago."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@contextlib.contextmanager
+def running_snmpd(
+    tmp_path: Path,
+    *,
+    addresses: Sequence[str] = ("127.0.0.1",),
+    port: int | None = None,
+    community: str = "public",
+    lines: Sequence[str] = (),
+) -> Iterator[Snmpd]:
+    """Run one agent until the block ends.
+
+    Args:
+        tmp_path: for its configuration, state and log.
+        addresses: all of 127.0.0.0/8 is ours: one agent can stand for many.
+        port: a free one by default; give an old one to start the agent again in its place.
+        community: the only one that is answered.
+        lines: more of snmpd.conf, for example ``override 1.3.6.1.4.1.8072.9999.1.0 integer 42``.
+    """
+    home = tmp_path / "snmpd"
+    home.mkdir(exist_ok=True)
+    chosen = port or free_udp_port()
+    config, log = home / "snmpd.conf", home / f"snmpd-{time.monotonic_ns()}.log"
+    config.write_text("\n".join([f"rocommunity {community}", *lines]) + "\n")
+    listen = ",".join(f"udp:{address}:{chosen}" for address in addresses)
+    command = ["snmpd", "-f", "-r", "-Lo", "-C", "-c", str(config), "-I", "-smux", f"--persistentDir={home}", listen]
+    with log.open("wb") as output:
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+    with stopped(process):
+        until(lambda: "NET-SNMP version" in log.read_text(), process=process, log=log)
+        yield Snmpd(address=addresses[0], port=chosen, community=community, process=process)
