@@ -1,0 +1,240 @@
+"""The words between the holder of a listening socket, its members and the driver.
+
+Over the holder's unix stream socket, one JSON object a line, UTF-8, at most `LONGEST` bytes with the newline. Both ends
+refuse what is not in this table, unknown fields included, by closing the connection.
+
+======================================================  ==============================================================
+member → holder
+======================================================  ==============================================================
+``{"say": "hello", "seat", "was", "of", "socket"}``     first line. ``seat``: the member's name. ``was``: null,
+                                                        ``"serving"`` or ``"draining"``: what it was last told. ``of``:
+                                                        null or the holder that told it. ``socket``: a copy of the
+                                                        listening socket comes with this line (SCM_RIGHTS); true for who
+                                                        was serving
+``{"say": "active", "connections"}``                    on change and now and then
+``{"say": "stopped", "connections"}``                   the answer to every ``stop``: accepts no more, has so many left
+------------------------------------------------------  --------------------------------------------------------------
+holder → member
+------------------------------------------------------  --------------------------------------------------------------
+``{"say": "welcome", "holder"}``                        the answer to ``hello``; ``holder``: for the next hello's ``of``
+``{"say": "start"}``                                    with the listening socket: accept from it
+``{"say": "stop"}``                                     accept no more, finish what is in hand, answer ``stopped``
+``{"say": "dismiss"}``                                  as ``stop``, not answered; forget the socket and the seat
+``{"say": "refused", "why", "final"}``                  the name is taken by another process; the holder closes
+------------------------------------------------------  --------------------------------------------------------------
+driver → holder, one question a connection
+------------------------------------------------------  --------------------------------------------------------------
+``{"ask": V, "seat"}``                                  V: ``join``, ``enable``, ``drain`` or ``leave``
+``{"ask": V}``                                          V: ``seats`` or ``end``
+``{"say": "done"}``                                     the answer of all but ``seats``
+``{"say": "seats", "holder", "listen", "seats"}``       ``seats``: a list of ``[name, state, connections or null]``
+``{"say": "refused", "why", "final"}``                  not done; ``final``: trying again cannot help
+======================================================  ==============================================================
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Literal, TypeGuard
+
+LONGEST = 4096
+"""Bytes of one line, newline included; the answer to ``seats`` alone may be longer."""
+
+LONGEST_ANSWER = 8 * 1024 * 1024
+"""Bytes that a driver reads of one answer: some 80,000 seats."""
+
+State = Literal["parked", "serving", "draining"]
+Told = Literal["serving", "draining"]
+Verb = Literal["join", "enable", "drain", "leave"]
+
+
+class ProtocolError(Exception):
+    """The other end said something that is not in the table."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hello:
+    """A member presents itself."""
+
+    seat: str
+    was: Told | None
+    of: str | None
+    socket: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Active:
+    """A member counts its connections."""
+
+    connections: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stopped:
+    """A member has stopped accepting."""
+
+    connections: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Welcome:
+    """The holder names itself."""
+
+    holder: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Start:
+    """Accept; the listening socket comes with the line."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stop:
+    """Accept no more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dismiss:
+    """Accept no more, and forget the socket."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """The driver wants something done to one seat."""
+
+    ask: Verb
+    seat: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskSeats:
+    """The driver wants to know every seat."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class End:
+    """The driver wants the listener gone: everyone is dismissed, the port is freed, the holder exits."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """It is so now."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seats:
+    """Every seat: (name, state, connections; ``None`` while not known)."""
+
+    holder: str
+    listen: str
+    seats: tuple[tuple[str, State, int | None], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refused:
+    """It was not done. ``final``: trying again cannot help until a person changes something."""
+
+    why: str
+    final: bool
+
+
+FromMember = Hello | Active | Stopped
+ToMember = Welcome | Start | Stop | Dismiss | Refused
+FromDriver = Change | AskSeats | End
+ToDriver = Done | Seats | Refused
+Message = FromMember | ToMember | FromDriver | ToDriver
+
+
+def encode(message: Message) -> bytes:
+    """Write one message as a line, newline included."""
+    head: dict[str, str]
+    match message:
+        case Change():
+            head = {}
+        case AskSeats():
+            head = {"ask": "seats"}
+        case End():
+            head = {"ask": "end"}
+        case _:
+            head = {"say": type(message).__name__.lower()}
+    return json.dumps(head | asdict(message), separators=(",", ":")).encode() + b"\n"
+
+
+def decode(line: bytes) -> Message:
+    """Read one line.
+
+    Raises:
+        ProtocolError: it is not a message of the table.
+    """
+    try:
+        document = json.loads(line)
+    except ValueError as problem:
+        raise ProtocolError(f"not JSON: {line[:80]!r}") from problem
+    message = _plain(document) or _from_member(document) or _from_driver(document) or _from_holder(document)
+    if message is None:
+        raise ProtocolError(f"not a message: {line[:80]!r}")
+    return message
+
+
+# Mapping patterns let further keys pass: `**rest` catches them, and a message with any is none.
+
+
+def _plain(document: object) -> Message | None:
+    match document:
+        case {"say": str(word), **rest} if not rest:
+            plain: dict[str, Message] = {"start": Start(), "stop": Stop(), "dismiss": Dismiss(), "done": Done()}
+            return plain.get(word)
+        case {"ask": str(word), **rest} if not rest:
+            asked: dict[str, Message] = {"seats": AskSeats(), "end": End()}
+            return asked.get(word)
+    return None
+
+
+def _from_member(document: object) -> FromMember | None:
+    match document:
+        case {
+            "say": "hello",
+            "seat": str(seat),
+            "was": None | "serving" | "draining" as was,
+            "of": None | str() as of,
+            "socket": bool(socket),
+            **rest,
+        } if not rest and seat and (socket or was != "serving"):
+            return Hello(seat=seat, was=was, of=of, socket=socket)
+        case {"say": "active" | "stopped" as word, "connections": connections, **rest} if not rest and _is_count(
+            connections
+        ):
+            return Active(connections=connections) if word == "active" else Stopped(connections=connections)
+    return None
+
+
+def _from_driver(document: object) -> FromDriver | None:
+    match document:
+        case {"ask": "join" | "enable" | "drain" | "leave" as ask, "seat": str(seat), **rest} if not rest and seat:
+            return Change(ask=ask, seat=seat)
+    return None
+
+
+def _from_holder(document: object) -> Message | None:
+    match document:
+        case {"say": "welcome", "holder": str(holder), **rest} if not rest:
+            return Welcome(holder=holder)
+        case {"say": "refused", "why": str(why), "final": bool(final), **rest} if not rest:
+            return Refused(why=why, final=final)
+        case {"say": "seats", "holder": str(holder), "listen": str(listen), "seats": list(rows), **rest} if not rest:
+            return Seats(holder=holder, listen=listen, seats=tuple(_seat(row) for row in rows))
+    return None
+
+
+def _seat(row: object) -> tuple[str, State, int | None]:
+    match row:
+        case [str(name), "parked" | "serving" | "draining" as state, connections] if connections is None or _is_count(
+            connections
+        ):
+            return name, state, connections
+    raise ProtocolError(f"not a seat: {row!r:.80}")
+
+
+def _is_count(value: object) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
