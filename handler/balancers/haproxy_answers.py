@@ -1,0 +1,141 @@
+"""What HAProxy's runtime API says, read strictly: an answer that is not understood whole is not used at all.
+
+Source: HAProxy management guide 2.6, sections 9.1 (statistics) and 9.3 (runtime API).
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv6Address, ip_address
+
+from handler.world import SeatState
+
+_PARKED_BITS = 0x01 | 0x02 | 0x04 | 0x20
+"""``srv_admin_state``: maintenance by command, inherited, by configuration, or for want of a resolved name."""
+
+_DRAINING_BITS = 0x08 | 0x10
+"""``srv_admin_state``: drain by command, or inherited."""
+
+_CHECKED_BIT = 0x02
+"""``srv_check_state``: a health check is configured."""
+
+_SERVERS_VERSION = "1"
+
+
+class Unreadable(Exception):
+    """The answer is cut short, or not of the documented form."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Server:
+    """One server line of a backend."""
+
+    name: str
+    address: IPv4Address | IPv6Address | None
+    """``None``: a name that is resolved at run time."""
+    port: int
+    state: SeatState
+    checked: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Process:
+    """The HAProxy process that answered."""
+
+    pid: int
+    version: tuple[int, int]
+    started: str
+    """Seconds since the epoch, as HAProxy prints it; empty where it does not."""
+
+
+def read_servers(answer: str) -> Mapping[str, Server]:
+    """Read ``show servers state BACKEND``: servers by name.
+
+    Raises:
+        Unreadable: as the class says.
+    """
+    match _lines(answer):
+        case [version, head, *rows] if version == _SERVERS_VERSION and head.startswith("# "):
+            columns = head.removeprefix("# ").split(" ")
+        case _:
+            raise Unreadable(f"servers state of another form: {answer[:80]!r}")
+    servers = [_server(dict(zip(columns, row.split(" "), strict=False))) for row in rows]
+    return {server.name: server for server in servers}
+
+
+def _server(row: Mapping[str, str]) -> Server:
+    try:
+        return Server(
+            name=row["srv_name"],
+            address=None if row["srv_addr"] == "-" else ip_address(row["srv_addr"]),
+            port=int(row["srv_port"]),
+            state=_state(int(row["srv_admin_state"])),
+            checked=bool(int(row["srv_check_state"]) & _CHECKED_BIT),
+        )
+    except (KeyError, ValueError) as problem:
+        raise Unreadable(f"server line of another form: {dict(row)}") from problem
+
+
+def _state(admin: int) -> SeatState:
+    if admin & _PARKED_BITS:
+        return SeatState.PARKED
+    return SeatState.DRAINING if admin & _DRAINING_BITS else SeatState.SERVING
+
+
+def read_sessions(answer: str) -> Mapping[str, int]:
+    """Read ``show stat BACKEND 4 -1``: current sessions by server name.
+
+    Raises:
+        Unreadable: as the class says.
+    """
+    try:
+        return {row["svname"]: int(row["scur"]) for row in _statistics(answer)}
+    except (KeyError, ValueError) as problem:
+        raise Unreadable(f"statistics of another form: {answer[:80]!r}") from problem
+
+
+def read_algorithm(answer: str) -> str:
+    """Read ``show stat BACKEND 2 -1``: the backend's ``balance``.
+
+    Raises:
+        Unreadable: as the class says.
+    """
+    rows = _statistics(answer)
+    if len(rows) != 1 or not rows[0].get("algo"):
+        raise Unreadable(f"statistics of a backend of another form: {answer[:80]!r}")
+    return rows[0]["algo"]
+
+
+def _statistics(answer: str) -> list[dict[str, str]]:
+    lines = _lines(answer)
+    if not lines or not lines[0].startswith("# pxname,"):
+        raise Unreadable(f"statistics of another form: {answer[:80]!r}")
+    lines[0] = lines[0].removeprefix("# ")
+    return list(csv.DictReader(lines))
+
+
+def read_process(answer: str) -> Process:
+    """Read ``show info``.
+
+    Raises:
+        Unreadable: as the class says.
+    """
+    facts = dict(line.split(": ", 1) for line in _lines(answer) if ": " in line)
+    version = re.match(r"(\d+)\.(\d+)", facts.get("Version", ""))
+    pid = facts.get("Pid", "")
+    if version is None or not pid.isdecimal():
+        raise Unreadable(f"process facts of another form: {answer[:80]!r}")
+    return Process(
+        pid=int(pid),
+        version=(int(version[1]), int(version[2])),
+        started=facts.get("Start_time_sec", ""),
+    )
+
+
+def _lines(answer: str) -> list[str]:
+    if not answer.endswith("\n\n"):
+        raise Unreadable(f"an answer without its end: {answer[-80:]!r}")
+    return answer.strip().splitlines()
