@@ -1,0 +1,186 @@
+"""What every balancer promises, asked of each real one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from config.errors import Permanent, Transient
+from config.units import MemberName
+from handler.balancers.interface import Balancer
+from handler.world import SeatState
+from tests.support.balancers import (
+    Stage,
+    a_name,
+    connections_of,
+    get,
+    haproxy_stage,
+    listener_stage,
+    settled,
+    state_of,
+)
+from tests.support.waiting import until
+
+ADDRESS, PORT = "127.0.0.1", 9
+
+PARKED, SERVING, DRAINING = SeatState.PARKED, SeatState.SERVING, SeatState.DRAINING
+
+CALLS: dict[str, Callable[[Balancer, MemberName], None]] = {
+    "join": lambda balancer, name: balancer.join(name, ADDRESS, PORT),
+    "enable": lambda balancer, name: balancer.enable(name),
+    "drain": lambda balancer, name: balancer.drain(name),
+    "leave": lambda balancer, name: balancer.leave(name),
+}
+
+WAY_TO: dict[SeatState | None, tuple[str, ...]] = {
+    None: (),
+    PARKED: ("join",),
+    SERVING: ("join", "enable"),
+    DRAINING: ("join", "enable", "drain"),
+}
+
+
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(listener_stage, id="shared_listener"),
+        pytest.param(haproxy_stage, id="haproxy", marks=pytest.mark.real("haproxy")),
+    ],
+)
+def running(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    with request.param(tmp_path_factory.mktemp("b")) as stage:
+        yield stage
+
+
+@pytest.fixture
+def stage(running: Stage) -> Iterator[Stage]:
+    yield running
+    running.release()
+    running.clear()
+
+
+def serve(stage: Stage, name: MemberName) -> None:
+    """Start a member and give it work."""
+    address, port = stage.member(name)
+    stage.balancer.join(name, address, port)
+    stage.balancer.enable(name)
+
+
+@pytest.mark.parametrize(
+    ("before", "call", "after"),
+    [
+        pytest.param(before, call, after, id=f"{call}-{before.value if before else 'unknown'}")
+        for before, call, after in [
+            (None, "join", PARKED),
+            (None, "drain", None),
+            (None, "leave", None),
+            (PARKED, "join", PARKED),
+            (PARKED, "enable", SERVING),
+            (PARKED, "drain", DRAINING),
+            (PARKED, "leave", None),
+            (SERVING, "join", SERVING),
+            (SERVING, "enable", SERVING),
+            (SERVING, "drain", DRAINING),
+            (SERVING, "leave", None),
+            (DRAINING, "join", DRAINING),
+            (DRAINING, "enable", SERVING),
+            (DRAINING, "drain", DRAINING),
+            (DRAINING, "leave", None),
+        ]
+    ],
+)
+def test_every_call_may_be_repeated(stage: Stage, before: SeatState | None, call: str, after: SeatState | None) -> None:
+    name = a_name()
+    for step in WAY_TO[before]:
+        CALLS[step](stage.balancer, name)
+    CALLS[call](stage.balancer, name)
+    assert state_of(stage.balancer, name) is after
+    CALLS[call](stage.balancer, name)
+    assert state_of(stage.balancer, name) is after
+
+
+def test_who_has_no_seat_cannot_be_enabled_yet(stage: Stage) -> None:
+    with pytest.raises(Transient, match="must join first"):
+        stage.balancer.enable(a_name())
+
+
+def test_a_call_for_one_member_leaves_the_others_as_they_are(stage: Stage) -> None:
+    first, second = a_name(), a_name()
+    stage.balancer.join(first, ADDRESS, PORT)
+    stage.balancer.enable(first)
+    stage.balancer.join(second, ADDRESS, PORT)
+    stage.balancer.leave(second)
+    assert {name: seat.state for name, seat in stage.balancer.seats().items()} == {first: SERVING}
+
+
+def test_the_seats_of_others_are_never_listed(stage: Stage) -> None:
+    stranger = stage.seat_stranger()
+    assert stage.stranger(stranger) is not None
+    assert stranger not in stage.balancer.seats()
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_the_seats_of_others_are_never_touched(stage: Stage, call: str) -> None:
+    stranger = stage.seat_stranger()
+    before = stage.stranger(stranger)
+    with pytest.raises(Permanent, match="never touched"):
+        CALLS[call](stage.balancer, MemberName(stranger))
+    assert stage.stranger(stranger) == before is not None
+
+
+def test_only_members_that_serve_are_given_work(stage: Stage) -> None:
+    parked, serving, drained = a_name(), a_name(), a_name()
+    serve(stage, serving)
+    serve(stage, drained)
+    address, port = stage.member(parked)
+    stage.balancer.join(parked, address, port)
+    until(lambda: get(stage.port) == drained)
+    stage.balancer.drain(drained)
+    until(lambda: connections_of(stage.balancer, drained) == 0)
+    assert {get(stage.port) for _ in range(30)} == {serving}
+
+
+def test_a_drained_member_finishes_the_request_in_hand(stage: Stage) -> None:
+    name = a_name()
+    serve(stage, name)
+    with ThreadPoolExecutor(1) as pool:
+        in_hand = pool.submit(get, stage.port, "/hold")
+        until(lambda: connections_of(stage.balancer, name) == 1)
+        stage.balancer.drain(name)
+        until(lambda: connections_of(stage.balancer, name) == 1)
+        stage.release()
+        assert in_hand.result() == name
+    until(lambda: connections_of(stage.balancer, name) == 0)
+    assert state_of(stage.balancer, name) is DRAINING
+
+
+def test_a_drained_member_may_serve_again(stage: Stage) -> None:
+    name = a_name()
+    serve(stage, name)
+    assert get(stage.port) == name
+    stage.balancer.drain(name)
+    until(lambda: connections_of(stage.balancer, name) == 0)
+    stage.balancer.enable(name)
+    assert get(stage.port) == name
+
+
+def test_a_balancer_that_runs_on_keeps_its_incarnation(stage: Stage) -> None:
+    before = stage.balancer.incarnation()
+    stage.balancer.join(a_name(), ADDRESS, PORT)
+    assert stage.balancer.incarnation() == before
+
+
+def test_a_restart_shows_and_members_can_be_seated_again(stage: Stage) -> None:
+    name = a_name()
+    address, port = stage.member(name)
+    stage.balancer.join(name, address, port)
+    stage.balancer.enable(name)
+    before = stage.balancer.incarnation()
+    stage.restart()
+    assert settled(stage.balancer) != before
+    stage.balancer.join(name, address, port)
+    stage.balancer.enable(name)
+    assert state_of(stage.balancer, name) is SERVING
+    assert get(stage.port) == name

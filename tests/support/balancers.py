@@ -1,0 +1,231 @@
+"""Real balancers with real members, behind one face, for tests of what all balancers promise."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import itertools
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from config.errors import Transient
+from config.model import HaproxyBalancer, SharedListener
+from config.units import BalancerId, MemberName
+from handler.balancers.haproxy import HaproxyDriver
+from handler.balancers.interface import Balancer
+from handler.balancers.listener import protocol
+from handler.balancers.shared_listener import SharedListenerBalancer
+from handler.world import SeatState
+from tests.support.haproxy import Haproxy, free_tcp_port, running_haproxy
+from tests.support.waiting import stop, until
+
+ROOT = Path(__file__).parents[2]
+_SEQUENCE = itertools.count(1)
+
+
+def a_name() -> MemberName:
+    """A launch id that no test has used."""
+    return MemberName(f"web-k3f9ab-{next(_SEQUENCE)}")
+
+
+def a_listener(*, id: str = "edge", port: int | None = None) -> SharedListener:
+    return SharedListener(id=BalancerId(id), address="127.0.0.1", port=free_tcp_port() if port is None else port)
+
+
+def get(port: int, path: str = "/") -> str:
+    """One request on a connection of its own; the body, which is the name of the member that answered."""
+    conversation = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    try:
+        conversation.request("GET", path, headers={"Connection": "close"})
+        answer = conversation.getresponse()
+        body = answer.read().decode()
+        if answer.status != 200:
+            raise ConnectionError(f"{answer.status}: {body}")
+        return body
+    finally:
+        conversation.close()
+
+
+def state_of(balancer: Balancer, name: MemberName) -> SeatState | None:
+    seat = balancer.seats().get(name)
+    return None if seat is None else seat.state
+
+
+def connections_of(balancer: Balancer, name: MemberName) -> int | None:
+    return balancer.seats()[name].connections
+
+
+def settled(balancer: Balancer) -> str:
+    """The incarnation, once a balancer that has just restarted answers again."""
+    found: list[str] = []
+
+    def answers() -> bool:
+        with contextlib.suppress(Transient):
+            found.append(balancer.incarnation())
+        return bool(found)
+
+    until(answers)
+    return found[-1]
+
+
+class Stage(Protocol):
+    """One running balancer and its members."""
+
+    balancer: Balancer
+    port: int
+    """Where clients connect."""
+
+    def member(self, name: MemberName) -> tuple[str, int]:
+        """Start a member process; the address to seat it with."""
+        ...
+
+    def kill(self, name: MemberName) -> None: ...
+
+    def release(self) -> None:
+        """Let requests to ``/hold`` finish."""
+        ...
+
+    def seat_stranger(self) -> str:
+        """Seat somebody who is not a member of ours; its name."""
+        ...
+
+    def stranger(self, name: str) -> str | None:
+        """The stranger's seat as the balancer itself has it."""
+        ...
+
+    def restart(self) -> None: ...
+
+    def clear(self) -> None:
+        """Forget members and processes."""
+        ...
+
+
+class _Members:
+    def __init__(self, directory: Path) -> None:
+        self._release = directory / "release"
+        self._running: dict[MemberName, subprocess.Popen[bytes]] = {}
+
+    def start(self, name: MemberName, options: Sequence[str]) -> None:
+        program = [sys.executable, "-m", "tests.support.tiny_member", name, str(self._release)]
+        self._running[name] = subprocess.Popen([*program, *options], cwd=ROOT)
+
+    def kill(self, name: MemberName) -> None:
+        process = self._running.pop(name)
+        process.kill()
+        process.wait()
+
+    def release(self) -> None:
+        self._release.touch()
+
+    def clear(self) -> None:
+        for process in self._running.values():
+            stop(process)
+        self._running.clear()
+        self._release.unlink(missing_ok=True)
+
+
+class ListenerStage:
+    def __init__(self, directory: Path, declaration: SharedListener) -> None:
+        self.balancer = SharedListenerBalancer(declaration, directory)
+        self.port = declaration.port
+        self._members = _Members(directory)
+        self.kill, self.release = self._members.kill, self._members.release
+
+    def member(self, name: MemberName) -> tuple[str, int]:
+        self._members.start(name, ["--seat", str(self.balancer.control)])
+        return "127.0.0.1", self.port
+
+    def seat_stranger(self) -> str:
+        self.ask(protocol.Change(ask="join", seat="somebody"))
+        return "somebody"
+
+    def stranger(self, name: str) -> str | None:
+        answer = self.ask(protocol.AskSeats())
+        assert isinstance(answer, protocol.Seats)
+        return next((state for seat, state, _ in answer.seats if seat == name), None)
+
+    def ask(self, question: protocol.FromDriver) -> protocol.Message:
+        self.balancer.seats()  # starts the holder if need be
+        with socket.socket(socket.AF_UNIX) as conversation:
+            conversation.connect(str(self.balancer.control))
+            conversation.sendall(protocol.encode(question))
+            return protocol.decode(b"".join(iter(lambda: conversation.recv(65536), b"")))
+
+    def holder(self) -> int:
+        return int(self.balancer.incarnation().partition("-")[0])
+
+    def restart(self) -> None:
+        os.kill(self.holder(), signal.SIGKILL)
+
+    def clear(self) -> None:
+        settled(self.balancer)
+        for name in self.balancer.seats():
+            self.balancer.leave(name)
+        self._members.clear()
+
+
+class HaproxyStage:
+    def __init__(self, directory: Path, haproxy: Haproxy) -> None:
+        self.balancer = HaproxyDriver(
+            HaproxyBalancer(id=BalancerId("edge"), socket=str(haproxy.socket), backend=haproxy.backend)
+        )
+        self.port = haproxy.frontend_port
+        self.haproxy = haproxy
+        self._members = _Members(directory)
+        self.kill, self.release = self._members.kill, self._members.release
+
+    def member(self, name: MemberName) -> tuple[str, int]:
+        port = free_tcp_port()
+        self._members.start(name, ["--port", str(port)])
+        until(lambda: _listens(port))
+        return "127.0.0.1", port
+
+    def seat_stranger(self) -> str:
+        self.haproxy.ask("add server web/theirs 127.0.0.1:9")  # in maintenance: it answers no traffic of a test
+        return "theirs"
+
+    def stranger(self, name: str) -> str | None:
+        rows = self.haproxy.ask("show servers state web").splitlines()[2:]
+        return next((row.split()[6] for row in rows if row and row.split()[3] == name), None)
+
+    def restart(self) -> None:
+        self.haproxy.restart()
+
+    def clear(self) -> None:
+        for name in self.balancer.seats():
+            self.balancer.drain(name)
+            until(lambda name=name: self._left(name))
+        self._members.clear()
+
+    def _left(self, name: MemberName) -> bool:
+        with contextlib.suppress(Transient):
+            self.balancer.leave(name)
+            return True
+        return False
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+@contextlib.contextmanager
+def listener_stage(directory: Path) -> Iterator[ListenerStage]:
+    stage = ListenerStage(directory, a_listener())
+    try:
+        yield stage
+    finally:
+        stage.clear()
+        stage.balancer.stop()
+
+
+@contextlib.contextmanager
+def haproxy_stage(directory: Path) -> Iterator[HaproxyStage]:
+    with running_haproxy(directory) as haproxy:
+        yield HaproxyStage(directory, haproxy)
