@@ -1,0 +1,235 @@
+"""From readings to measurements: rising counters become rates, and every value is brought into its unit.
+
+All arrays run over the scrape's series at once. What depends only on the layout is a `Columns`, made once per
+layout; what is remembered from poll to poll is a `Baseline`, replaced and never changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from collector.samples import Bools, Floats, Layout, Reply, Scrape, Series
+from config.model import Counter, Kind
+from config.units import Seconds
+
+Ints = npt.NDArray[np.intp]
+
+LARGEST = 1e300
+"""Greater magnitudes are no measurement; below it no sum over a window can overflow."""
+
+UPTIME_WRAP: Seconds = 2**32 / 100
+"""sysUpTime counts hundredths in 32 bits: about 497 days. Source: RFC 3418, `sysUpTime`; RFC 2578, TimeTicks."""
+
+UPTIME_SLACK: Seconds = 5.0
+"""How far an uptime may be off: whole-second agents, and the time an answer was under way."""
+
+CONSECUTIVE = 1.5
+"""Readings at most this many intervals apart follow on each other. Source: DESIGN.md "Judging", duration."""
+
+
+class Measured(NamedTuple):
+    """What was measured. Both arrays have one entry per series of the layout."""
+
+    value: Floats
+    """In the counter's unit; 0.0 and meaningless unless ``usable``."""
+    usable: Bools
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Columns:
+    """What the counters' definitions mean for one layout."""
+
+    interval: Seconds
+    """Between two polls."""
+    scale: Floats
+    """(series,)"""
+    rising: Ints
+    """Which rows of the layout rise for ever; the arrays below, and a `Baseline`, have one entry for each."""
+    series: tuple[Series, ...]
+    """(rising,)"""
+    modulus: Floats
+    """(rising,) Readings wrap to 0 at this number; 0.0: they never do."""
+    fastest: Floats
+    """(rising,) Greatest rate of the reading per second that the declared range allows; `LARGEST` without one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Baseline:
+    """The last answer of each rising series: what the next one is compared with."""
+
+    columns: Columns | None
+    """Whose rising rows the arrays follow; ``None``: another layout's, compare by ``series``."""
+    series: tuple[Series, ...]
+    value: Floats
+    at: Floats
+    """Steady seconds; NaN: not answered yet."""
+    uptime: Floats
+    """NaN: unknown."""
+
+    def only(self, keep: Callable[[Series], bool]) -> Baseline:
+        """Forget the series that are not to be kept."""
+        rows = [index for index, series in enumerate(self.series) if keep(series)]
+        return Baseline(
+            columns=None,
+            series=tuple(self.series[row] for row in rows),
+            value=self.value[rows],
+            at=self.at[rows],
+            uptime=self.uptime[rows],
+        )
+
+    def joined(self, other: Baseline) -> Baseline:
+        """Remember the series of both, which have none in common."""
+        return Baseline(
+            columns=None,
+            series=self.series + other.series,
+            value=np.concatenate([self.value, other.value]),
+            at=np.concatenate([self.at, other.at]),
+            uptime=np.concatenate([self.uptime, other.uptime]),
+        )
+
+
+NO_BASELINE = Baseline(columns=None, series=(), value=np.zeros(0), at=np.zeros(0), uptime=np.zeros(0))
+
+
+def columns_of(layout: Layout, runs: Ints, counters: Sequence[Counter], interval: Seconds) -> Columns:
+    """Spread the counters' definitions over a layout.
+
+    Args:
+        layout: whose series.
+        runs: (series,) index into ``counters``; negative for series that nobody asks for: they are left alone.
+        counters: one per run.
+        interval: between two polls.
+    """
+    asked = np.flatnonzero(runs >= 0)
+    rises = np.array([counter.kind is Kind.RISING for counter in counters], dtype=np.bool_)
+    rising = asked[rises[runs[asked]]]
+    scale = np.ones(len(layout.series))
+    scale[asked] = np.array([counter.scale for counter in counters])[runs[asked]]
+    return Columns(
+        interval=interval,
+        scale=scale,
+        rising=rising,
+        series=tuple(layout.series[row] for row in rising),
+        modulus=np.array([_modulus(counter) for counter in counters])[runs[rising]],
+        fastest=np.array([_fastest(counter) for counter in counters])[runs[rising]],
+    )
+
+
+def measure(columns: Columns, before: Baseline, scrape: Scrape) -> tuple[Measured, Baseline]:
+    """Turn the readings of one poll into values in their units.
+
+    A gauge is its reading × scale. A rising counter is its rate per second since its last answer × scale, and has no
+    value where `_rates` has none. Where a reading was missing, the next rate is over the longer time.
+
+    Returns:
+        The values, and the baseline for the next poll. A series that left the layout is forgotten.
+    """
+    usable = (scrape.reply == Reply.OK) & (np.abs(scrape.value) <= LARGEST)
+    value = np.where(usable, scrape.value, 0.0)
+    earlier, now = _aligned(before, columns), _answers(columns, scrape, usable)
+    with np.errstate(over="ignore"):
+        rate = _rates(columns, earlier, now)
+        usable[columns.rising] = ~np.isnan(rate)
+        value[columns.rising] = np.where(np.isnan(rate), 0.0, rate)
+        value *= columns.scale
+    usable &= np.abs(value) <= LARGEST
+    return Measured(value=np.where(usable, value, 0.0), usable=usable), _newest(earlier, now)
+
+
+def _modulus(counter: Counter) -> float:
+    return 0.0 if counter.bits >= _WIDEST else 2.0**counter.bits
+
+
+_WIDEST = 64
+"""A 64-bit counter does not wrap within the life of its agent: going back is a reset. Source: RFC 2863, 3.1.6."""
+
+
+def _fastest(counter: Counter) -> float:
+    if counter.range is None or counter.scale == 0.0:
+        return LARGEST
+    return min(max(map(abs, counter.range)) / abs(counter.scale), LARGEST)
+
+
+def _answers(columns: Columns, scrape: Scrape, usable: Bools) -> Baseline:
+    rows = columns.rising
+    heard = usable[rows]
+    return Baseline(
+        columns=columns,
+        series=columns.series,
+        value=np.where(heard, scrape.value[rows], 0.0),
+        at=np.where(heard, scrape.replied_at[rows], np.nan),
+        uptime=np.where(heard, scrape.uptime[rows], np.nan),
+    )
+
+
+def _aligned(before: Baseline, columns: Columns) -> Baseline:
+    """Bring a baseline into this layout's order; newcomers have none."""
+    if before.columns is columns:
+        return before
+    places = {series: index for index, series in enumerate(before.series)}
+    old = np.array([places.get(series, -1) for series in columns.series], dtype=np.intp)
+    known = old >= 0
+    at, value, uptime = np.full(old.size, np.nan), np.zeros(old.size), np.full(old.size, np.nan)
+    at[known], value[known], uptime[known] = before.at[old[known]], before.value[old[known]], before.uptime[old[known]]
+    return Baseline(columns=columns, series=columns.series, value=value, at=at, uptime=uptime)
+
+
+def _rates(columns: Columns, before: Baseline, now: Baseline) -> Floats:
+    """Compute the rate of the reading per second; NaN where there is none.
+
+    None at the first answer; where time did not advance; after a reset; where the reading went back and the
+    counter is 64 bits wide (a reset) or the uptime is unknown (a wrap or a reset, nobody can tell); and where a
+    narrow counter may have wrapped unseen (`_certain`).
+    """
+    elapsed = now.at - before.at
+    delta = now.value - before.value
+    back = delta < 0
+    advance = np.where(back, delta + columns.modulus, delta)
+    told = ~back | ~np.isnan(before.uptime + now.uptime)
+    valid = (elapsed > 0) & (advance >= 0) & told & ~_restarted(before, now, elapsed)
+    valid &= _certain(columns, elapsed, np.where(back, advance, 0.0))
+    rate: Floats = np.divide(advance, elapsed, out=np.full(elapsed.size, np.nan), where=valid)
+    return rate
+
+
+def _restarted(before: Baseline, now: Baseline, elapsed: Floats) -> Bools:
+    """Tell where the agent began to count anew since its last answer; unknown uptimes tell nothing.
+
+    Its uptime went back, or it is too short to reach back to the last answer. An uptime that wrapped did neither.
+    """
+    back = now.uptime < before.uptime
+    young = now.uptime + UPTIME_SLACK < elapsed
+    wrapped = np.abs(before.uptime + elapsed - UPTIME_WRAP - now.uptime) <= UPTIME_SLACK
+    return (back | young) & ~wrapped
+
+
+def _certain(columns: Columns, elapsed: Floats, wrapped: Floats) -> Bools:
+    """Tell where a counter's advance can only be what it seems.
+
+    A narrow counter that was silent for a while may have gone round more than once: only a declared range that is
+    too slow for a whole round in that time rules it out. And an advance that is a wrap by inference must be
+    possible within the declared range: otherwise the counter was cleared while its agent kept running.
+
+    ``wrapped`` is the advance where the reading went back, else 0.0.
+    """
+    most = columns.fastest * elapsed
+    unbroken = elapsed <= CONSECUTIVE * columns.interval
+    certain: Bools = (columns.modulus == 0) | ((unbroken | (most < columns.modulus)) & (wrapped <= most))
+    return certain
+
+
+def _newest(before: Baseline, now: Baseline) -> Baseline:
+    """Keep the last answer of each series: the new one where there is one that is newer."""
+    older = np.isnan(now.at) | (now.at <= before.at)
+    return Baseline(
+        columns=now.columns,
+        series=now.series,
+        value=np.where(older, before.value, now.value),
+        at=np.where(older, before.at, now.at),
+        uptime=np.where(older, before.uptime, now.uptime),
+    )
