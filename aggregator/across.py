@@ -1,0 +1,228 @@
+"""Across members: the values of one tick become one row of tracks, each with bounds for the unheard."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, assert_never
+
+import numpy as np
+
+from aggregator.rates import Ints, Measured
+from collector.samples import Bools, Floats, Layout
+from config.model import Counter, Reduce
+from config.units import CounterId, GroupId
+
+Run = tuple[GroupId, CounterId]
+"""One counter of all members of a group: what is reduced together."""
+
+
+class Track(NamedTuple):
+    """One line through time: a run, reduced across its members."""
+
+    group: GroupId
+    counter: CounterId
+    across: Reduce
+
+    @property
+    def run(self) -> Run:
+        """What is reduced."""
+        return self.group, self.counter
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Tracks:
+    """The tracks of a cohort, column by column; all arrays are (track,)."""
+
+    run: Ints
+    """Which run is reduced."""
+    made_by: Mapping[Reduce, Ints]
+    """Which tracks each reduction makes; together every track, once."""
+    least: Floats
+    """Least value that an unheard member can have; -inf without a declared range."""
+    greatest: Floats
+    bounded: Bools
+    """Whether the unheard leave an answer within bounds at all: by a declared range, or because heads are counted."""
+
+
+class Seats(NamedTuple):
+    """Where the counted members of each run sit in one layout."""
+
+    rows: Ints
+    """(counted,) rows of the layout, run by run."""
+    starts: Ints
+    """(present,) where each run that has members begins in ``rows``."""
+    runs: Ints
+    """(present,) which run that is."""
+    expected: Floats
+    """(run,) counted members."""
+
+
+class Tally(NamedTuple):
+    """What was heard at one tick. All arrays are (run,), or (track,) once picked; heads are whole numbers."""
+
+    expected: Floats
+    """Counted members: those that ought to answer."""
+    heard: Floats
+    total: Floats
+    """0.0 where nobody was heard."""
+    least: Floats
+    """inf where nobody was heard."""
+    greatest: Floats
+    """-inf where nobody was heard."""
+    newest: Floats
+    """Steady seconds of the newest answer; -inf where nobody was heard."""
+
+    def pick(self, places: Ints) -> Tally:
+        """Take these entries, in this order."""
+        return Tally(*(column[places] for column in self))
+
+
+class Bounded(NamedTuple):
+    """Values and what they could have been. Not clamped: a value may lie outside bounds that it does not fit."""
+
+    low: Floats
+    value: Floats
+    high: Floats
+
+
+class Row(NamedTuple):
+    """One tick of every track; all arrays are (track,)."""
+
+    low: Floats
+    value: Floats
+    """0.0 and meaningless where nobody was heard."""
+    high: Floats
+    heard: Floats
+    """Members that answered."""
+    expected: Floats
+    """Members that ought to have."""
+    newest: Floats
+    """Steady seconds of the newest answer; -inf where nobody was heard."""
+
+    def pick(self, places: Ints) -> Row:
+        """Take these tracks, in this order."""
+        return Row(*(column[places] for column in self))
+
+
+def tracks_of(tracks: Sequence[Track], runs: Mapping[Run, int], counters: Mapping[CounterId, Counter]) -> Tracks:
+    """Spread the counters' ranges over the tracks.
+
+    Raises:
+        ValueError: a track takes the last across members, who have no order.
+    """
+    if any(track.across is Reduce.LAST for track in tracks):
+        raise ValueError(
+            "across: last has no meaning, since members have no order; expected avg, min, max, sum or count"
+        )
+    ranges = [counters[track.counter].range for track in tracks]
+    across = [track.across for track in tracks]
+    return Tracks(
+        run=_ints(runs[track.run] for track in tracks),
+        made_by={how: _ints(i for i, each in enumerate(across) if each is how) for how in Reduce if how in across},
+        least=np.array([-np.inf if span is None else span[0] for span in ranges]),
+        greatest=np.array([np.inf if span is None else span[1] for span in ranges]),
+        bounded=np.array(
+            [span is not None or how is Reduce.COUNT for span, how in zip(ranges, across, strict=True)], dtype=np.bool_
+        ),
+    )
+
+
+def seats_of(layout: Layout, runs: Ints, count: int) -> Seats:
+    """Find the counted members of every run.
+
+    Args:
+        layout: in any order, though one that is sorted is read fastest.
+        runs: (series,) which run each series belongs to; negative: to none.
+        count: how many runs there are.
+    """
+    counted = np.flatnonzero(layout.counted & (runs >= 0))
+    rows = counted[np.argsort(runs[counted], kind="stable")]
+    expected = np.bincount(runs[rows], minlength=count)
+    present = np.flatnonzero(expected)
+    starts = np.cumsum(expected[present]) - expected[present]
+    return Seats(rows=rows, starts=starts, runs=present, expected=expected.astype(np.float64))
+
+
+def tally(seats: Seats, measured: Measured, replied_at: Floats) -> Tally:
+    """Count and reduce what was heard of each run. A member that is warming up has no seat."""
+    heard = silent_tally(seats.expected)
+    if seats.rows.size:
+        usable, value, at = measured.usable[seats.rows], measured.value[seats.rows], replied_at[seats.rows]
+        heard.heard[seats.runs] = np.add.reduceat(usable, seats.starts, dtype=np.float64)
+        heard.total[seats.runs] = np.add.reduceat(np.where(usable, value, 0.0), seats.starts)
+        heard.least[seats.runs] = np.minimum.reduceat(np.where(usable, value, np.inf), seats.starts)
+        heard.greatest[seats.runs] = np.maximum.reduceat(np.where(usable, value, -np.inf), seats.starts)
+        heard.newest[seats.runs] = np.maximum.reduceat(np.where(usable, at, -np.inf), seats.starts)
+    return heard
+
+
+def silent_tally(expected: Floats) -> Tally:
+    """Tally a tick at which nobody answered."""
+    count = expected.size
+    return Tally(
+        expected=expected,
+        heard=np.zeros(count),
+        total=np.zeros(count),
+        least=np.full(count, np.inf),
+        greatest=np.full(count, -np.inf),
+        newest=np.full(count, -np.inf),
+    )
+
+
+def reduced(tracks: Tracks, seen: Tally) -> Row:
+    """Reduce one tick to a row: over those who were heard, and bounded as if the others had answered.
+
+    Each unheard member is given both ends of its counter's range. A run without members is bounded as if it had one
+    that is unheard: nothing was seen of it, and nothing seen must never pass for certainty.
+
+    Args:
+        tracks: of the cohort.
+        seen: (track,) the tally of each track's run.
+    """
+    count = tracks.run.size
+    low, value, high = np.empty(count), np.empty(count), np.empty(count)
+    for how, places in tracks.made_by.items():
+        one = _reduced(how, seen.pick(places), tracks.least[places], tracks.greatest[places])
+        low[places], value[places], high[places] = one
+    value[seen.heard == 0] = 0.0
+    return Row(low=low, value=value, high=high, heard=seen.heard, expected=seen.expected, newest=seen.newest)
+
+
+def silence(tracks: Tracks, before: Floats, after: Floats) -> Row:
+    """Bound a tick that was missed altogether, from the members ``before`` and ``after`` it (both (track,)).
+
+    Those who were there did not answer; how many they were is only known to be one of the two.
+    """
+    one, other = (reduced(tracks, silent_tally(expected)) for expected in (before, after))
+    return one._replace(low=np.minimum(one.low, other.low), high=np.maximum(one.high, other.high))
+
+
+def _reduced(how: Reduce, seen: Tally, least: Floats, greatest: Floats) -> Bounded:
+    asked = np.maximum(seen.expected, 1.0)
+    unheard = asked - seen.heard
+    silent = unheard > 0
+    match how:
+        case Reduce.SUM | Reduce.AVG:
+            # 0 × inf is no number: whoever is not missing adds nothing, rather than nought times a bound.
+            low = seen.total + unheard * np.where(silent, least, 0.0)
+            high = seen.total + unheard * np.where(silent, greatest, 0.0)
+            if how is Reduce.SUM:
+                return Bounded(low, seen.total, high)
+            return Bounded(low / asked, seen.total / np.maximum(seen.heard, 1.0), high / asked)
+        case Reduce.MIN:
+            low, high = np.where(silent, least, np.inf), np.where(silent, greatest, np.inf)
+            return Bounded(np.minimum(seen.least, low), seen.least, np.minimum(seen.least, high))
+        case Reduce.MAX:
+            low, high = np.where(silent, least, -np.inf), np.where(silent, greatest, -np.inf)
+            return Bounded(np.maximum(seen.greatest, low), seen.greatest, np.maximum(seen.greatest, high))
+        case Reduce.COUNT:
+            return Bounded(seen.heard, seen.heard, asked)
+        case Reduce.LAST:
+            raise ValueError("members have no order, so there is no last of them")
+        case _:
+            assert_never(how)
+
+
+def _ints(numbers: Iterable[int]) -> Ints:
+    return np.fromiter(numbers, dtype=np.intp)
