@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 
+import numpy as np
+
+from aggregator.aggregate import Aggregator
+from aggregator.frames import Cell
+from collector.samples import Layout, Reply, Scrape, Series, Sheet
 from config.model import (
     Adjustment,
     Catalogue,
@@ -19,7 +25,18 @@ from config.model import (
     Reduce,
     Verb,
 )
-from config.units import ConditionId, CounterId, GroupId, PolicyId, ProfileId, Seconds
+from config.units import (
+    ConditionId,
+    CounterId,
+    GroupId,
+    Instant,
+    MemberName,
+    Moment,
+    Monotonic,
+    PolicyId,
+    ProfileId,
+    Seconds,
+)
 
 WEB = GroupId("web")
 CPU = CounterId("cpu")
@@ -102,3 +119,80 @@ def a_catalogue(
         groups={group.id: group for group in groups},
         sites={},
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One answer: arrives ``late`` seconds after the poll began."""
+
+    value: float
+    uptime: Seconds = np.nan
+    late: Seconds = 0.0
+
+
+Answer = Reading | float | None
+"""``None``: asked, no answer."""
+
+
+def a_moment(steady: float) -> Moment:
+    return Moment(wall=Instant(1.7e9 + steady), steady=Monotonic(steady))
+
+
+def series(member: str | None, *, group: str = "web", counter: str = "cpu") -> Series:
+    return Series(GroupId(group), CounterId(counter), None if member is None else MemberName(member))
+
+
+def a_layout(members: Collection[Series], *, warming: Collection[Series] = ()) -> Layout:
+    ordered = tuple(sorted(members, key=lambda each: (each.group, each.counter, each.member or "")))
+    return Layout(series=ordered, counted=np.array([each not in warming for each in ordered], dtype=np.bool_))
+
+
+def a_scrape(layout: Layout, at: float, answers: Mapping[Series, Answer]) -> Scrape:
+    sheet = Sheet(layout)
+    for index, each in enumerate(layout.series):
+        answer = answers.get(each)
+        if answer is None:
+            sheet.fail(index, Reply.TIMEOUT)
+            continue
+        reading = answer if isinstance(answer, Reading) else Reading(answer)
+        sheet.put(index, reading.value, at=at + reading.late, uptime=reading.uptime)
+    return sheet.close(a_moment(at))
+
+
+class Watch:
+    """An aggregator that watches one window of the group ``web``, told tick by tick what each member answered."""
+
+    def __init__(
+        self,
+        *,
+        counter: Counter | None = None,
+        across: Reduce = Reduce.AVG,
+        aggregate: Reduce = Reduce.AVG,
+        ticks: int = 1,
+        interval: Seconds = 10.0,
+        freshness: int = 3,
+    ) -> None:
+        self.interval = interval
+        self.catalogue = a_catalogue(
+            counters=[counter or a_counter()],
+            conditions=[a_condition(across=across, aggregate=aggregate, window=ticks * interval)],
+            groups=[a_group(interval=interval, freshness=freshness)],
+        )
+        self.aggregator = Aggregator(self.catalogue, [WEB])
+        self._layouts: dict[tuple[frozenset[str], frozenset[str]], Layout] = {}
+
+    def tick(self, number: float, answers: Mapping[str, Answer], *, warming: Collection[str] = ()) -> Cell:
+        """Poll at tick ``number`` (a fraction is jitter); members named in ``warming`` answer but do not count."""
+        members = frozenset(answers), frozenset(warming)
+        if members not in self._layouts:
+            asked, left_out = ([series(name) for name in names] for names in members)
+            self._layouts[members] = a_layout(asked, warming=left_out)
+        told = {series(name): answer for name, answer in answers.items()}
+        frame = self.aggregator.take(a_scrape(self._layouts[members], number * self.interval, told))[WEB]
+        (cell,) = frame.cells.values()
+        return cell
+
+    def ticks(self, *history: Mapping[str, Answer]) -> Cell:
+        """Poll once per interval, from tick 0; the last cell."""
+        *_, last = (self.tick(number, answers) for number, answers in enumerate(history))
+        return last

@@ -1,0 +1,181 @@
+"""The aggregator of one cohort: scrapes in, one frame per group out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from aggregator.across import Row, Run, Seats, reduced, seats_of, silence, tally
+from aggregator.cohorts import Ask, cohort_of
+from aggregator.frames import Aggregate, Cell, Frame, Insufficient, Lack, WindowKey
+from aggregator.rates import NO_BASELINE, Columns, columns_of, measure
+from aggregator.windows import Ring, over
+from collector.samples import Floats, Layout, Scrape
+from config.model import Catalogue
+from config.units import GroupId, Moment
+
+
+class Aggregator:
+    """Turns the scrapes of one cohort (groups of one interval that are polled together) into frames.
+
+    Ticks are numbered from the cohort's first scrape by steady time, so that a tick that was missed leaves a silent
+    row and not a shorter window, and jitter of less than half an interval does no harm wherever the cohort's turn
+    falls.
+
+    Raises:
+        ValueError: the groups do not share one interval, or a condition takes the last across members.
+    """
+
+    __slots__ = ("_baseline", "_cohort", "_expected", "_origin", "_rings", "_seating", "_tick")
+
+    def __init__(self, catalogue: Catalogue, groups: Sequence[GroupId]) -> None:
+        self._cohort = cohort_of(catalogue, groups)
+        self._rings = tuple(Ring(part.length, part.tracks.size) for part in self._cohort.parts)
+        self._expected: Floats = np.zeros(len(self._cohort.places))
+        """(track,) members at the newest tick."""
+        self._baseline = NO_BASELINE
+        self._seating: _Seating | None = None
+        self._origin: float | None = None
+        """Steady time of tick 0; ``None``: no tick yet."""
+        self._tick = 0
+        """The newest."""
+
+    def take(self, scrape: Scrape) -> Mapping[GroupId, Frame]:
+        """Take one poll in, and answer everything that the cohort's groups ask.
+
+        A second scrape within one tick replaces the first. Series that nobody asks for are left alone.
+
+        Returns:
+            A frame for every group, ``at`` the scrape's. Each is total: every window has a cell, also where a group
+            has no members.
+
+        Raises:
+            ValueError: the scrape belongs to a tick before the newest one.
+        """
+        tick = self._number(scrape.at)
+        seating = self._seated(scrape.layout)
+        measured, self._baseline = measure(seating.columns, self._baseline, scrape)
+        tracks = self._cohort.tracks
+        row = reduced(tracks, tally(seating.seats, measured, scrape.replied_at).pick(tracks.run))
+        missed = silence(tracks, self._expected, row.expected) if tick > self._tick + 1 else row
+        self._tick, self._expected = tick, row.expected
+        cells: dict[GroupId, dict[WindowKey, Cell]] = {group: {} for group in self._cohort.groups}
+        for part, ring in zip(self._cohort.parts, self._rings, strict=True):
+            ring.put(tick, row.pick(part.tracks), missed.pick(part.tracks))
+            for ask in part.asks:
+                for (group, key), cell in zip(ask.homes, _answers(ask, ring, row, scrape.at), strict=True):
+                    cells[group][key] = cell
+        return {group: Frame(group=group, at=scrape.at, cells=inside) for group, inside in cells.items()}
+
+    def succeed(self, old: Aggregator) -> None:
+        """Take over from the aggregator of the catalogue before a reload, ahead of the first `take`.
+
+        Tracks of the same group keep their history and their counters' last readings where interval and declaration
+        of the counter are unchanged; all others begin anew. Where cohorts were divided differently, call it once
+        for each that has some of these groups. The old one is left as it is.
+
+        Raises:
+            ValueError: this one has taken a scrape already.
+        """
+        if self._seating is not None:
+            raise ValueError("an aggregator succeeds another before its first scrape, not after it")
+        if old._origin is None or old._cohort.interval != self._cohort.interval:
+            return
+        if self._origin is None:
+            self._origin, self._tick = old._origin, old._tick
+        shift = round((old._origin - self._origin) / self._cohort.interval)
+        self._tick = max(self._tick, old._tick + shift)
+        kept = {track for track in self._cohort.places if track in old._cohort.places and self._keeps(old, track.run)}
+        for track in kept:
+            self._expected[self._cohort.places[track]] = old._expected[old._cohort.places[track]]
+        for part, ring in zip(self._cohort.parts, self._rings, strict=True):
+            ring.skip_to(self._tick)
+            for before, there in zip(old._cohort.parts, old._rings, strict=True):
+                both = kept & part.columns.keys() & before.columns.keys()
+                ring.adopt(there, [(before.columns[track], part.columns[track]) for track in both], shift)
+        known = old._baseline.only(lambda series: self._keeps(old, (series.group, series.counter)))
+        self._baseline = self._baseline.joined(known)
+
+    def _keeps(self, old: Aggregator, run: Run) -> bool:
+        declared = self._cohort.counter_of(run)
+        return declared is not None and declared == old._cohort.counter_of(run)
+
+    def _number(self, at: Moment) -> int:
+        if self._origin is None:
+            self._origin = at.steady
+        interval = self._cohort.interval
+        tick = round((at.steady - self._origin) / interval)
+        if tick < self._tick:
+            raise ValueError(f"a scrape of tick {tick} came after one of tick {self._tick}; expected them in order")
+        if self._seating is None:
+            self._origin = at.steady - tick * interval  # a reload may have given the cohort another turn
+        return tick
+
+    def _seated(self, layout: Layout) -> _Seating:
+        if self._seating is None or self._seating.layout is not layout:
+            cohort = self._cohort
+            runs = np.fromiter((cohort.runs.get(each[:2], _NOBODY_ASKS) for each in layout.series), dtype=np.intp)
+            self._seating = _Seating(
+                layout=layout,
+                columns=columns_of(layout, runs, cohort.counters, cohort.interval),
+                seats=seats_of(layout, runs, len(cohort.runs)),
+            )
+        return self._seating
+
+
+_NOBODY_ASKS = -1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Seating:
+    """What was worked out for one layout; kept for as long as scrapes come with that very layout."""
+
+    layout: Layout
+    columns: Columns
+    seats: Seats
+
+
+_LACKS = (None, Lack.NO_MEMBERS, Lack.TOO_FEW, Lack.NO_SAMPLES, Lack.STALE)
+"""What is lacking, the most telling first."""
+
+
+def _answers(ask: Ask, ring: Ring, row: Row, at: Moment) -> Iterator[Cell]:
+    """Make the cells of one ask, in the order of its homes."""
+    window = over(ask.how, ring.newest(ask.length, ask.columns), ask.bounded)
+    age = np.maximum(at.steady - window.newest, 0.0)
+    expected = row.expected[ask.tracks]
+    lacking = np.select(
+        [expected == 0, ring.watched()[ask.columns] < ask.length, window.samples == 0, age > ask.freshness],
+        [1, 2, 3, 4],
+        default=0,
+    )
+    columns = zip(
+        lacking.tolist(),
+        row.heard[ask.tracks].astype(np.intp).tolist(),
+        expected.astype(np.intp).tolist(),
+        window.samples.tolist(),
+        window.low.tolist(),
+        window.value.tolist(),
+        window.high.tolist(),
+        window.coverage.tolist(),
+        age.tolist(),
+        strict=True,
+    )
+    for lack, heard, asked, samples, low, value, high, coverage, old in columns:
+        because = _LACKS[lack]
+        if because is not None:
+            yield Insufficient(because=because, samples=samples, needed=ask.length, heard=heard, expected=asked)
+            continue
+        yield Aggregate(
+            value=value,
+            low=low,
+            high=high,
+            samples=samples,
+            needed=ask.length,
+            heard=heard,
+            expected=asked,
+            coverage=coverage,
+            age=old,
+        )
