@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from aggregator.frames import Cell
+from config.model import Adjustment
 from config.units import ConditionId, GroupId, Moment, Monotonic, PolicyId, Seconds
 from trigger.reasons import Reason
 
@@ -48,6 +49,8 @@ class Advice:
     """What one policy says at one tick, before any guard."""
 
     policy: PolicyId
+    adjustment: Adjustment
+    """What it would do: the door must know whether it could have asked for fewer members."""
     truth: Truth
     verdicts: tuple[Verdict, ...]
     reason: Reason | None

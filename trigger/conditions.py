@@ -1,0 +1,101 @@
+"""Judging one condition against one cell of a frame, in Kleene's logic.
+
+# Note [The unheard]
+
+A condition counts only as far as nobody who was silent could have changed it:
+
+====================================  ==========================  =========================
+The aggregate                         may shrink (remove, set)    only grows (add)
+====================================  ==========================  =========================
+there is none (`Insufficient`)        UNKNOWN                     UNKNOWN
+quorum declared and reached           the value decides           the value decides
+everybody was heard                   the value decides           the value decides
+unheard, the counter has a range      the whole interval decides  the whole interval decides
+unheard, without a range              UNKNOWN                     the value decides
+====================================  ==========================  =========================
+
+"The whole interval decides": TRUE if every value from ``low`` to ``high`` satisfies the comparison, FALSE if none
+does, else UNKNOWN. Source: DESIGN.md "Judging".
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import assert_never
+
+from aggregator.frames import Aggregate, Cell, Insufficient
+from config.model import Compare, Condition
+from trigger.verdicts import Truth, Verdict
+
+_EQUAL_WITHIN = 1e-9
+"""Relative: an average of three times 0.1 equals 0.1. CloudStack compares exactly, and so almost never equal."""
+
+
+def judge(condition: Condition, cell: Cell, *, shrinking: bool) -> Verdict:
+    """Judge ``condition`` by the aggregate that answers it.
+
+    Args:
+        condition: what is asked.
+        cell: the aggregate that `aggregator.specs.window_key` names for it.
+        shrinking: the policy that asks may remove members, so the unheard weigh more: Note [The unheard].
+    """
+    match cell:
+        case Insufficient():
+            truth = Truth.UNKNOWN
+        case Aggregate():
+            truth = _truth_of(condition, cell, shrinking=shrinking)
+        case _:
+            assert_never(cell)
+    return Verdict(condition=condition.id, truth=truth, cell=cell)
+
+
+def conjunction(truths: Iterable[Truth]) -> Truth:
+    """Kleene's AND: FALSE if any is, else UNKNOWN if any is, else TRUE.
+
+    Of nothing it is UNKNOWN, not TRUE: a policy that asks nothing has measured nothing, and must not fire.
+
+    >>> conjunction([Truth.TRUE, Truth.UNKNOWN]).name, conjunction([Truth.FALSE, Truth.UNKNOWN]).name
+    ('UNKNOWN', 'FALSE')
+    """
+    seen = set(truths)
+    if Truth.FALSE in seen:
+        return Truth.FALSE
+    return Truth.TRUE if seen == {Truth.TRUE} else Truth.UNKNOWN
+
+
+def _truth_of(condition: Condition, aggregate: Aggregate, *, shrinking: bool) -> Truth:
+    by_value = _truth_within(condition, aggregate.value, aggregate.value)
+    if condition.quorum is not None and aggregate.coverage >= condition.quorum:
+        return by_value
+    by_interval = _truth_within(condition, aggregate.low, aggregate.high)
+    unbounded = math.isinf(aggregate.low) or math.isinf(aggregate.high)
+    if by_interval is Truth.UNKNOWN and unbounded and not shrinking:
+        return by_value
+    return by_interval
+
+
+def _truth_within(condition: Condition, low: float, high: float) -> Truth:
+    """Judge all values from ``low`` to ``high`` at once. What is not a number neither satisfies nor refutes."""
+    every, none = _every_and_none(condition.compare, low, high, condition.threshold)
+    if every:
+        return Truth.TRUE
+    return Truth.FALSE if none else Truth.UNKNOWN
+
+
+def _every_and_none(compare: Compare, low: float, high: float, threshold: float) -> tuple[bool, bool]:
+    match compare:
+        case Compare.ABOVE:
+            return low > threshold, high <= threshold
+        case Compare.AT_LEAST:
+            return low >= threshold, high < threshold
+        case Compare.BELOW:
+            return high < threshold, low >= threshold
+        case Compare.AT_MOST:
+            return high <= threshold, low > threshold
+        case Compare.EQUALS:
+            slack = _EQUAL_WITHIN * max(1.0, abs(threshold))
+            least, most = threshold - slack, threshold + slack
+            return least <= low and high <= most, high < least or low > most
+        case _:
+            assert_never(compare)

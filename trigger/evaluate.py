@@ -1,0 +1,102 @@
+"""From a frame to advice: what every policy of one group says at one tick, before any guard."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from aggregator.frames import Frame
+from aggregator.specs import window_key
+from config.model import Catalogue, Group, Holds, Policy
+from config.units import GroupId, Moment, PolicyId, Seconds
+from trigger import timers
+from trigger.conditions import conjunction, judge
+from trigger.reasons import Reason
+from trigger.requests import Cause, Request
+from trigger.verdicts import Advice, Evaluation, Hold, Truth, Verdict
+
+
+def evaluate(
+    catalogue: Catalogue, group: GroupId, frame: Frame, holds: Mapping[PolicyId, Hold], now: Moment
+) -> Evaluation:
+    """Judge every policy of ``group`` and carry its holds over this tick.
+
+    Args:
+        catalogue: the snapshot that ``frame`` was made for.
+        group: a group of the catalogue.
+        frame: this tick's cells; every window of `aggregator.specs.keys_for` has one.
+        holds: those of the last evaluation; none after a restart, or after a policy fired.
+        now: when the frame was taken.
+    """
+    declared = catalogue.groups[group]
+    advices = []
+    kept: dict[PolicyId, Hold] = {}
+    for policy in (catalogue.policies[name] for name in declared.policies):
+        verdicts = _verdicts(catalogue, declared, policy, frame)
+        truth = conjunction(verdict.truth for verdict in verdicts)
+        current = timers.hold(holds.get(policy.id), truth, now.steady, declared.interval)
+        if current is not None:
+            kept[policy.id] = current
+        advices.append(_advice(policy, truth, verdicts, current, declared.interval))
+    return Evaluation(group=group, at=now, advices=tuple(advices), holds=kept)
+
+
+def requests_from(catalogue: Catalogue, evaluation: Evaluation) -> tuple[Request, ...]:
+    """Make the request of every policy that is ready, in the order of the group's policies.
+
+    A policy that is no longer declared asks for nothing: the catalogue may have been exchanged since it was judged.
+    """
+    return tuple(
+        _request(catalogue.policies[advice.policy], evaluation)
+        for advice in evaluation.advices
+        if advice.reason is None and advice.policy in catalogue.policies
+    )
+
+
+def _verdicts(catalogue: Catalogue, group: Group, policy: Policy, frame: Frame) -> tuple[Verdict, ...]:
+    conditions = (catalogue.conditions[name] for name in policy.when)
+    shrinking = policy.adjustment.may_shrink
+    return tuple(
+        judge(condition, frame.cells[window_key(condition, policy, group)], shrinking=shrinking)
+        for condition in conditions
+    )
+
+
+def _advice(
+    policy: Policy, truth: Truth, verdicts: tuple[Verdict, ...], current: Hold | None, interval: Seconds
+) -> Advice:
+    needed = _needed(policy)
+    return Advice(
+        policy=policy.id,
+        adjustment=policy.adjustment,
+        truth=truth,
+        verdicts=verdicts,
+        reason=_reason(truth, ready=timers.long_enough(current, needed, interval)),
+        held=timers.held(current),
+        needed=needed,
+    )
+
+
+def _needed(policy: Policy) -> Seconds:
+    """How long the truth must hold: not at all where the window already is the average over the duration."""
+    return 0.0 if policy.holds is Holds.AVERAGE else policy.duration
+
+
+def _reason(truth: Truth, *, ready: bool) -> Reason | None:
+    if truth is Truth.FALSE:
+        return Reason.NOT_MET
+    if truth is Truth.UNKNOWN:
+        return Reason.BLIND
+    return None if ready else Reason.HOLDING
+
+
+def _request(policy: Policy, evaluation: Evaluation) -> Request:
+    return Request(
+        id=f"{policy.id}@{evaluation.at.wall:.3f}",
+        group=evaluation.group,
+        cause=Cause.POLICY,
+        by=policy.id,
+        adjustment=policy.adjustment,
+        policy=policy.id,
+        quiet_time=policy.quiet_time,
+        quiet_scope=policy.quiet_scope,
+    )

@@ -1,0 +1,56 @@
+"""How long a policy's conditions have held, in steady time.
+
+# Note [Held time]
+
+Held time grows only between two TRUE evaluations at most one and a half intervals apart; what lies between them is
+then counted. So, per evaluation:
+
+* TRUE: the hold goes on if the last TRUE is at most 1.5 intervals ago; otherwise a new hold begins now.
+* UNKNOWN: the hold is kept as it is. It does not grow, and since the next TRUE tick is two intervals after the last
+  one, a single blind tick ends it all the same. Only an evaluation *between* two ticks may be UNKNOWN without harm.
+* FALSE: the hold ends.
+
+Holds live in memory only: steady time means nothing after a restart, so a restart ends every hold.
+Source: DESIGN.md "Judging".
+"""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from config.units import Monotonic, Seconds
+from trigger.verdicts import Hold, Truth
+
+_LONGEST_GAP = 1.5
+"""In intervals: one late tick is forgiven, one missing tick is not."""
+
+_JITTER = 0.05
+"""In intervals: a tick may come this much early. Five ticks of 30.00 ± 0.02 s are 120 s, though they take 119.98 s."""
+
+
+def hold(previous: Hold | None, truth: Truth, now: Monotonic, interval: Seconds) -> Hold | None:
+    """Carry a hold over one evaluation; ``None``: nothing is held. See Note [Held time]."""
+    match truth:
+        case Truth.TRUE:
+            if previous is not None and 0 <= now - previous.last_true <= _LONGEST_GAP * interval:
+                return Hold(true_since=previous.true_since, last_true=now)
+            return Hold(true_since=now, last_true=now)
+        case Truth.UNKNOWN:
+            return previous
+        case Truth.FALSE:
+            return None
+        case _:
+            assert_never(truth)
+
+
+def held(current: Hold | None) -> Seconds:
+    """How long the conditions are known to have held: up to the last TRUE evaluation, never beyond."""
+    return 0.0 if current is None else current.last_true - current.true_since
+
+
+def long_enough(current: Hold | None, duration: Seconds, interval: Seconds) -> bool:
+    """Whether a policy whose conditions are TRUE now has held them for ``duration``.
+
+    At most a twentieth of an interval may be missing, so that a tick that is early by its jitter is not a tick lost.
+    """
+    return current is not None and held(current) >= duration - _JITTER * interval
