@@ -1,0 +1,87 @@
+"""Who wins when several ask at the same moment.
+
+# Note [Combining]
+
+==========================================  ===================================  ============================
+Of the wishes that their guards let pass    wins                                 and the others are
+==========================================  ===================================  ============================
+a person's (several: the largest size)      the person's                         OUTBID
+outs, with or without ins                   the largest size                     OUTBID
+ins, and an out that a guard refused        nobody: out beats in all the same    ins OUTBID
+ins alone                                   the largest size: fewest leave       OUTBID
+an in by a policy, while another policy     nobody, or a wish further up         DISAGREED
+that could shrink the group is not ready
+==========================================  ===================================  ============================
+
+A policy *could shrink the group* if carrying it out now would leave fewer members; ``add``, ``remove: 0%`` and a
+``set`` that is not below the present size have no opinion. One that could shrink the group agrees by being ready, and
+only so: NOT_MET says no, HOLDING says not yet, and BLIND cannot say yes. If silence were taken as consent, losing a
+source would lift the veto of the policy that reads it, and missing data would cause a scale-in. Two policies that
+remove members therefore both have to be ready: AWS ("in only if all agree") and Azure ("in: all rules") read it so too.
+An alarm from outside has made up its mind elsewhere, so nobody is asked.
+
+Equal sizes: the smaller request id wins, so the order of asking never matters. Source: DESIGN.md issue 5, "Combining".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from trigger.guards import Bid
+from trigger.reasons import Reason
+from trigger.requests import Cause, Request
+from trigger.sizing import resized
+from trigger.verdicts import Direction, Evaluation
+
+
+def combined(bids: Sequence[Bid], base: int, evaluation: Evaluation | None) -> tuple[tuple[Bid, ...], Bid | None]:
+    """Choose the winner; the bids come back in their order, with OUTBID or DISAGREED where they lost.
+
+    Args:
+        bids: one per request.
+        base: the desired size that all of them started from.
+        evaluation: whose policies are asked for consent to a scale-in; without one nobody is.
+    """
+    heard = tuple(_with_consent(bid, base, evaluation) for bid in bids)
+    running = [bid for bid in heard if bid.size is not None]
+    winner = _winner(heard, running)
+    return tuple(bid if bid.size is None or bid is winner else _lost(bid, Reason.OUTBID) for bid in heard), winner
+
+
+def _winner(bids: Sequence[Bid], running: Sequence[Bid]) -> Bid | None:
+    for field in (
+        [bid for bid in running if bid.answer.request.cause is Cause.PERSON],
+        [bid for bid in running if bid.direction is Direction.OUT],
+    ):
+        if field:
+            return min(field, key=_rank)
+    if any(bid.direction is Direction.OUT for bid in bids):
+        return None
+    return min(running, key=_rank, default=None)
+
+
+def _rank(bid: Bid) -> tuple[int, str, str, str]:
+    """Smallest is best: the largest size, then names."""
+    request = bid.answer.request
+    return -(bid.size or 0), request.id, request.cause.value, request.by
+
+
+def _with_consent(bid: Bid, base: int, evaluation: Evaluation | None) -> Bid:
+    request = bid.answer.request
+    in_by_policy = request.cause is Cause.POLICY and bid.direction is Direction.IN and bid.size is not None
+    if in_by_policy and _anybody_disagrees(request, base, evaluation):
+        return _lost(bid, Reason.DISAGREED)
+    return bid
+
+
+def _anybody_disagrees(request: Request, base: int, evaluation: Evaluation | None) -> bool:
+    others = () if evaluation is None else evaluation.advices
+    return any(
+        advice.policy != request.policy and advice.reason is not None and resized(base, advice.adjustment) < base
+        for advice in others
+    )
+
+
+def _lost(bid: Bid, reason: Reason) -> Bid:
+    return replace(bid, answer=replace(bid.answer, reason=reason), size=None)

@@ -1,0 +1,204 @@
+"""The one door: everything that wants another size passes here, and every wish gets exactly one answer.
+
+In this order:
+
+1. **Halted.** An ORPHANED group, mode ``off`` (MODE_OFF) and a pause (PAUSED) answer every request so and change
+   nothing. One exception: while paused, a person may set any size with force.
+2. **Unasked.** A first listing, changed bounds or blindness may change the size (`trigger.unasked`).
+3. **Weighed.** Each request passes the guards by itself (`trigger.guards`). Without a desired size: NOT_LISTED.
+4. **Combined.** At most one request wins (`trigger.combine`).
+5. **Carried out.** All changes of one moment are one revision; what changed unasked is then a clamp of the winner's
+   answer. A change by request begins its quiet time, in the direction that it went, and growth is noted for
+   CATCHING_UP. *Forced* lasts until the next accepted request. *Kept* lasts until a person's, or until scale-ins have
+   brought the size to max: each takes only what it asked for.
+6. **Advised.** In mode ``advise`` all of this is computed, and the state is then left exactly as it was.
+
+The decision's reason is the winner's; else why the size changed unasked; else NOT_LISTED; else the most telling answer
+(`_TELLING`); else BLIND if no policy could be judged, HOLDING if any holds, FORCED while a person's word keeps the
+size outside the bounds, and STEADY.
+
+Total and deterministic; the order of requests never matters. Source: DESIGN.md "Sizing".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from config.model import Group, Mode, OnVanish
+from config.units import Instant, Moment
+from trigger.combine import combined
+from trigger.guards import Bid, Scene, bid, refused
+from trigger.reasons import Reason
+from trigger.requests import Answer, Cause, Clamp, Decision, Fleet, GroupState, Pause, Quiet, Request
+from trigger.sizing import resized
+from trigger.unasked import is_blind, least_size, unasked
+from trigger.verdicts import Evaluation
+
+_TELLING = (
+    Reason.ABOVE_MAX,
+    Reason.BELOW_MIN,
+    Reason.BUILD_BACK_OFF,
+    Reason.BUDGET,
+    Reason.AT_MAX,
+    Reason.CATCHING_UP,
+    Reason.QUIET,
+    Reason.DISAGREED,
+    Reason.AT_MIN,
+    Reason.OUTBID,
+    Reason.NO_CHANGE,
+)
+"""Refusals, most telling first: a person's; growth that cannot be had; what passes by itself; nothing to do."""
+
+
+def decide(
+    group: Group,
+    requests: Sequence[Request],
+    fleet: Fleet,
+    state: GroupState,
+    now: Moment,
+    *,
+    evaluation: Evaluation | None,
+) -> Decision:
+    """Answer every request about ``group`` at one moment, and say what its desired size becomes.
+
+    Args:
+        group: as declared, or as last declared if it is orphaned.
+        requests: any number, from anybody, in any order.
+        fleet: what the last convergence pass saw.
+        state: what the last decision left.
+        now: this moment; only its wall clock plays a part.
+        evaluation: this tick's, if there is one: whether the group is blind, and who agrees to a scale-in.
+    """
+    halted, blind = _halted(group, state), is_blind(evaluation)
+    settled, cause = (state, None) if halted else unasked(group, fleet, state, now.wall, blind=blind)
+    scene = _scene(group, fleet, settled, now.wall, blind=blind)
+    weighed = [_weighed(request, halted, scene) for request in requests]
+    bids, won = combined(weighed, settled.desired or 0, evaluation)
+    winner = None if won is None else _told(group, won, cause, state.desired, settled.desired)
+    answers = tuple(winner if bid is won and winner is not None else bid.answer for bid in bids)
+    after = settled if won is None else _carried_out(group, state, settled, won, now.wall)
+    if winner is not None:
+        reason = winner.reason
+    else:
+        reason = halted or _cause_told(group, cause) or _unmoved(answers, settled, evaluation)
+    acting = group.mode is not Mode.ADVISE
+    return Decision(
+        group=group.id,
+        at=now,
+        reason=reason,
+        desired_from=state.desired,
+        desired_to=after.desired if acting else state.desired,
+        answers=answers,
+        winner=winner,
+        advised_to=None if acting or after.desired == state.desired else after.desired,
+        state=after if acting else state,
+    )
+
+
+def paused(state: GroupState, pause: Pause) -> GroupState:
+    """Stop decisions, or go on with them. Nothing else changes; the next decision looks at bounds and quiet times."""
+    return replace(state, pause=pause)
+
+
+def vanished(group: Group, state: GroupState, count: int) -> GroupState:
+    """Let ``count`` vanished members lower desired size, never below min, as a new revision.
+
+    Only where the group declares ``on_vanish: shrink``; otherwise they are replaced, and nothing changes here.
+    Begins no quiet time. Source: DESIGN.md "Moving".
+    """
+    if group.on_vanish is not OnVanish.SHRINK or state.desired is None:
+        return state
+    size = max(state.desired - count, min(group.minimum, state.desired))
+    if size >= state.desired:
+        return state
+    above = size > group.maximum
+    return replace(
+        state, desired=size, revision=state.revision + 1, forced=state.forced and above, kept=state.kept and above
+    )
+
+
+def _halted(group: Group, state: GroupState) -> Reason | None:
+    if state.orphaned:
+        return Reason.ORPHANED
+    if group.mode is Mode.OFF:
+        return Reason.MODE_OFF
+    return None if state.pause is Pause.NO else Reason.PAUSED
+
+
+def _scene(group: Group, fleet: Fleet, state: GroupState, now: Instant, *, blind: bool) -> Scene | None:
+    if state.desired is None:
+        return None
+    return Scene(
+        group=group, fleet=fleet, state=state, now=now, base=state.desired, least=least_size(group, blind=blind)
+    )
+
+
+def _weighed(request: Request, halted: Reason | None, scene: Scene | None) -> Bid:
+    insists = halted is Reason.PAUSED and request.cause is Cause.PERSON and request.force
+    if scene is None:
+        return refused(request, None, None, halted or Reason.NOT_LISTED)
+    if halted and not insists:
+        return refused(request, resized(scene.base, request.adjustment), None, halted)
+    return bid(request, scene)
+
+
+def _carried_out(group: Group, state: GroupState, settled: GroupState, won: Bid, now: Instant) -> GroupState:
+    request, size, base = won.answer.request, won.size, settled.desired
+    if size is None or base is None or won.direction is None:
+        return settled
+    by_person = request.cause is Cause.PERSON
+    quiet = Quiet(
+        policy=request.policy,
+        scope=request.quiet_scope,
+        direction=won.direction,
+        until=Instant(now + request.quiet_time),
+    )
+    return replace(
+        settled,
+        desired=size,
+        revision=state.revision + (size != state.desired),
+        forced=by_person and not group.minimum <= size <= group.maximum,
+        kept=settled.kept and not by_person and size > group.maximum,
+        quiets=_with(settled.quiets, quiet) if request.quiet_time > 0 else settled.quiets,
+        grown_at=now if size > base else settled.grown_at,
+    )
+
+
+def _with(quiets: tuple[Quiet, ...], new: Quiet) -> tuple[Quiet, ...]:
+    """Add a quiet time; of two of the same policy, scope and direction the later end counts."""
+    twins = [quiet for quiet in quiets if _sort(quiet) == _sort(new)]
+    others = tuple(quiet for quiet in quiets if _sort(quiet) != _sort(new))
+    return (*others, max((*twins, new), key=lambda quiet: quiet.until))
+
+
+def _sort(quiet: Quiet) -> tuple[object, ...]:
+    return quiet.policy, quiet.scope, quiet.direction
+
+
+def _told(group: Group, won: Bid, cause: Reason | None, before: int | None, after: int | None) -> Answer:
+    """The winner's answer: with what changed unasked at the same moment, and as advice where that is all it is."""
+    answer = won.answer
+    if cause is not None and before is not None and after is not None:
+        answer = replace(answer, clamps=(Clamp(guard=cause, before=before, after=after), *answer.clamps))
+    return replace(answer, reason=Reason.ADVISED) if group.mode is Mode.ADVISE else answer
+
+
+def _cause_told(group: Group, cause: Reason | None) -> Reason | None:
+    """Why the size changed unasked. As advice, a first listing is no news: it would come at every tick."""
+    if group.mode is not Mode.ADVISE or cause is None:
+        return cause
+    return None if cause is Reason.FIRST_LISTING else Reason.ADVISED
+
+
+def _unmoved(answers: Sequence[Answer], state: GroupState, evaluation: Evaluation | None) -> Reason:
+    """Why nothing changed."""
+    if state.desired is None:
+        return Reason.NOT_LISTED
+    if answers:
+        return min((answer.reason for answer in answers), key=_TELLING.index)
+    if is_blind(evaluation):
+        return Reason.BLIND
+    if evaluation is not None and any(advice.reason is Reason.HOLDING for advice in evaluation.advices):
+        return Reason.HOLDING
+    return Reason.FORCED if state.forced else Reason.STEADY

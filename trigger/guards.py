@@ -1,0 +1,158 @@
+"""What stands between a wish and a new size: each guard lets it pass, makes it smaller, or refuses with a reason.
+
+In this order; the first refusal is the answer:
+
+==================  ====================================================================  =======================
+Guard               Whom it stops                                                         Answer
+==================  ====================================================================  =======================
+nothing to do       everybody: the size asked for is the desired size                     NO_CHANGE
+bounds              policy, alarm: made smaller (a clamp); already there: refused         AT_MAX, AT_MIN
+bounds              person: above max without force; below min unless paused and forced   ABOVE_MAX, BELOW_MIN
+quiet time          policy, alarm: a scale-in by any quiet time, a scale-out only by one  QUIET
+                    that a scale-out began; a policy's own quiet time only stops itself
+catching up         policy, alarm: a scale-out while earlier growth is not in service,    CATCHING_UP
+                    up to the build timeout
+builds fail         policy, alarm: a scale-out while builds back off                      BUILD_BACK_OFF
+budget              policy, alarm: growth made smaller (a clamp); nothing left: refused   BUDGET
+==================  ====================================================================  =======================
+
+A person's wish has no quiet time, back-off or budget to pass: convergence paces the creates.
+Source: DESIGN.md "Sizing".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from config.model import Group, QuietScope
+from config.units import Instant
+from trigger.reasons import Reason
+from trigger.requests import Answer, Cause, Clamp, Fleet, GroupState, Pause, Quiet, Request
+from trigger.sizing import resized
+from trigger.verdicts import Direction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scene:
+    """What a wish is weighed against: one group at one moment, with a size to start from."""
+
+    group: Group
+    fleet: Fleet
+    state: GroupState
+    now: Instant
+    base: int
+    """The desired size that arithmetic starts from."""
+    least: int
+    """What a scale-in may not go below: min, or the floor while blind."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bid:
+    """One request weighed: the answer that it gets if no other one wins."""
+
+    answer: Answer
+    size: int | None
+    """What desired size becomes; ``None``: refused."""
+    direction: Direction | None
+    """Which way the wish points, refused or not; ``None``: it asks for no change, or nobody could say."""
+
+
+def bid(request: Request, scene: Scene) -> Bid:
+    """Weigh one request by itself."""
+    wanted = resized(scene.base, request.adjustment)
+    if wanted == scene.base:
+        return refused(request, wanted, None, Reason.NO_CHANGE)
+    direction = Direction.OUT if wanted > scene.base else Direction.IN
+    if request.cause is Cause.PERSON:
+        return _by_person(request, wanted, direction, scene)
+    return _growth(request, wanted, scene) if direction is Direction.OUT else _shrinking(request, wanted, scene)
+
+
+def refused(
+    request: Request,
+    wanted: int | None,
+    direction: Direction | None,
+    reason: Reason,
+    *,
+    clamps: tuple[Clamp, ...] = (),
+    until: Instant | None = None,
+) -> Bid:
+    """Turn a wish down."""
+    answer = Answer(request=request, reason=reason, wanted=wanted, clamps=clamps, until=until)
+    return Bid(answer=answer, size=None, direction=direction)
+
+
+def quiet_until(quiets: Iterable[Quiet], request: Request, direction: Direction, now: Instant) -> Instant | None:
+    """Say when the last quiet time ends that stops ``request``; ``None`` if none does."""
+    blocking = (
+        quiet.until
+        for quiet in quiets
+        if quiet.until > now
+        and (quiet.scope is QuietScope.GROUP or quiet.policy == request.policy)
+        and not (direction is Direction.OUT and quiet.direction is Direction.IN)
+    )
+    return max(blocking, default=None)
+
+
+def _by_person(request: Request, wanted: int, direction: Direction, scene: Scene) -> Bid:
+    paused = scene.state.pause is not Pause.NO
+    if wanted > scene.group.maximum and not request.force:
+        return refused(request, wanted, direction, Reason.ABOVE_MAX)
+    if wanted < scene.group.minimum and not (request.force and paused):
+        return refused(request, wanted, direction, Reason.BELOW_MIN)
+    inside = scene.group.minimum <= wanted <= scene.group.maximum
+    answer = Answer(request=request, reason=_moved(direction) if inside else Reason.FORCED, wanted=wanted)
+    return Bid(answer=answer, size=wanted, direction=direction)
+
+
+def _growth(request: Request, wanted: int, scene: Scene) -> Bid:
+    if scene.base >= scene.group.maximum:
+        return refused(request, wanted, Direction.OUT, Reason.AT_MAX)
+    size, clamps = _clamped(wanted, min(wanted, scene.group.maximum), Reason.AT_MAX)
+    refusal = _growth_waits(request, scene)
+    if refusal is not None:
+        reason, until = refusal
+        return refused(request, wanted, Direction.OUT, reason, clamps=clamps, until=until)
+    if scene.fleet.creates_left <= 0:
+        return refused(request, wanted, Direction.OUT, Reason.BUDGET, clamps=clamps)
+    size, spent = _clamped(size, min(size, scene.base + scene.fleet.creates_left), Reason.BUDGET)
+    answer = Answer(request=request, reason=Reason.SCALED_OUT, wanted=wanted, clamps=clamps + spent)
+    return Bid(answer=answer, size=size, direction=Direction.OUT)
+
+
+def _growth_waits(request: Request, scene: Scene) -> tuple[Reason, Instant] | None:
+    """Which guard makes growth wait, and until when."""
+    quiet = quiet_until(scene.state.quiets, request, Direction.OUT, scene.now)
+    if quiet is not None:
+        return Reason.QUIET, quiet
+    if scene.state.grown_at is not None and scene.fleet.in_service < scene.base:
+        patience_ends = Instant(scene.state.grown_at + scene.group.build_timeout)
+        if scene.now < patience_ends:
+            return Reason.CATCHING_UP, patience_ends
+    back_off = scene.fleet.back_off_until
+    if back_off is not None and scene.now < back_off:
+        return Reason.BUILD_BACK_OFF, back_off
+    return None
+
+
+def _shrinking(request: Request, wanted: int, scene: Scene) -> Bid:
+    if scene.base <= scene.least:
+        return refused(request, wanted, Direction.IN, Reason.AT_MIN)
+    size, clamps = _clamped(wanted, max(wanted, scene.least), Reason.AT_MIN)
+    if not scene.state.kept:  # members that nobody chose to have leave one wish at a time, not all at the first
+        size, surplus = _clamped(size, min(size, scene.group.maximum), Reason.AT_MAX)
+        clamps += surplus
+    quiet = quiet_until(scene.state.quiets, request, Direction.IN, scene.now)
+    if quiet is not None:
+        return refused(request, wanted, Direction.IN, Reason.QUIET, clamps=clamps, until=quiet)
+    answer = Answer(request=request, reason=Reason.SCALED_IN, wanted=wanted, clamps=clamps)
+    return Bid(answer=answer, size=size, direction=Direction.IN)
+
+
+def _clamped(before: int, after: int, guard: Reason) -> tuple[int, tuple[Clamp, ...]]:
+    return after, (() if before == after else (Clamp(guard=guard, before=before, after=after),))
+
+
+def _moved(direction: Direction) -> Reason:
+    return Reason.SCALED_OUT if direction is Direction.OUT else Reason.SCALED_IN

@@ -1,0 +1,85 @@
+"""Changes of desired size that nobody asked for.
+
+At most one a moment, the first that applies:
+
+==============  ====================================================================  ===========================
+Cause           When                                                                  Desired size becomes
+==============  ====================================================================  ===========================
+FIRST_LISTING   there is none yet, and a complete listing has been seen               max(min, members found);
+                                                                                      above max it is *kept*
+BOUNDS          below min; or above max, and neither *forced* nor *kept*              the nearest bound
+BLIND_FLOOR     below the floor that the group declares, and every policy is blind    the floor, at most max
+==============  ====================================================================  ===========================
+
+None of them begins a quiet time, waits for one, or looks at a counter. Below min nothing excuses: a size that was
+forced there while paused lasts as long as the pause. Source: DESIGN.md "Sizing" (bounds, force, blind) and "Moving"
+(first start).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from config.model import Group
+from config.units import Instant
+from trigger.reasons import Reason
+from trigger.requests import Fleet, GroupState
+from trigger.verdicts import Evaluation
+
+
+def unasked(
+    group: Group, fleet: Fleet, state: GroupState, now: Instant, *, blind: bool
+) -> tuple[GroupState, Reason | None]:
+    """Bring a group's state up to this moment; the reason is ``None`` if its size stays."""
+    tidy = _tidied(group, state, now)
+    change = _change(group, fleet, tidy, least_size(group, blind=blind))
+    if change is None:
+        return tidy, None
+    size, cause = change
+    grew = size > (fleet.marked if state.desired is None else state.desired)
+    above = size > group.maximum
+    return replace(
+        tidy,
+        desired=size,
+        revision=state.revision + 1,
+        forced=tidy.forced and above,
+        kept=above and (tidy.kept or cause is Reason.FIRST_LISTING),
+        grown_at=now if grew else state.grown_at,
+    ), cause
+
+
+def is_blind(evaluation: Evaluation | None) -> bool:
+    """Whether a group that has policies cannot judge a single one. Without policies there is nothing to be blind to."""
+    return (
+        evaluation is not None
+        and bool(evaluation.advices)
+        and all(advice.reason is Reason.BLIND for advice in evaluation.advices)
+    )
+
+
+def least_size(group: Group, *, blind: bool) -> int:
+    """What no policy or alarm may go below: min, or the declared floor while blind."""
+    if not blind or group.blind_floor is None:
+        return group.minimum
+    return max(group.minimum, min(group.blind_floor, group.maximum))
+
+
+def _change(group: Group, fleet: Fleet, state: GroupState, least: int) -> tuple[int, Reason] | None:
+    size = state.desired
+    if size is None:
+        return (max(group.minimum, fleet.marked), Reason.FIRST_LISTING) if fleet.listed else None
+    if size < group.minimum:
+        return group.minimum, Reason.BOUNDS
+    if size > group.maximum and not (state.forced or state.kept):
+        return group.maximum, Reason.BOUNDS
+    return (least, Reason.BLIND_FLOOR) if size < least else None
+
+
+def _tidied(group: Group, state: GroupState, now: Instant) -> GroupState:
+    """Drop quiet times that are over, and excuses for a size that needs none."""
+    if any(quiet.until <= now for quiet in state.quiets):
+        state = replace(state, quiets=tuple(quiet for quiet in state.quiets if quiet.until > now))
+    excused = state.forced or state.kept
+    if excused and state.desired is not None and group.minimum <= state.desired <= group.maximum:
+        state = replace(state, forced=False, kept=False)
+    return state
