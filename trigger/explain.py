@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Hashable
 from dataclasses import dataclass
+from typing import assert_never
 
-from aggregator.frames import Lack
-from config.model import Compare, Mode, Reduce
+from aggregator.frames import Aggregate, Cell, Insufficient, Lack
+from aggregator.specs import window_key
+from config.model import Catalogue, Compare, Group, Mode, Policy, Reduce
 from config.units import ConditionId, CounterId, GroupId, Instant, PolicyId, Seconds
 from trigger.reasons import Reason
-from trigger.requests import Cause, Clamp, Pause, Quiet
-from trigger.verdicts import Truth
+from trigger.requests import Answer, Cause, Clamp, Decision, Fleet, Pause, Quiet
+from trigger.verdicts import Advice, Evaluation, Truth, Verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,3 +85,130 @@ class Explanation:
     policies: tuple[PolicyExplanation, ...]
     answers: tuple[AnswerExplanation, ...]
     quiets: tuple[Quiet, ...]
+
+
+def explain(
+    catalogue: Catalogue, group: Group, evaluation: Evaluation | None, decision: Decision, fleet: Fleet
+) -> Explanation:
+    """Put together everything that a decision was made of.
+
+    Args:
+        catalogue: the snapshot that was evaluated.
+        group: as given to `trigger.decide.decide`; an orphaned one is no longer in the catalogue.
+        evaluation: as given to `decide`; a policy that has left the catalogue since is left out.
+        decision: its answer.
+        fleet: as given to `decide`.
+    """
+    answers = decision.answers
+    reasons = {answer.request.policy: answer.reason for answer in answers if answer.request.cause is Cause.POLICY}
+    advices = () if evaluation is None else evaluation.advices
+    return Explanation(
+        group=group.id,
+        at=decision.at.wall,
+        digest=catalogue.digest,
+        mode=group.mode,
+        pause=decision.state.pause,
+        reason=decision.reason,
+        desired_from=decision.desired_from,
+        desired_to=decision.desired_to,
+        advised_to=decision.advised_to,
+        minimum=group.minimum,
+        maximum=group.maximum,
+        in_service=fleet.in_service,
+        policies=tuple(
+            _policy(catalogue, group, advice, reasons.get(advice.policy, decision.reason))
+            for advice in advices
+            if advice.policy in catalogue.policies
+        ),
+        answers=tuple(_answer(answer) for answer in answers),
+        quiets=tuple(quiet for quiet in decision.state.quiets if quiet.until > decision.at.wall),
+    )
+
+
+def shape(explanation: Explanation) -> Hashable:
+    """What makes two ticks the same story: equal shapes extend one span of history, whatever the measured values.
+
+    Reasons, truths, clamps, sizes, mode, pause and configuration; not values, ages, held times or request ids.
+    """
+    return (
+        explanation.reason,
+        explanation.desired_from,
+        explanation.desired_to,
+        explanation.advised_to,
+        explanation.mode,
+        explanation.pause,
+        explanation.digest,
+        tuple(
+            (policy.policy, policy.reason, tuple((judged.truth, judged.lack) for judged in policy.conditions))
+            for policy in explanation.policies
+        ),
+        tuple((answer.cause, answer.reason, answer.clamps) for answer in explanation.answers),
+    )
+
+
+def _policy(catalogue: Catalogue, group: Group, advice: Advice, answered: Reason) -> PolicyExplanation:
+    policy = catalogue.policies[advice.policy]
+    return PolicyExplanation(
+        policy=advice.policy,
+        truth=advice.truth,
+        reason=answered if advice.reason is None else advice.reason,
+        held=advice.held,
+        needed=advice.needed,
+        conditions=tuple(
+            _condition(catalogue, group, policy, verdict)
+            for verdict in advice.verdicts
+            if verdict.condition in catalogue.conditions
+        ),
+    )
+
+
+def _condition(catalogue: Catalogue, group: Group, policy: Policy, verdict: Verdict) -> ConditionExplanation:
+    condition, cell = catalogue.conditions[verdict.condition], verdict.cell
+    key = window_key(condition, policy, group)
+    value, low, high, age, lack = _measured(cell)
+    return ConditionExplanation(
+        condition=condition.id,
+        counter=key.counter,
+        unit=catalogue.counters[key.counter].unit,
+        across=key.across,
+        aggregate=key.aggregate,
+        window=key.window,
+        compare=condition.compare,
+        threshold=condition.threshold,
+        truth=verdict.truth,
+        value=value,
+        low=low,
+        high=high,
+        heard=cell.heard,
+        expected=cell.expected,
+        age=age,
+        lack=lack,
+    )
+
+
+def _measured(cell: Cell) -> tuple[float | None, float | None, float | None, Seconds | None, Lack | None]:
+    """Value, low, high, age, lack."""
+    match cell:
+        case Aggregate():
+            return cell.value, _bounded(cell.low), _bounded(cell.high), cell.age, None
+        case Insufficient():
+            return None, None, None, None, cell.because
+        case _:
+            assert_never(cell)
+
+
+def _bounded(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _answer(answer: Answer) -> AnswerExplanation:
+    request = answer.request
+    return AnswerExplanation(
+        request=request.id,
+        cause=request.cause,
+        by=request.by,
+        reason=answer.reason,
+        wanted=answer.wanted,
+        clamps=answer.clamps,
+        until=answer.until,
+    )

@@ -1,0 +1,268 @@
+"""An explanation in words: one screen for a person, with times in UTC.
+
+>>> sentence_of(Reason.AT_MAX)
+'the group already has the most members that it may have'
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import assert_never
+
+from aggregator.frames import Lack
+from config.model import Compare, Mode, QuietScope, Reduce
+from config.units import Instant, PolicyId, Seconds, format_span
+from trigger.explain import AnswerExplanation, ConditionExplanation, Explanation, PolicyExplanation
+from trigger.reasons import Reason
+from trigger.requests import Cause, Clamp, Pause, Quiet
+from trigger.verdicts import Direction, Truth
+
+_SENTENCES: Mapping[Reason, str] = MappingProxyType(
+    {
+        Reason.NOT_MET: "its conditions do not hold",
+        Reason.HOLDING: "conditions hold, but not for long enough yet",
+        Reason.BLIND: "there is not enough data to judge, so nothing is changed",
+        Reason.SCALED_OUT: "scaled out",
+        Reason.SCALED_IN: "scaled in",
+        Reason.QUIET: "a quiet time runs",
+        Reason.AT_MAX: "the group already has the most members that it may have",
+        Reason.AT_MIN: "the group already has the fewest members that it may have",
+        Reason.NO_CHANGE: "what was asked for is no change",
+        Reason.CATCHING_UP: "earlier growth is not in service yet",
+        Reason.BUDGET: "the budget of creates is spent",
+        Reason.BUILD_BACK_OFF: "builds failed in a row, so growth waits",
+        Reason.OUTBID: "another wish of the same moment came first",
+        Reason.DISAGREED: "another policy that could scale in does not agree",
+        Reason.PAUSED: "paused by a person: nothing is decided",
+        Reason.ADVISED: "advice only: this is what would have been done",
+        Reason.MODE_OFF: "mode off: nothing is decided",
+        Reason.BELOW_MIN: "fewer than min is refused; pause the group and use force",
+        Reason.ABOVE_MAX: "more than max is refused without force",
+        Reason.FORCED: "outside min and max because a person said so",
+        Reason.NOT_LISTED: "there is no size to start from before the first complete listing",
+        Reason.ORPHANED: "no longer declared: its members serve on, nothing is evaluated",
+        Reason.FIRST_LISTING: "the size is taken from the first complete listing",
+        Reason.BOUNDS: "min or max has changed, and the size follows",
+        Reason.BLIND_FLOOR: "blind: raised to the floor that is declared for that",
+        Reason.VANISHED: "members vanished, and the size follows",
+        Reason.STEADY: "steady: no policy wants another size",
+        Reason.UNHEARD: "members have not been heard for more than ten intervals",
+    }
+)
+"""One per reason: a test keeps it so."""
+
+
+def sentence_of(reason: Reason) -> str:
+    """Say a reason in words; starts in lower case and ends without a full stop, so that it fits into others."""
+    return _SENTENCES[reason]
+
+
+def say(explanation: Explanation, now: Instant) -> tuple[str, ...]:
+    """Explain one group at one tick, in lines: what happened, the size, every policy, other requests, quiet times.
+
+    Args:
+        explanation: of any tick, also one long past.
+        now: when it is read, for how long ago it was and how long quiet times still run.
+    """
+    lines = [_headline(explanation, now), _size(explanation)]
+    for policy in explanation.policies:
+        lines.extend(_policy(policy, _answer_to(explanation, policy.policy), now))
+    lines.extend(_asked(answer, now) for answer in explanation.answers if answer.cause is not Cause.POLICY)
+    lines.extend(_quiet(quiet, now) for quiet in explanation.quiets)
+    return tuple(lines)
+
+
+def _headline(explanation: Explanation, now: Instant) -> str:
+    ago = f" ({_span(now - explanation.at)} ago)" if now - explanation.at >= 1 else ""
+    before, after = explanation.desired_from, explanation.desired_to
+    moved = "" if before == after else f", size {after if before is None else f'{before} → {after}'}"
+    return f"{explanation.group} at {_clock(explanation.at)}{ago}: {sentence_of(explanation.reason)}{moved}"
+
+
+def _size(explanation: Explanation) -> str:
+    size, least, most = explanation.desired_to, explanation.minimum, explanation.maximum
+    if size is None:
+        text = f"no size yet; {least}..{most} is allowed"
+    else:
+        text = f"size {size} {'in' if least <= size <= most else 'outside'} {least}..{most}"
+    parts = [text, f"{explanation.in_service} in service"]
+    if explanation.advised_to is not None:
+        parts.insert(1, f"advised {explanation.advised_to}")
+    if explanation.mode is not Mode.ACT:
+        parts.append(f"mode {explanation.mode.value}")
+    if explanation.pause is not Pause.NO:
+        parts.append("decisions paused" if explanation.pause is Pause.DECISIONS else "paused")
+    return "; ".join(parts)
+
+
+# Policies
+
+
+def _policy(policy: PolicyExplanation, answer: AnswerExplanation | None, now: Instant) -> list[str]:
+    outcome = _outcome(policy, answer, now)
+    if len(policy.conditions) == 1:
+        return [f"{policy.policy}: {_condition(policy.conditions[0])}; {outcome}"]
+    return [f"{policy.policy}: {outcome}", *(f"  {_condition(condition)}" for condition in policy.conditions)]
+
+
+def _outcome(policy: PolicyExplanation, answer: AnswerExplanation | None, now: Instant) -> str:
+    match policy.reason:
+        case Reason.NOT_MET:
+            return _would_fire(policy)
+        case Reason.HOLDING:
+            left = _span(policy.needed - policy.held)
+            return f"held {_span(policy.held)} of {_span(policy.needed)}, would fire in {left} if it stays so"
+        case Reason.BLIND:
+            return "blind, so it does not fire"
+        case _:
+            held = f"held {_span(policy.held)}; " if policy.needed else ""
+            return held + (sentence_of(policy.reason) if answer is None else _answered(answer, now))
+
+
+def _would_fire(policy: PolicyExplanation) -> str:
+    if len(policy.conditions) == 1:
+        compare = _compare(policy.conditions[0].compare)
+        return f"would fire after {_span(policy.needed)} {compare}" if policy.needed else f"would fire once {compare}"
+    return f"would fire once all of these hold{f' for {_span(policy.needed)}' if policy.needed else ''}"
+
+
+def _condition(condition: ConditionExplanation) -> str:
+    name = _name(condition)
+    if condition.value is None:
+        return f"{name} is unknown: {_lack(condition)}"
+    value = _quantity(_number(condition.value, condition.threshold), condition)
+    return f"{name} = {value} ({_heard(condition)}), {_judged(condition)}"
+
+
+def _name(condition: ConditionExplanation) -> str:
+    over = f"{condition.aggregate.value} {format_span(condition.window)}"
+    if condition.across is condition.aggregate:
+        return f"{condition.counter} {over}"
+    return f"{condition.counter} {condition.across.value} across members, {over}"
+
+
+def _judged(condition: ConditionExplanation) -> str:
+    against = f"{_compare(condition.compare)} {_quantity(_number(condition.threshold), condition)}"
+    match condition.truth:
+        case Truth.TRUE:
+            return against
+        case Truth.FALSE:
+            return f"not {against}"
+        case Truth.UNKNOWN:
+            return f"perhaps {against}"
+        case _:
+            assert_never(condition.truth)
+
+
+def _heard(condition: ConditionExplanation) -> str:
+    """Who answered, how long ago, and what the value could be if the others had."""
+    parts = [] if condition.expected == 1 else [f"{condition.heard} of {condition.expected} members"]
+    if condition.age is not None:
+        parts.append(f"{_span(condition.age)} old")
+    heard = ", ".join(parts)
+    low, high = condition.low, condition.high
+    if low is not None and low == high:
+        return heard
+    if low is not None and high is not None:
+        return f"{heard}; {_number(low)} to {_quantity(_number(high), condition)} with the unheard"
+    unknown = condition.truth is Truth.UNKNOWN
+    return f"{heard}; {'no range is declared for the unheard' if unknown else 'the unheard left out'}"
+
+
+def _lack(condition: ConditionExplanation) -> str:
+    match condition.lack:
+        case Lack.NO_SAMPLES:
+            return f"nobody was heard, of {condition.expected} asked"
+        case Lack.TOO_FEW:
+            return f"it has not been watched for {format_span(condition.window)} yet"
+        case Lack.STALE:
+            return "the last answer is too old"
+        case Lack.NO_MEMBERS:
+            return "there is nobody to ask"
+        case None:
+            return "it was not measured"
+        case _:
+            assert_never(condition.lack)
+
+
+def _compare(compare: Compare) -> str:
+    return "equal to" if compare is Compare.EQUALS else compare.value.replace("_", " ")
+
+
+# Requests and quiet times
+
+
+def _answer_to(explanation: Explanation, policy: PolicyId) -> AnswerExplanation | None:
+    answers = (answer for answer in explanation.answers if answer.cause is Cause.POLICY and answer.by == policy)
+    return next(answers, None)
+
+
+def _asked(answer: AnswerExplanation, now: Instant) -> str:
+    return f"{answer.cause.value} {answer.by}: {_answered(answer, now)}"
+
+
+def _answered(answer: AnswerExplanation, now: Instant) -> str:
+    wanted = "" if answer.wanted is None else f"asked for size {answer.wanted}: "
+    until = "" if answer.until is None else f" until {_until(answer.until, now)}"
+    clamps = "".join(f"; {_clamp(clamp)}" for clamp in answer.clamps)
+    return f"{wanted}{sentence_of(answer.reason)}{until}{clamps}"
+
+
+def _clamp(clamp: Clamp) -> str:
+    return f"clamped {clamp.before} → {clamp.after} ({clamp.guard.value.replace('_', ' ')})"
+
+
+def _quiet(quiet: Quiet, now: Instant) -> str:
+    who = "a person or an alarm" if quiet.policy is None else quiet.policy
+    way = "out" if quiet.direction is Direction.OUT else "in"
+    match quiet.scope:
+        case QuietScope.POLICY:
+            effect = f"{who} waits"
+        case QuietScope.GROUP:
+            effect = "nothing scales" if quiet.direction is Direction.OUT else "nothing scales in"
+        case _:
+            assert_never(quiet.scope)
+    return f"quiet until {_until(quiet.until, now)}: {effect}, since {who} scaled {way}"
+
+
+# Numbers and times
+
+_TINY, _HUGE = 1e-6, 1e12
+"""Beyond these a number is written with its power of ten; nobody counts the zeros."""
+_IN_SECONDS = 180.0
+"""Shorter spans are written in seconds, which can be compared at a glance: 90 s of 120 s."""
+
+
+def _quantity(number: str, condition: ConditionExplanation) -> str:
+    counts = Reduce.COUNT in {condition.across, condition.aggregate}
+    unit = "" if counts else "%" if condition.unit == "percent" else condition.unit
+    return f"{number} {unit}".rstrip()
+
+
+def _number(value: float, apart_from: float | None = None) -> str:
+    """Write three digits, or as many as tell ``value`` apart from a threshold that it does not equal."""
+    if not math.isfinite(value) or not _TINY <= abs(value) < _HUGE:
+        return f"{value:g}"
+    decimals = max(0, 2 - math.floor(math.log10(abs(value))))
+    for more in range(12):
+        text = f"{value:.{decimals + more}f}"
+        if apart_from is None or value == apart_from or float(text) != apart_from:
+            break
+    else:
+        return repr(value)
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _span(span: Seconds) -> str:
+    return f"{span:.0f} s" if span < _IN_SECONDS else format_span(span)
+
+
+def _until(instant: Instant, now: Instant) -> str:
+    return f"{_clock(instant)} ({_span(instant - now)} left)" if instant > now else f"{_clock(instant)}, which is past"
+
+
+def _clock(instant: Instant) -> str:
+    minutes, seconds = divmod(math.floor(instant) % 86_400, 60)
+    return f"{minutes // 60:02}:{minutes % 60:02}:{seconds:02}"
