@@ -44,3 +44,5 @@ class Limits:
     """Complete listings in a row that prove a member gone where the cloud cannot be asked for it by name."""
     absent_for: Seconds = 30.0
     """…and at least this long."""
+    create_attempts: int = 10
+    """Attempts, not one of them answered with success, after which an intent that is disproved is given up."""

@@ -107,8 +107,8 @@ def _building(record: Record | None, timeout: Seconds, now: Instant) -> Role:
 def _running(member: Member, record: Record | None, definition: Definition, now: Instant) -> Role:
     if record is not None and record.phase is Phase.IN_SERVICE:
         return Role.SERVING
-    if record is None or is_ready(member, definition):
-        return Role.ARRIVING
+    if record is None or record.phase is Phase.INTENDED or is_ready(member, definition):
+        return Role.ARRIVING  # found only now: its time to become ready begins now
     probe = definition.profile.ready
     within = definition.group.build_timeout if probe is None else probe.within
     return Role.UNREADY if now - _made_at(record) >= within else Role.ARRIVING

@@ -133,7 +133,8 @@ class Wait(enum.Enum):
     DRAINING = "draining"
     DELETING = "deleting"
     UNCONFIRMED = "unconfirmed"
-    """Members are missing from the listing without a witness: counted as present."""
+    """Members are missing from the listing without a witness, or listed in a state that says nothing: counted as
+    present."""
     PARTIAL = "partial"
     """The listing was partial: nothing is destroyed for surplus, nothing is taken as gone."""
     BALANCER_UNKNOWN = "balancer_unknown"
@@ -143,7 +144,7 @@ class Wait(enum.Enum):
     BUDGET = "budget"
     BUILD_BACK_OFF = "build_back_off"
     PROTECTED = "protected"
-    """Only protected members are left to choose from."""
+    """Members that ought to leave are protected."""
     NO_DESIRED = "no_desired"
     """No complete listing has been seen yet."""
     PAUSED = "paused"

@@ -1,0 +1,114 @@
+"""The planner: what to do now so that a group becomes what it is desired to be. Pure.
+
+Everything hard (races, lost answers, crashes) is left to the next pass: the world is gathered again and planned again.
+
+Source: DESIGN.md "Moving"; Otter's planner, with what its users asked for since.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from config.units import Instant
+from handler.desired import Definition, DesiredState, Limits
+from handler.roles import Role, is_witnessed
+from handler.seating import Moves, bury, clear, depart, serve
+from handler.sizing import Choice, Scene, choose, creations, has_served, scene_of
+from handler.steps import Confirm, Forget, MarkLeaving, NoteAbsence, NotePresence, Plan, Step, TakeUp, Wait
+from handler.world import Member, Phase, Record, World
+
+_WAITS = {
+    Role.INTENDED: Wait.UNCONFIRMED,
+    Role.ABSENT: Wait.UNCONFIRMED,
+    Role.UNSURE: Wait.UNCONFIRMED,
+    Role.BUILDING: Wait.BUILDING,
+}
+
+
+def plan(desired: DesiredState, world: World, definition: Definition, limits: Limits, now: Instant) -> Plan:
+    """Say what to do now, and what is waited for.
+
+    Steps come in one order whatever the order of ``world.members``: those of members that leave, those of members that
+    stay, creations; each by sequence. A plan without steps and waits means that the world is as desired.
+
+    Without a desired size only what was seen is written down. On a partial listing nobody is chosen for surplus and
+    nothing is taken as gone; members may still be made, since every known member counts as present there.
+    """
+    scene = scene_of(desired, world, definition, limits, now)
+    waits: Counter[Wait] = Counter()
+    if desired.size is None and not desired.deleting:
+        steps = tuple(step for member, _ in scene.casts for step in _notes(member, scene))
+        waits[Wait.NO_DESIRED] = len(scene.casts)
+    else:
+        choice = choose(scene)
+        waits[Wait.PROTECTED] += choice.kept
+        departing, staying = _moves(scene, choice, waits)
+        created = creations(scene, choice)
+        waits[created.because] += created.held
+        steps = (*departing, *staying, *created.steps)
+    if not world.complete:
+        waits[Wait.PARTIAL] = sum(member.server is None for member, _ in scene.casts)
+    always = {Wait.NO_DESIRED, Wait.PARTIAL}
+    told = tuple((wait, waits[wait]) for wait in Wait if waits[wait] or (wait in always and wait in waits))
+    return Plan(group=world.group, revision=desired.revision, steps=steps, waits=told)
+
+
+def _moves(scene: Scene, choice: Choice, waits: Counter[Wait]) -> tuple[list[Step], list[Step]]:
+    departing: list[Step] = []
+    staying: list[Step] = []
+    for member, seen in scene.casts:
+        steps: tuple[Step, ...] = tuple(_notes(member, scene))
+        record = member.record
+        if record is None:
+            staying += steps
+            continue
+        if member.name in choice.leaving:
+            departing += (*steps, MarkLeaving(member=member.name, why=choice.leaving[member.name]))
+            continue
+        if member.name in choice.forgotten:
+            departing.append(Forget(member=member.name))
+            continue
+        moves = _move(member, record, seen, scene)
+        waits.update(moves.waits)
+        if seen in {Role.LEAVING, Role.GONE, Role.DELETING}:
+            departing += (*steps, *moves.steps)
+        else:
+            staying += (*steps, *moves.steps)
+    return departing, staying
+
+
+def _move(member: Member, record: Record, seen: Role, scene: Scene) -> Moves:
+    if seen in {Role.SERVING, Role.ARRIVING, Role.REPLACING}:
+        return serve(member, record, scene.world, scene.definition)
+    if seen is Role.GONE and scene.braked and has_served(member):
+        return Moves(waits=frozenset({Wait.MANY_VANISHED}))
+    if seen is Role.GONE or (seen is Role.LEAVING and is_witnessed(member, scene.world, scene.limits, scene.now)):
+        return bury(member, record, scene.world)
+    if seen is Role.LEAVING:
+        return depart(member, record, scene.world, scene.definition, scene.now)
+    if seen is Role.DELETING:
+        left = clear(member, record, scene.world)
+        return Moves(left.steps, left.waits | {Wait.DELETING})
+    return Moves(waits=frozenset({_WAITS[seen]}) if seen in _WAITS else frozenset())
+
+
+def _notes(member: Member, scene: Scene) -> Iterator[Step]:
+    """Yield what the listing showed of one member, to be written down."""
+    record = member.record
+    if record is None:
+        yield TakeUp(member=member.name)
+    elif member.server is None:
+        if _is_newly_missed(member, record, scene):
+            yield NoteAbsence(member=member.name)
+    else:
+        if record.phase is Phase.INTENDED:
+            yield Confirm(member=member.name)
+        if record.absent_at is not None:
+            yield NotePresence(member=member.name)
+
+
+def _is_newly_missed(member: Member, record: Record, scene: Scene) -> bool:
+    if record.phase is Phase.INTENDED or not scene.world.complete:
+        return False
+    return not is_witnessed(member, scene.world, scene.limits, scene.now)

@@ -1,0 +1,144 @@
+"""What one member needs at its balancers: to come into service, to stay there, to leave."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from config.units import BalancerId, Instant, MemberName, Seconds
+from handler.desired import Definition
+from handler.roles import is_ready
+from handler.steps import Destroy, Drain, Enable, EnterService, Forget, Join, Leave, Step, Wait
+from handler.world import Leaving, Member, Phase, Record, Seat, SeatState, ServerState, World
+
+
+@dataclass(frozen=True, slots=True)
+class Moves:
+    """One member's steps, in order, and what it waits for."""
+
+    steps: tuple[Step, ...] = ()
+    waits: frozenset[Wait] = frozenset()
+
+
+_DRAINED_FOR = frozenset({Leaving.SURPLUS, Leaving.REPLACED, Leaving.DELETED})
+"""Broken members and those that never served have nothing to finish."""
+
+_MAY_SERVE = frozenset({ServerState.RUNNING, ServerState.UNKNOWN})
+
+
+def serve(member: Member, record: Record, world: World, definition: Definition) -> Moves:
+    """Have a running member serve on every balancer that it was made with, and on none before it is ready.
+
+    A seat that vanished is taken again, one that drains is enabled. A member in service is not taken out because
+    its probe fails; but a seat that it has lost is given back only if the probe does not deny it.
+    """
+    steps: list[Step] = []
+    waits: set[Wait] = set()
+    has_served = record.phase is Phase.IN_SERVICE
+    fit = _has_address(member) and member.ready is not False if has_served else is_ready(member, definition)
+    for balancer, _ in record.balancers:
+        seats = _seats(world, balancer)
+        if seats is None:
+            waits.add(Wait.BALANCER_UNKNOWN)
+            continue
+        seat = seats.get(member.name)
+        if seat is not None and seat.state is SeatState.SERVING:
+            continue
+        if not (fit and _has_address(member)):
+            waits.add(Wait.NOT_READY)
+            continue
+        if seat is None:
+            steps.append(Join(member=member.name, balancer=balancer))
+        steps.append(Enable(member=member.name, balancer=balancer))
+    if not has_served and not fit:
+        waits.add(Wait.NOT_READY)
+    elif not has_served and not steps and not waits:
+        steps.append(EnterService(member=member.name))
+    return Moves(tuple(steps), frozenset(waits))
+
+
+def depart(member: Member, record: Record, world: World, definition: Definition, now: Instant) -> Moves:
+    """Take a member that was chosen to leave out of its balancers, and then destroy it: never the other way round."""
+    steps: list[Step] = []
+    waits: set[Wait] = set()
+    for balancer in _places(member, record, world):
+        seats = _seats(world, balancer)
+        if seats is None:
+            waits.add(Wait.BALANCER_UNKNOWN)
+            continue
+        seat = seats.get(member.name)
+        if seat is None:
+            continue
+        step = _unseat(seat, balancer, member, record, definition, now)
+        if not isinstance(step, Leave):
+            waits.add(Wait.DRAINING)
+        if step is not None:
+            steps.append(step)
+    if not waits:
+        waits.add(Wait.DELETING)
+        if not _is_going(member, record, definition, now):
+            steps.append(Destroy(member=member.name))
+    return Moves(tuple(steps), frozenset(waits))
+
+
+def clear(member: Member, record: Record | None, world: World) -> Moves:
+    """Take away the seats of a member that is gone or going without having been asked."""
+    steps: list[Step] = []
+    waits: set[Wait] = set()
+    for balancer in _places(member, record, world):
+        seats = _seats(world, balancer)
+        if seats is None:
+            waits.add(Wait.BALANCER_UNKNOWN)
+        elif member.name in seats:
+            steps.append(Leave(member=member.name, balancer=balancer))
+    return Moves(tuple(steps), frozenset(waits))
+
+
+def bury(member: Member, record: Record, world: World) -> Moves:
+    """Forget a member that is proved gone, after the seats that it left behind."""
+    left = clear(member, record, world)
+    return left if left.waits else Moves((*left.steps, Forget(member=member.name)))
+
+
+def _unseat(
+    seat: Seat, balancer: BalancerId, member: Member, record: Record, definition: Definition, now: Instant
+) -> Drain | Leave | None:
+    """Say the next step out of one seat; ``None``: it drains, and has work in hand."""
+    drain = definition.group.drain
+    if seat.state is SeatState.PARKED or not _is_worth_draining(member, record, drain):
+        return Leave(member=member.name, balancer=balancer)
+    if seat.state is SeatState.SERVING or record.drained_at is None:
+        return Drain(member=member.name, balancer=balancer)
+    if seat.connections == 0 or now - record.drained_at >= drain:
+        return Leave(member=member.name, balancer=balancer)
+    return None
+
+
+def _is_worth_draining(member: Member, record: Record, drain: Seconds) -> bool:
+    may_serve = member.server.state in _MAY_SERVE if member.server is not None else not member.disproved
+    return drain > 0 and may_serve and record.leaving in _DRAINED_FOR and record.in_service_at is not None
+
+
+def _is_going(member: Member, record: Record, definition: Definition, now: Instant) -> bool:
+    """Whether the machine is being removed and still has time: asking again would only fill the history."""
+    if member.server is None or member.server.state is not ServerState.DELETING or record.leaving_at is None:
+        return False
+    return now - record.leaving_at < definition.group.drain + definition.group.grace
+
+
+def _places(member: Member, record: Record | None, world: World) -> Iterator[BalancerId]:
+    """Yield the balancers that the member was made with, then others that seat it under its name."""
+    own = () if record is None else tuple(balancer for balancer, _ in record.balancers)
+    yield from own
+    for balancer in sorted(world.seatings.keys() - set(own)):
+        if member.name in (_seats(world, balancer) or ()):
+            yield balancer
+
+
+def _seats(world: World, balancer: BalancerId) -> Mapping[MemberName, Seat] | None:
+    seating = world.seatings.get(balancer)
+    return None if seating is None else seating.seats
+
+
+def _has_address(member: Member) -> bool:
+    return member.server is not None and member.server.address is not None

@@ -1,0 +1,170 @@
+"""How many members count, who is to leave, and how many are to be made. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from config.model import OnVanish
+from config.units import Instant, MemberName
+from handler.desired import Definition, DesiredState, Limits
+from handler.roles import COUNTED, Cast, Role, is_witnessed, role, sequence_of
+from handler.steps import Create, Wait
+from handler.victims import choose as choose_victims
+from handler.world import Leaving, Member, Phase, Record, World
+
+_UNFIT = {Role.BROKEN: Leaving.BROKEN, Role.LATE: Leaving.BUILD_TIMEOUT, Role.UNREADY: Leaving.NOT_READY}
+
+_MANY = 3
+"""Fewer members than this may vanish at once without a person being asked."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scene:
+    """Everything that a plan is made from, and what follows from it for the group as a whole."""
+
+    desired: DesiredState
+    world: World
+    definition: Definition
+    limits: Limits
+    now: Instant
+    casts: tuple[Cast, ...]
+    """By sequence."""
+    strangers: bool
+    """Some bear our mark and are not known: they are taken up before anything is chosen or made."""
+    braked: bool
+    """Too many vanished at once to believe it."""
+
+    @property
+    def target(self) -> int:
+        """How many must count."""
+        return 0 if self.desired.deleting else self.desired.size or 0
+
+    @property
+    def may_choose(self) -> bool:
+        """Whether enough is known to choose who is surplus."""
+        return self.world.complete and not self.strangers and not self.braked
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """Who is to leave, and why; who need only be forgotten; how many ought to leave and are protected."""
+
+    leaving: Mapping[MemberName, Leaving]
+    forgotten: frozenset[MemberName]
+    kept: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Creations:
+    """What is to be made now; how many more are missing and held back, and by what."""
+
+    steps: tuple[Create, ...]
+    held: int
+    because: Wait
+
+
+def scene_of(desired: DesiredState, world: World, definition: Definition, limits: Limits, now: Instant) -> Scene:
+    """Give every member its role, and the group what follows from all of them."""
+    members = sorted(world.members, key=lambda member: (sequence_of(member), member.name))
+    casts = tuple((member, _role(member, world, definition, limits, now)) for member in members)
+    return Scene(
+        desired=desired,
+        world=world,
+        definition=definition,
+        limits=limits,
+        now=now,
+        casts=casts,
+        strangers=any(member.record is None for member in members),
+        braked=not limits.accept_vanished and not desired.deleting and _many_vanished(casts),
+    )
+
+
+def _role(member: Member, world: World, definition: Definition, limits: Limits, now: Instant) -> Role:
+    seen = role(member, world, definition, now)
+    return Role.GONE if seen is Role.ABSENT and is_witnessed(member, world, limits, now) else seen
+
+
+def _many_vanished(casts: Iterable[Cast]) -> bool:
+    """Whether more than half of those that served, and at least three, vanished at once.
+
+    Members that vanish before they ever served are failed builds, which have a brake of their own.
+    """
+    roles = [seen for member, seen in casts if member.record is not None and member.record.phase is Phase.IN_SERVICE]
+    vanished = roles.count(Role.GONE)
+    return vanished >= _MANY and 2 * vanished > len(roles)
+
+
+def _counts(cast: Cast, scene: Scene) -> bool:
+    member, seen = cast
+    if seen in COUNTED:
+        return not _is_given_up(member.record, seen, scene.limits)
+    if seen is Role.GONE and scene.braked:
+        return has_served(member)
+    shrinks = scene.definition.group.on_vanish is OnVanish.SHRINK
+    return shrinks and seen in {Role.GONE, Role.DELETING} and has_served(member)
+
+
+def has_served(member: Member) -> bool:
+    """Whether a member is known to have come into service (and not chosen to leave since)."""
+    return member.record is not None and member.record.phase is Phase.IN_SERVICE
+
+
+def _is_given_up(record: Record | None, seen: Role, limits: Limits) -> bool:
+    return seen is Role.DISPROVED and record is not None and record.create_attempts >= limits.create_attempts
+
+
+def choose(scene: Scene) -> Choice:
+    """Say who is to leave: the unfit at once; surplus and replaced ones when enough is known to choose."""
+    if scene.desired.deleting:
+        return _everyone(scene)
+    leaving: dict[MemberName, Leaving] = {}
+    forgotten = {member.name for member, seen in scene.casts if _is_given_up(member.record, seen, scene.limits)}
+    kept = 0
+    for member, seen in scene.casts:
+        if seen not in _UNFIT or member.record is None:
+            continue
+        if member.record.protected:
+            kept += 1
+        else:
+            leaving[member.name] = _UNFIT[seen]
+    counted = [cast for cast in scene.casts if _counts(cast, scene)]
+    if scene.may_choose:
+        surplus = max(len(counted) - scene.target, 0)
+        disproved = {member.name for member, seen in counted if seen is Role.DISPROVED}
+        victims = [member.name for member in choose_victims(counted, surplus, scene.definition.group.victims)]
+        kept += surplus - len(victims)
+        forgotten.update(name for name in victims if name in disproved)
+        leaving.update((name, Leaving.SURPLUS) for name in victims if name not in disproved)
+        leaving.update(_replaced(scene, leaving))
+    return Choice(leaving=leaving, forgotten=frozenset(forgotten), kept=kept)
+
+
+def _everyone(scene: Scene) -> Choice:
+    if not scene.world.complete:
+        return Choice(leaving={}, forgotten=frozenset())
+    known = [cast for cast in scene.casts if cast[0].record is not None and cast[1] not in {Role.LEAVING, Role.GONE}]
+    return Choice(
+        leaving={member.name: Leaving.DELETED for member, seen in known if seen is not Role.DISPROVED},
+        forgotten=frozenset(member.name for member, seen in known if seen is Role.DISPROVED),
+    )
+
+
+def _replaced(scene: Scene, leaving: dict[MemberName, Leaving]) -> Iterator[tuple[MemberName, Leaving]]:
+    """Yield the members whose replacement has come: enough others are in service without them."""
+    serving = sum(seen is Role.SERVING and member.name not in leaving for member, seen in scene.casts)
+    for member, seen in scene.casts:
+        if seen is Role.REPLACING and (serving >= scene.target or not has_served(member)):
+            yield member.name, Leaving.REPLACED
+
+
+def creations(scene: Scene, choice: Choice) -> Creations:
+    """Make what is missing: open intents that were disproved under their own names, the rest as budgets allow."""
+    again = [member.name for member, seen in scene.casts if seen is Role.DISPROVED]
+    again = [name for name in again if name not in choice.forgotten] if not scene.desired.deleting else []
+    missing = 0 if scene.strangers else max(scene.target - sum(_counts(cast, scene) for cast in scene.casts), 0)
+    if scene.limits.back_off_until is not None and scene.now < scene.limits.back_off_until:
+        return Creations(steps=(), held=missing + len(again), because=Wait.BUILD_BACK_OFF)
+    new = min(missing, max(scene.limits.creates, 0))
+    steps = (*(Create(member=name) for name in again), *(Create(member=None) for _ in range(new)))
+    return Creations(steps=steps, held=missing - new, because=Wait.BUDGET)
