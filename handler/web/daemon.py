@@ -81,6 +81,10 @@ class Daemon(Protocol):
         """An outside trigger carries out a policy of the group. Idempotent by ``id``."""
         ...
 
+    def fresh_id(self) -> str:
+        """A request id for someone who brings none."""
+        ...
+
     async def pause(self, group: GroupId, *, decisions_only: bool, by: str) -> None:
         """Stop decisions, and (unless ``decisions_only``) convergence."""
         ...

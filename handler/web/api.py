@@ -1,0 +1,243 @@
+"""``/api/v1``, ``/metrics``, ``/healthz`` and ``/readyz``: thin routes over the `Daemon` port."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Annotated
+
+from fastapi import APIRouter, FastAPI, Header, Query, Request
+from fastapi.responses import JSONResponse, PlainTextResponse, Response
+from pydantic import BaseModel, ConfigDict, Field
+from trigger.words import say, sentence_of
+
+from config.errors import Refused, StoreError
+from config.units import GroupId, Instant, MemberName, PolicyId
+from handler.store.interface import Span
+from handler.web.daemon import Asked, Daemon, NoSuch
+from handler.web.render import Json, plain, tagged
+from trigger.reasons import Reason
+from trigger.requests import Decision
+
+By = Annotated[str, Header(alias="X-Trimtab-User", max_length=64, description="Who asks; recorded in the history.")]
+_MOVED = frozenset({Reason.SCALED_OUT, Reason.SCALED_IN, Reason.FORCED, Reason.ADVISED})
+
+
+class _Body(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class Size(_Body):
+    """A size that a person sets."""
+
+    size: int = Field(ge=0, le=1_000_000)
+    force: bool = False
+
+
+class PauseBody(_Body):
+    """What to pause."""
+
+    decisions_only: bool = False
+
+
+class ConvergeBody(_Body):
+    """How to converge."""
+
+    dry_run: bool = False
+
+
+class ProtectBody(_Body):
+    """Whether to protect."""
+
+    protected: bool = True
+
+
+class AlarmBody(_Body):
+    """An alarm of an outside trigger: carry out ``policy``. The same ``id`` again does nothing and gets the answer."""
+
+    id: str = Field(min_length=1, max_length=200)
+    policy: str = Field(min_length=1, max_length=200)
+    by: str = Field(default="alarm", max_length=64)
+
+
+def build(daemon: Daemon) -> FastAPI:
+    """Make the application; the gate is put before it by whoever listens."""
+    app = FastAPI(title="Trimtab", version="1", openapi_url="/api/v1/openapi.json", docs_url=None, redoc_url=None)
+    app.include_router(_reading(daemon), prefix="/api/v1")
+    app.include_router(_sizes(daemon), prefix="/api/v1")
+    app.include_router(_acts(daemon), prefix="/api/v1")
+    app.include_router(_member_acts(daemon), prefix="/api/v1")
+    app.include_router(_health(daemon))
+    for kind, status in ((NoSuch, 404), (Refused, 409), (StoreError, 503)):
+        app.add_exception_handler(kind, _refusal(status))
+    return app
+
+
+def _refusal(status: int) -> Callable[[Request, Exception], Awaitable[JSONResponse]]:
+    async def answer(_: Request, error: Exception) -> JSONResponse:
+        return JSONResponse({"error": str(error)}, status)
+
+    return answer
+
+
+def _reading(daemon: Daemon) -> APIRouter:
+    routes = APIRouter(tags=["reading"])
+
+    @routes.get("/groups")
+    async def groups() -> JSONResponse:
+        return JSONResponse(plain(daemon.status()))
+
+    @routes.get("/groups/{group}")
+    async def group(group: str) -> JSONResponse:
+        return JSONResponse(plain(daemon.group(GroupId(group))))
+
+    @routes.get("/groups/{group}/members")
+    async def members(group: str) -> JSONResponse:
+        return JSONResponse(plain(daemon.group(GroupId(group)).members))
+
+    @routes.get("/groups/{group}/why")
+    async def why(group: str, at: float | None = None) -> JSONResponse:
+        found = await daemon.why(GroupId(group), Instant(at) if at is not None else None)
+        if found is None:
+            return JSONResponse({"group": group, "words": ["Nothing has been evaluated yet."], "explanation": None})
+        explanation = found.first if isinstance(found, Span) else found
+        shown: dict[str, Json] = {
+            "group": group,
+            "words": list(say(explanation, explanation.at)),
+            "explanation": plain(explanation),
+        }
+        if isinstance(found, Span):
+            shown["span"] = {"first_at": found.first_at, "last_at": found.last_at, "ticks": found.ticks}
+        return JSONResponse(shown)
+
+    @routes.get("/groups/{group}/history")
+    async def history(
+        group: str, before: float | None = None, limit: Annotated[int, Query(ge=1, le=1000)] = 50
+    ) -> JSONResponse:
+        at = Instant(before) if before is not None else None
+        return JSONResponse(plain(await daemon.history(GroupId(group), before=at, limit=limit)))
+
+    return routes
+
+
+def _decided(decision: Decision) -> JSONResponse:
+    moved = decision.winner is not None
+    answers = [_answer(answer.request.id, answer.reason, plain(answer.clamps)) for answer in decision.answers]
+    body: dict[str, Json] = {
+        "reason": decision.reason.value,
+        "desired_from": decision.desired_from,
+        "desired_to": decision.desired_to,
+        "revision": decision.state.revision,
+        "answers": list(answers),
+    }
+    return JSONResponse(body, 202 if moved else 403)
+
+
+def _answer(request: str, reason: Reason, clamps: Json) -> Json:
+    return {"request": request, "reason": reason.value, "words": sentence_of(reason), "clamps": clamps}
+
+
+def _asked(asked: Asked) -> JSONResponse:
+    clamps = plain(asked.answer.clamps) if asked.answer is not None else []
+    body: dict[str, Json] = {
+        "request": asked.request,
+        "repeated": asked.repeated,
+        "reason": asked.reason.value,
+        "words": sentence_of(asked.reason),
+        "desired_from": asked.desired_from,
+        "desired_to": asked.desired_to,
+        "clamps": clamps,
+    }
+    return JSONResponse(body, 202 if asked.reason in _MOVED else 403)
+
+
+def _sizes(daemon: Daemon) -> APIRouter:
+    routes = APIRouter(tags=["sizes"])
+
+    @routes.put("/groups/{group}/size")
+    async def scale(group: str, body: Size, by: By = "api") -> JSONResponse:
+        return _decided(await daemon.scale(GroupId(group), body.size, force=body.force, by=by))
+
+    @routes.post("/groups/{group}/alarms")
+    async def alarm(group: str, body: AlarmBody) -> JSONResponse:
+        return _asked(await daemon.alarm(GroupId(group), PolicyId(body.policy), id=body.id, by=body.by))
+
+    @routes.post("/groups/{group}/policies/{policy}/execute")
+    async def execute(
+        group: str, policy: str, by: By = "api", request: Annotated[str | None, Header(alias="Idempotency-Key")] = None
+    ) -> JSONResponse:
+        known = request or daemon.fresh_id()
+        return _asked(await daemon.alarm(GroupId(group), PolicyId(policy), id=known, by=by))
+
+    return routes
+
+
+def _acts(daemon: Daemon) -> APIRouter:
+    routes = APIRouter(tags=["acts"])
+
+    @routes.post("/groups/{group}/pause")
+    async def pause(group: str, body: PauseBody, by: By = "api") -> JSONResponse:
+        await daemon.pause(GroupId(group), decisions_only=body.decisions_only, by=by)
+        return JSONResponse(plain(daemon.group(GroupId(group))))
+
+    @routes.post("/groups/{group}/resume")
+    async def resume(group: str, by: By = "api") -> JSONResponse:
+        await daemon.resume(GroupId(group), by=by)
+        return JSONResponse(plain(daemon.group(GroupId(group))))
+
+    @routes.post("/groups/{group}/converge")
+    async def converge(group: str, body: ConvergeBody, by: By = "api") -> JSONResponse:
+        plan = await daemon.converge(GroupId(group), dry_run=body.dry_run, by=by)
+        steps: list[Json] = [tagged(step) for step in plan.steps]
+        waits = {wait.value: count for wait, count in plan.waits}
+        return JSONResponse({"group": group, "revision": plan.revision, "steps": steps, "waits": waits})
+
+    @routes.post("/groups/{group}/observe")
+    async def observe(group: str) -> JSONResponse:
+        return JSONResponse(plain(await daemon.observe(GroupId(group))))
+
+    @routes.delete("/groups/{group}")
+    async def delete(group: str, members: bool = False, by: By = "api") -> JSONResponse:
+        await daemon.delete(GroupId(group), members=members, by=by)
+        return JSONResponse({"group": group, "deleted": True, "members": members}, 202)
+
+    return routes
+
+
+def _member_acts(daemon: Daemon) -> APIRouter:
+    routes = APIRouter(tags=["acts"])
+
+    @routes.post("/groups/{group}/members/{member}/replace")
+    async def replace(group: str, member: str, by: By = "api") -> JSONResponse:
+        await daemon.replace(GroupId(group), MemberName(member), by=by)
+        return JSONResponse({"group": group, "member": member, "replaced": True}, 202)
+
+    @routes.post("/groups/{group}/members/{member}/protect")
+    async def protect(group: str, member: str, body: ProtectBody, by: By = "api") -> JSONResponse:
+        await daemon.protect(GroupId(group), MemberName(member), protected=body.protected, by=by)
+        return JSONResponse({"group": group, "member": member, "protected": body.protected})
+
+    @routes.post("/reload")
+    async def reload() -> JSONResponse:
+        done = await daemon.reload()
+        return JSONResponse(plain(done), 409 if done.problems else 200)
+
+    return routes
+
+
+def _health(daemon: Daemon) -> APIRouter:
+    routes = APIRouter(tags=["health"])
+
+    @routes.get("/metrics", response_class=PlainTextResponse)
+    async def metrics() -> Response:
+        return Response(daemon.metrics(), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+    @routes.get("/healthz")
+    async def healthz() -> JSONResponse:
+        return JSONResponse({"alive": True})
+
+    @routes.get("/readyz")
+    async def readyz() -> JSONResponse:
+        health = daemon.health()
+        return JSONResponse(plain(health), 200 if health.ready else 503)
+
+    return routes

@@ -1,0 +1,122 @@
+"""The gate before every request: who may knock, with what, and how much.
+
+Over the unix socket (mode 0600) everything is allowed. Over TCP, reading is open to this machine and changes need the
+bearer token; the Host header must name this machine, so that no web page can be tricked into asking for it.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+from collections.abc import Awaitable, Callable, MutableMapping
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Any
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+BODY_AT_MOST = 64 * 1024
+_READING = frozenset({"GET", "HEAD", "OPTIONS"})
+_HOSTS = frozenset({"127.0.0.1", "localhost", "[::1]"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Access:
+    """What one listening socket allows."""
+
+    trusted: bool
+    """The unix socket: the file's mode has decided already."""
+    port: int | None = None
+    token: str | None = field(default=None, repr=False)
+
+
+class Gate:
+    """ASGI middleware; refuses before the application sees anything."""
+
+    def __init__(self, app: App, access: Access) -> None:
+        self._app = app
+        self._access = access
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Refuse, or pass on with the whole body read."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = {key.decode("latin-1").lower(): value.decode("latin-1") for key, value in scope["headers"]}
+        refusal = self._refuse(scope["method"], headers)
+        if refusal is not None:
+            await _answer(send, *refusal)
+            return
+        body = await _read(receive)
+        if body is None:
+            await _answer(send, 413, f"the body is longer than {BODY_AT_MOST} bytes")
+            return
+        await self._app(scope, _replay(body, receive), send)
+
+    def _refuse(self, method: str, headers: dict[str, str]) -> tuple[int, str] | None:
+        if not self._access.trusted:
+            host, _, port = headers.get("host", "").rpartition(":")
+            if host not in _HOSTS or port != str(self._access.port):
+                return 421, "the Host header does not name this machine; use 127.0.0.1 or localhost with the port"
+        if method in _READING:
+            return None
+        if not self._access.trusted and not self._bears_token(headers.get("authorization", "")):
+            return 401, "changes over TCP need 'Authorization: Bearer …' with the token of the state directory"
+        length = headers.get("content-length", "0")
+        if length != "0" or "transfer-encoding" in headers:
+            kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+            if kind != "application/json":
+                return 415, "the body must be application/json"
+        if not (length.isascii() and length.isdigit()) or int(length) > BODY_AT_MOST:
+            return 413, f"the body is longer than {BODY_AT_MOST} bytes"
+        return None
+
+    def _bears_token(self, authorization: str) -> bool:
+        scheme, _, given = authorization.partition(" ")
+        expected = self._access.token
+        if expected is None or scheme.lower() != "bearer":
+            return False
+        return hmac.compare_digest(given.strip().encode(), expected.encode())
+
+
+async def _read(receive: Receive) -> bytes | None:
+    """The whole body, or ``None`` if there is too much of it, whatever its headers promised."""
+    parts: list[bytes] = []
+    size = 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return b"".join(parts)
+        part = message.get("body", b"")
+        size += len(part)
+        if size > BODY_AT_MOST:
+            return None
+        parts.append(part)
+        if not message.get("more_body", False):
+            return b"".join(parts)
+
+
+def _replay(body: bytes, receive: Receive) -> Receive:
+    told = False
+
+    async def again() -> Message:
+        nonlocal told
+        if told:
+            return await receive()
+        told = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return again
+
+
+async def _answer(send: Send, status: int, error: str) -> None:
+    body = json.dumps({"error": error}).encode()
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+    if status == HTTPStatus.UNAUTHORIZED:
+        headers.append((b"www-authenticate", b"Bearer"))
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,59 @@
+"""Values to JSON: one rule for every frozen value, so that API, command line and files show the same."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import math
+from collections.abc import Mapping
+
+Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
+
+
+def plain(value: object) -> Json:  # noqa: PLR0911  # one return a kind of value reads best
+    """Turn a value into what JSON can say.
+
+    Dataclasses become objects, enums their value, tuples arrays. An infinity or NaN becomes null. A step or other
+    value of a closed union is told by its ``kind`` (see `tagged`). Instants stay seconds since the epoch.
+
+    Raises:
+        TypeError: for a type that no value of ours has.
+    """
+    match value:
+        case None | bool() | str():
+            return value
+        case enum.Enum():
+            return plain(value.value)
+        case int():
+            return value
+        case float():
+            return value if math.isfinite(value) else None
+        case Mapping():
+            return {_key(key): plain(item) for key, item in value.items()}
+        case tuple() | list() | frozenset():
+            return [plain(item) for item in value]
+        case _ if dataclasses.is_dataclass(value) and not isinstance(value, type):
+            return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+        case _:
+            raise TypeError(f"no JSON for {type(value).__name__}")
+
+
+def tagged(value: object) -> Json:
+    """Like `plain`, for a dataclass of a closed union: its type's name comes first, as ``kind``."""
+    fields = plain(value)
+    if not isinstance(fields, dict):
+        raise TypeError(f"{type(value).__name__} has no fields to tag")
+    return {"kind": snake(type(value).__name__), **fields}
+
+
+def snake(name: str) -> str:
+    """Write a type's name as JSON and metrics do.
+
+    >>> snake("MarkLeaving")
+    'mark_leaving'
+    """
+    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name).lstrip("_")
+
+
+def _key(key: object) -> str:
+    return str(key.value) if isinstance(key, enum.Enum) else str(key)

@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+
+from handler.web.gate import BODY_AT_MOST, Access, Gate, Message, Receive, Scope, Send
+
+TOKEN = "s3cret-token"
+TCP = Access(trusted=False, port=8460, token=TOKEN)
+UNIX = Access(trusted=True)
+HERE = {"host": "127.0.0.1:8460"}
+BEARER = {"authorization": f"Bearer {TOKEN}"}
+
+
+async def _echo(scope: Scope, receive: Receive, send: Send) -> None:
+    body = (await receive())["body"]
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body", "body": body})
+
+
+def knock(
+    access: Access, method: str, headers: dict[str, str], body: bytes = b"", chunks: int = 1
+) -> tuple[int, bytes]:
+    sent: list[Message] = []
+    size = -(-len(body) // chunks) or 1
+    parts = [body[start : start + size] for start in range(0, len(body), size)] or [b""]
+    waiting: list[Message] = [
+        {"type": "http.request", "body": part, "more_body": index < len(parts) - 1} for index, part in enumerate(parts)
+    ]
+
+    async def receive() -> Message:
+        return waiting.pop(0)
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    scope: dict[str, Any] = {
+        "type": "http",
+        "method": method,
+        "path": "/",
+        "headers": [(key.encode(), value.encode("latin-1")) for key, value in headers.items()],
+    }
+    asyncio.run(Gate(_echo, access)(scope, receive, send))
+    return sent[0]["status"], sent[1]["body"]
+
+
+def test_reading_over_tcp_needs_no_token() -> None:
+    assert knock(TCP, "GET", HERE)[0] == 200
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["evil.example", "127.0.0.1", "127.0.0.1:1", "127.0.0.1.evil.example:8460", "", "[::1]", "10.0.0.1:8460"],
+)
+def test_a_host_header_of_another_name_is_misdirected_even_with_the_token(host: str) -> None:
+    assert knock(TCP, "GET", {"host": host, **BEARER})[0] == 421
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:8460", "localhost:8460", "[::1]:8460"])
+def test_this_machine_may_be_named_in_three_ways(host: str) -> None:
+    assert knock(TCP, "GET", {"host": host})[0] == 200
+
+
+@pytest.mark.parametrize(
+    "authorization",
+    ["", "Bearer", "Bearer ", "Bearer wrong", f"Basic {TOKEN}", TOKEN, f"Bearer {TOKEN}x", f"Bearer {TOKEN[:-1]}"],
+)
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH"])
+def test_a_change_over_tcp_without_the_right_token_is_refused(method: str, authorization: str) -> None:
+    status, body = knock(TCP, method, {**HERE, "authorization": authorization})
+    assert status == 401
+    assert TOKEN not in body.decode()
+
+
+def test_a_change_over_tcp_with_the_token_passes() -> None:
+    headers = {**HERE, **BEARER, "content-type": "application/json", "content-length": "2"}
+    assert knock(TCP, "POST", headers, b"{}") == (200, b"{}")
+
+
+def test_no_token_opens_nothing_where_no_token_is_set() -> None:
+    assert knock(Access(trusted=False, port=8460), "POST", {**HERE, "authorization": "Bearer None"})[0] == 401
+
+
+def test_the_unix_socket_needs_neither_token_nor_host() -> None:
+    assert knock(UNIX, "DELETE", {"host": "trimtab"})[0] == 200
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""])
+def test_a_body_that_a_web_page_could_send_is_refused(kind: str) -> None:
+    headers = {**HERE, **BEARER, "content-type": kind, "content-length": "2"}
+    assert knock(TCP, "POST", headers, b"{}")[0] == 415
+
+
+def test_a_charset_beside_the_content_type_is_no_obstacle() -> None:
+    headers = {"content-type": "application/json; charset=utf-8", "content-length": "2"}
+    assert knock(UNIX, "POST", headers, b"{}")[0] == 200
+
+
+@pytest.mark.parametrize("length", [str(BODY_AT_MOST + 1), "-1", "1e3", "\xb2"])
+def test_a_promised_length_that_is_too_much_or_no_number_is_refused(length: str) -> None:
+    headers = {"content-type": "application/json", "content-length": length}
+    assert knock(UNIX, "POST", headers)[0] == 413
+
+
+def test_a_body_that_turns_out_longer_than_promised_is_refused() -> None:
+    headers = {"content-type": "application/json", "content-length": "2"}
+    assert knock(UNIX, "POST", headers, b"x" * (BODY_AT_MOST + 1), chunks=7)[0] == 413
+
+
+def test_a_body_in_many_parts_arrives_whole() -> None:
+    body = json.dumps({"size": 3}).encode()
+    headers = {"content-type": "application/json", "transfer-encoding": "chunked"}
+    assert knock(UNIX, "POST", headers, body, chunks=4) == (200, body)
+
+
+def test_the_token_is_not_in_the_description_of_an_access() -> None:
+    assert TOKEN not in repr(TCP)
