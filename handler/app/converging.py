@@ -1,0 +1,157 @@
+"""The convergence loop: one task per group, woken by a new revision, a forgetful balancer, or its interval."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+from trigger.decide import vanished
+
+from config.model import Mode, OnVanish
+from config.units import Moment
+from handler.app.door import Door, Question
+from handler.app.guard import guarded
+from handler.app.rooms import Room, Seen
+from handler.converge import Converger, Pass
+from handler.roles import state_of
+from handler.status import MemberState
+from handler.store.interface import Store
+from handler.world import World
+from trigger.requests import Fleet, Pause
+
+_WORKERS = 8
+
+
+class Keeper:
+    """Keeps every group converged. Passes run in worker threads, one at a time per group."""
+
+    def __init__(
+        self,
+        *,
+        converger: Converger,
+        store: Store,
+        door: Door,
+        clock: Callable[[], Moment],
+        saw: Callable[[Room, Pass], None],
+    ) -> None:
+        self._converger = converger
+        self._store = store
+        self._door = door
+        self._clock = clock
+        self._saw = saw
+        self._workers = ThreadPoolExecutor(_WORKERS, thread_name_prefix="converge")
+        self._turns: dict[str, asyncio.Lock] = {}
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+
+    def start(self, room: Room) -> None:
+        """Begin to keep a group."""
+        if room.id not in self._tasks:
+            self._tasks[room.id] = asyncio.create_task(self._keep(room), name=f"converge-{room.id}")
+
+    async def drop(self, room: Room) -> None:
+        """Stop keeping a group, after the pass in hand."""
+        task = self._tasks.pop(room.id, None)
+        async with self._turn(room):
+            if task is not None:
+                task.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await task
+
+    async def stop(self) -> None:
+        """Stop keeping all groups. Running calls finish; intents and marks are on disk already."""
+        tasks, self._tasks = list(self._tasks.values()), {}
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.to_thread(self._workers.shutdown, wait=True)
+
+    def tasks(self) -> tuple[asyncio.Task[None], ...]:
+        """The running loops: the daemon watches that none of them has died."""
+        return tuple(self._tasks.values())
+
+    async def alter(self, room: Room, change: Callable[[], None]) -> None:
+        """Run ``change`` on the store between two passes of a group, never beside one, then look again."""
+        async with self._turn(room):
+            await asyncio.get_running_loop().run_in_executor(self._workers, change)
+        room.wake.set()
+
+    async def observe(self, room: Room) -> World:
+        """Gather now and remember what was seen."""
+        async with self._turn(room):
+            seen = await self._in_thread(lambda: self._converger.observe(room.stored()))
+        await self._take_in(room, seen)
+        return seen.world
+
+    async def converge(self, room: Room) -> Pass:
+        """One pass, now."""
+        async with self._turn(room):
+            accept, room.accept_vanished = room.accept_vanished, False
+            stored = room.stored()
+            if _hands_off(room):
+                done = await self._in_thread(lambda: self._converger.observe(stored))
+            else:
+                done = await self._in_thread(lambda: self._converger.run(stored, accept_vanished=accept))
+        await self._take_in(room, done)
+        return done
+
+    def _turn(self, room: Room) -> asyncio.Lock:
+        return self._turns.setdefault(room.id, asyncio.Lock())
+
+    async def _in_thread(self, call: Callable[[], Pass]) -> Pass:
+        """Run a pass to its end even if whoever waits for it is cancelled: a half-told pass would be forgotten."""
+        return await asyncio.shield(asyncio.get_running_loop().run_in_executor(self._workers, call))
+
+    async def _keep(self, room: Room) -> None:
+        while True:
+            room.wake.clear()
+            done = await guarded(lambda: self.converge(room), what="pass", group=room.id)
+            interval = room.definition.group.interval
+            pause = min(interval, done.next_in) if done is not None and done.next_in is not None else interval
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(room.wake.wait(), pause)
+
+    async def _take_in(self, room: Room, done: Pass) -> None:
+        now = self._clock()
+        group = room.definition.group
+        room.failed_builds, room.back_off_until = done.failed_builds, done.back_off_until
+        room.listed = room.listed or done.world.complete
+        states = {m.name: state_of(m, done.world, room.definition, now.wall) for m in done.world.members}
+        fleet = Fleet(
+            listed=room.listed,
+            marked=sum(member.server is not None for member in done.world.members),
+            in_service=sum(state is MemberState.IN_SERVICE for state in states.values()),
+            creates_left=done.creates_left,
+            back_off_until=done.back_off_until,
+        )
+        room.seen = Seen(
+            at=now.wall,
+            world=done.world,
+            plan=done.plan,
+            states=states,
+            fleet=fleet,
+            failures=done.failures,
+            retries=done.retries,
+        )
+        if done.plan.converged:
+            room.converged_at = now.wall
+        self._saw(room, done)
+        if done.vanished and group.on_vanish is OnVanish.SHRINK:
+            await self._door.change(
+                room,
+                lambda state: vanished(group, state, done.vanished),
+                act="vanished",
+                by="convergence",
+                message=f"{done.vanished} gone",
+                at=now,
+            )
+        if room.state.desired is None and room.listed and not room.state.orphaned:
+            await self._door.ask(Question(room=room, at=now))
+
+
+def _hands_off(room: Room) -> bool:
+    """Whether nothing may be touched: only looked at."""
+    if room.deleting:
+        return False
+    return room.state.orphaned or room.state.pause is Pause.ALL or room.definition.group.mode is not Mode.ACT

@@ -1,0 +1,172 @@
+"""The decision loop: per slot of groups, scrape → frame → evaluation → decision, once per interval.
+
+Groups of one interval are spread over slots, so that no tick holds the event loop for long and agents are not all
+asked at once. A tick that comes late is late, never doubled: the tick number is the number of whole intervals.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import zlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from aggregator.aggregate import Aggregator
+from collector.outages import Began, Ended, observe, unheard
+from collector.poll import Poller
+from collector.samples import Scrape
+from collector.targets import Roster
+from config.model import Catalogue, Mode
+from config.units import GroupId, Instant, Moment, Seconds
+from handler.app import logs
+from handler.app.door import Door, Question
+from handler.app.guard import guarded
+from handler.app.rooms import Room
+from trigger.evaluate import evaluate
+
+_GROUPS_PER_SLOT = 25
+_UNHEARD_INTERVALS = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slot:
+    """Groups that are polled and decided together."""
+
+    interval: Seconds
+    phase: Seconds
+    """Offset of the tick within the interval."""
+    groups: tuple[GroupId, ...]
+
+    def number(self, steady: float) -> int:
+        """The tick that a reading of the steady clock belongs to."""
+        return math.floor((steady - self.phase) / self.interval)
+
+    def next_at(self, steady: float) -> float:
+        """When the next tick is due, in steady seconds."""
+        return (self.number(steady) + 1) * self.interval + self.phase
+
+
+def slots_of(catalogue: Catalogue, groups: Iterable[GroupId]) -> tuple[Slot, ...]:
+    """Spread groups over slots: by interval, then by a hash of the name, so that a reload moves nobody else.
+
+    >>> Slot(interval=30.0, phase=0.0, groups=()).next_at(61.0)
+    90.0
+    """
+    by_interval: dict[Seconds, list[GroupId]] = {}
+    for group in sorted(groups):
+        declared = catalogue.groups[group]
+        if declared.mode is not Mode.OFF:
+            by_interval.setdefault(declared.interval, []).append(group)
+    slots = []
+    for interval, members in sorted(by_interval.items()):
+        count = 2 ** max(0, math.ceil(math.log2(len(members) / _GROUPS_PER_SLOT)))
+        for index in range(count):
+            inside = tuple(group for group in members if zlib.crc32(group.encode()) % count == index)
+            if inside:
+                slots.append(Slot(interval=interval, phase=index * interval / count, groups=inside))
+    return tuple(slots)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TickReport:
+    """One tick of a slot, for metrics."""
+
+    slot: Slot
+    scrape: Scrape
+    lag: Seconds
+    """How late it began."""
+    poll_took: Seconds
+    decide_took: Seconds
+
+
+class Decider:
+    """Runs the slots of one catalogue."""
+
+    def __init__(
+        self,
+        *,
+        rooms: Mapping[GroupId, Room],
+        poller: Poller,
+        door: Door,
+        clock: Callable[[], Moment],
+        report: Callable[[TickReport], None],
+    ) -> None:
+        self._rooms = rooms
+        self._poller = poller
+        self._door = door
+        self._clock = clock
+        self._report = report
+        self._aggregators: dict[tuple[GroupId, ...], Aggregator] = {}
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def start(self, catalogue: Catalogue) -> None:
+        """Run the catalogue's slots; after a reload, windows whose counters are unchanged go on."""
+        before = list(self._aggregators.values())
+        self._aggregators = {}
+        for slot in slots_of(catalogue, (room.id for room in self._rooms.values() if not room.state.orphaned)):
+            aggregator = Aggregator(catalogue, slot.groups)
+            for old in before:
+                aggregator.succeed(old)
+            self._aggregators[slot.groups] = aggregator
+            self._tasks.append(asyncio.create_task(self._keep(slot, catalogue, aggregator), name=f"slot-{slot.phase}"))
+
+    async def stop(self) -> None:
+        """Stop all slots; the tick in hand is given up before it decides, or finishes its write."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._tasks = []
+
+    def tasks(self) -> Sequence[asyncio.Task[None]]:
+        """The running slots: the daemon watches that none of them has died."""
+        return self._tasks
+
+    async def _keep(self, slot: Slot, catalogue: Catalogue, aggregator: Aggregator) -> None:
+        while True:
+            due = slot.next_at(self._clock().steady)
+            await asyncio.sleep(due - self._clock().steady)
+            await guarded(
+                partial(self.tick, slot, catalogue, aggregator, due),
+                what="tick",
+                groups=len(slot.groups),
+            )
+
+    async def tick(self, slot: Slot, catalogue: Catalogue, aggregator: Aggregator, due: float) -> None:
+        """One slot, once: everything the chain does, in the order of the chain."""
+        began = self._clock()
+        rooms = [self._rooms[group] for group in slot.groups if group in self._rooms]
+        rosters: dict[GroupId, Roster] = {room.id: room.roster(began.wall) for room in rooms}
+        scrape = await self._poller.poll(catalogue, rosters, timeout=min(0.8 * slot.interval, 10.0))
+        polled = self._clock()
+        frames = aggregator.take(scrape)
+        questions = []
+        for room in rooms:
+            self._listen(room, scrape, slot.interval, began.wall)
+            evaluation = evaluate(catalogue, room.id, frames[room.id], room.holds, scrape.at)
+            questions.append(Question(room=room, at=scrape.at, evaluation=evaluation))
+        await self._door.ask_all(questions)
+        done = self._clock()
+        self._report(
+            TickReport(
+                slot=slot,
+                scrape=scrape,
+                lag=began.steady - due,
+                poll_took=polled.steady - began.steady,
+                decide_took=done.steady - polled.steady,
+            )
+        )
+
+    @staticmethod
+    def _listen(room: Room, scrape: Scrape, interval: Seconds, now: Instant) -> None:
+        room.silence, changes = observe(room.silence, scrape, room.id)
+        for change in changes:
+            match change:
+                case Began():
+                    logs.warn(
+                        "unheard_began", group=change.group, member=change.member, reply=change.reply.name.lower()
+                    )
+                case Ended():
+                    logs.say("unheard_ended", group=change.group, member=change.member)
+        room.unheard = unheard(room.silence, room.id, now, _UNHEARD_INTERVALS * interval)

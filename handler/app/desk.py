@@ -1,0 +1,238 @@
+"""The desk: what people and alarms may ask of a running engine. Implements `handler.web.daemon.Daemon`."""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+import secrets
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from trigger.decide import paused
+
+from config.errors import Refused
+from config.model import Adjustment, Verb
+from config.units import GroupId, Instant, MemberName, PolicyId
+from handler.app.door import Question
+from handler.app.engine import Engine
+from handler.app.rooms import Room
+from handler.app.statuses import status_of
+from handler.status import GroupStatus
+from handler.steps import Plan
+from handler.store.interface import Event, Span
+from handler.web.daemon import Asked, Health, NoSuch, Reloaded
+from handler.world import Leaving, Phase, Record, World
+from trigger.explain import Explanation
+from trigger.requests import Cause, Decision, Pause, Request
+
+
+class Desk:
+    """Every public method is one act; each is recorded in the group's history with who asked."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._asked: dict[tuple[GroupId, str], asyncio.Task[Asked]] = {}
+
+    # Looking
+
+    def status(self) -> tuple[GroupStatus, ...]:
+        """All groups, sorted by id."""
+        now = self._engine.parts.clock().wall
+        return tuple(status_of(self._engine.rooms[group], now) for group in sorted(self._engine.rooms))
+
+    def group(self, group: GroupId) -> GroupStatus:
+        """One group."""
+        return status_of(self._room(group), self._engine.parts.clock().wall)
+
+    async def why(self, group: GroupId, at: Instant | None) -> Explanation | Span | None:
+        """The last tick's explanation, or the span that covers ``at``."""
+        room = self._room(group)
+        if at is None and room.explanation is not None:
+            return room.explanation
+        await asyncio.to_thread(self._engine.parts.store.flush)
+        wanted = at if at is not None else self._engine.parts.clock().wall
+        return await asyncio.to_thread(self._engine.parts.store.span_at, group, wanted)
+
+    async def history(self, group: GroupId, *, before: Instant | None, limit: int) -> tuple[Event, ...]:
+        """Newest first; also of a group that has been deleted."""
+        events = await asyncio.to_thread(self._engine.parts.store.history, group, before=before, limit=limit)
+        if not events and before is None:
+            self._room(group)
+        return events
+
+    def metrics(self) -> bytes:
+        """Prometheus text."""
+        return self._engine.metrics.text()
+
+    def health(self) -> Health:
+        """Whether decisions and convergence are on time."""
+        return self._engine.health()
+
+    # Sizes
+
+    async def scale(self, group: GroupId, size: int, *, force: bool, by: str) -> Decision:
+        """A person sets the size."""
+        room = self._room(group)
+        now = self._engine.parts.clock()
+        request = Request(
+            id=f"person-{by}-{now.wall:.6f}",
+            group=group,
+            cause=Cause.PERSON,
+            by=by,
+            adjustment=Adjustment(verb=Verb.SET, amount=size),
+            quiet_time=room.definition.group.quiet_time,
+            force=force,
+        )
+        return await self._engine.door.ask(Question(room=room, at=now, requests=(request,)))
+
+    def fresh_id(self) -> str:
+        """A request id for someone who brings none."""
+        return f"execute-{secrets.token_hex(8)}"
+
+    async def alarm(self, group: GroupId, policy: PolicyId, *, id: str, by: str) -> Asked:
+        """An outside trigger carries out a policy; the same id again, even at the same moment, does it once."""
+        room = self._room(group)
+        if policy not in room.definition.group.policies:
+            raise NoSuch(f"group {group} has no policy {policy}{_nearest(policy, room.definition.group.policies)}")
+        key = (group, id)
+        running = self._asked.get(key)
+        if running is not None:
+            return replace(await asyncio.shield(running), repeated=True)
+        task = asyncio.create_task(self._alarm(room, policy, id, by))
+        self._asked[key] = task
+        task.add_done_callback(lambda _: self._asked.pop(key, None))
+        return await asyncio.shield(task)
+
+    async def _alarm(self, room: Room, policy: PolicyId, request_id: str, by: str) -> Asked:
+        before = await asyncio.to_thread(self._engine.parts.store.answered, room.id, request_id)
+        if before is not None:
+            return Asked(
+                request=request_id,
+                repeated=True,
+                reason=before.reason,
+                desired_from=before.desired_from,
+                desired_to=before.desired_to,
+                answer=None,
+            )
+        declared = self._engine.catalogue().policies[policy]
+        request = Request(
+            id=request_id,
+            group=room.id,
+            cause=Cause.ALARM,
+            by=by,
+            adjustment=declared.adjustment,
+            policy=policy,
+            quiet_time=declared.quiet_time,
+            quiet_scope=declared.quiet_scope,
+        )
+        now = self._engine.parts.clock()
+        decision = await self._engine.door.ask(Question(room=room, at=now, requests=(request,)))
+        answer = next(answer for answer in decision.answers if answer.request.id == request_id)
+        return Asked(
+            request=request_id,
+            repeated=False,
+            reason=answer.reason,
+            desired_from=decision.desired_from,
+            desired_to=decision.desired_to,
+            answer=answer,
+        )
+
+    async def pause(self, group: GroupId, *, decisions_only: bool, by: str) -> None:
+        """Stop decisions, and (unless ``decisions_only``) convergence."""
+        await self._set_pause(group, Pause.DECISIONS if decisions_only else Pause.ALL, by)
+
+    async def resume(self, group: GroupId, *, by: str) -> None:
+        """Undo a pause."""
+        await self._set_pause(group, Pause.NO, by)
+
+    async def _set_pause(self, group: GroupId, pause: Pause, by: str) -> None:
+        room = self._room(group)
+        await self._engine.door.change(
+            room,
+            lambda state: paused(state, pause),
+            act="resume" if pause is Pause.NO else "pause",
+            by=by,
+            message="decisions only" if pause is Pause.DECISIONS else "",
+            at=self._engine.parts.clock(),
+        )
+        room.wake.set()
+
+    # Members
+
+    async def converge(self, group: GroupId, *, dry_run: bool, by: str) -> Plan:
+        """Gather and plan; carry it out unless ``dry_run``. A person's order also accepts that many vanished."""
+        room = self._room(group)
+        if dry_run:
+            return await asyncio.to_thread(self._engine.parts.converger.dry_run, room.stored())
+        await self._note(room, "converge", by, "")
+        room.accept_vanished = True
+        done = await self._engine.keeper.converge(room)
+        room.wake.set()
+        return done.plan
+
+    async def observe(self, group: GroupId) -> World:
+        """Gather now and say what was seen."""
+        return await self._engine.keeper.observe(self._room(group))
+
+    async def delete(self, group: GroupId, *, members: bool, by: str) -> None:
+        """Forget an ORPHANED group; with ``members``, empty it first."""
+        room = self._room(group)
+        if not room.state.orphaned:
+            site = self._engine.catalogue().sites.get(("groups", group))
+            where = f"{site.file}:{site.line}" if site else str(self._engine.parts.file)
+            raise Refused(f"group {group} is declared at {where}: remove it there, reload, then delete it")
+        await self._note(room, "delete", by, "with members" if members else "members are left as they are")
+        if not members:
+            await self._engine.forget(room)
+            return
+        await self._engine.keeper.alter(room, lambda: self._engine.parts.store.mark_deleting(group))
+        room.deleting = True
+
+    async def replace(self, group: GroupId, member: MemberName, *, by: str) -> None:
+        """Have another member in this one's place: the new one comes first."""
+        await self._alter(group, member, "replace", by, _to_replace)
+
+    async def protect(self, group: GroupId, member: MemberName, *, protected: bool, by: str) -> None:
+        """Never choose this member as surplus (or do so again)."""
+        act = "protect" if protected else "unprotect"
+        await self._alter(group, member, act, by, lambda record: replace(record, protected=protected))
+
+    async def _alter(
+        self, group: GroupId, member: MemberName, act: str, by: str, change: Callable[[Record], Record]
+    ) -> None:
+        room, store = self._room(group), self._engine.parts.store
+        now = self._engine.parts.clock().wall
+
+        def altered() -> None:
+            records = {record.name: record for record in store.members(group)}
+            if member not in records:
+                raise NoSuch(f"group {group} has no member {member}{_nearest(member, records)}")
+            store.save((change(records[member]),), room.definition.cloud.id)
+            store.note(group, act, by, str(member), now)
+
+        await self._engine.keeper.alter(room, altered)
+
+    async def reload(self) -> Reloaded:
+        """Read the file again: all or nothing."""
+        return await self._engine.reload()
+
+    async def _note(self, room: Room, act: str, by: str, message: str) -> None:
+        now = self._engine.parts.clock().wall
+        await asyncio.to_thread(self._engine.parts.store.note, room.id, act, by, message, now)
+
+    def _room(self, group: GroupId) -> Room:
+        room = self._engine.rooms.get(group)
+        if room is None:
+            raise NoSuch(f"there is no group {group}{_nearest(group, self._engine.rooms)}")
+        return room
+
+
+def _to_replace(record: Record) -> Record:
+    if record.phase is not Phase.IN_SERVICE:
+        raise Refused(f"{record.name} is {record.phase.value}, not in service: there is nothing to replace")
+    return replace(record, leaving=Leaving.REPLACED)
+
+
+def _nearest(wanted: str, names: Iterable[str]) -> str:
+    close = difflib.get_close_matches(wanted, list(names), n=1)
+    return f"; did you mean {close[0]}?" if close else ""

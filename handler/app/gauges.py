@@ -1,0 +1,142 @@
+"""The gauges of ``/metrics``: what is, read from memory at each scrape, so that nothing must be forgotten."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
+
+from config.model import Mode
+from config.units import GroupId, Instant
+from handler.app.rooms import Room
+from handler.app.statuses import counts_of
+from handler.steps import Wait
+from trigger.explain import ConditionExplanation, PolicyExplanation
+from trigger.reasons import Reason
+from trigger.verdicts import Truth
+
+Rows = Iterable[tuple[tuple[str, ...], float | None]]
+"""(label values, value); a value of ``None`` is no sample: absence is not zero."""
+
+
+class Gauges(Collector):
+    """Every state that is exported, from the rooms as they are."""
+
+    def __init__(self, rooms: Mapping[GroupId, Room], now: Callable[[], Instant]) -> None:
+        self._rooms = rooms
+        self._now = now
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        """One family a gauge, each with every group."""
+        rooms, now = list(self._rooms.values()), self._now()
+        for name, text, read in _PER_GROUP:
+            yield _family(name, text, ("group",), [((room.id,), read(room, now)) for room in rooms])
+        for name, text, label, words in _PER_GROUP_AND_WORD:
+            yield _family(
+                name,
+                text,
+                ("group", label),
+                [((room.id, word), value) for room in rooms for word, value in words(room)],
+            )
+        shown = [(room, policy) for room in rooms if room.explanation for policy in room.explanation.policies]
+        yield _family(
+            "policy_ready_seconds_remaining",
+            "How long its conditions must still hold; absent while they do not.",
+            ("group", "policy"),
+            [((room.id, policy.policy), _remaining(policy)) for room, policy in shown],
+        )
+        for name, text, measure in _PER_CONDITION:
+            yield _family(
+                name,
+                text,
+                ("group", "policy", "condition"),
+                [
+                    ((room.id, policy.policy, condition.condition), measure(condition))
+                    for room, policy in shown
+                    for condition in policy.conditions
+                ],
+            )
+
+
+def _family(name: str, text: str, labels: Sequence[str], rows: Rows) -> GaugeMetricFamily:
+    family = GaugeMetricFamily(f"trimtab_{name}", text, labels=labels)
+    for key, value in rows:
+        if value is not None:
+            family.add_metric(list(key), float(value))
+    return family
+
+
+def _remaining(policy: PolicyExplanation) -> float | None:
+    return max(policy.needed - policy.held, 0.0) if policy.truth is Truth.TRUE else None
+
+
+def _advised(room: Room, _: Instant) -> int | None:
+    return room.explanation.advised_to if room.explanation is not None else None
+
+
+def _quiet_left(room: Room, now: Instant) -> float:
+    return max((quiet.until - now for quiet in room.state.quiets if quiet.until > now), default=0.0)
+
+
+def _drift(room: Room) -> int | None:
+    if room.seen is None or room.state.desired is None:
+        return None
+    return abs(room.seen.fleet.in_service - room.state.desired)
+
+
+def _distrust(room: Room) -> float | None:
+    if room.seen is None:
+        return None
+    return float(not room.seen.world.complete or any(wait is Wait.MANY_VANISHED for wait, _ in room.seen.plan.waits))
+
+
+def _members(room: Room) -> Iterator[tuple[str, float]]:
+    return ((state.value, count) for state, count in counts_of(room).items())
+
+
+def _modes(room: Room) -> Iterator[tuple[str, float]]:
+    return ((mode.value, float(room.definition.group.mode is mode)) for mode in Mode)
+
+
+def _restrictions(room: Room) -> Iterator[tuple[str, float]]:
+    told = {Reason.UNHEARD} if room.unheard else set()
+    if room.explanation is not None:
+        told |= {room.explanation.reason, *(policy.reason for policy in room.explanation.policies)}
+    return ((reason.value, float(reason in told)) for reason in Reason)
+
+
+def _met(condition: ConditionExplanation) -> float | None:
+    match condition.truth:
+        case Truth.TRUE:
+            return 1.0
+        case Truth.FALSE:
+            return 0.0
+        case Truth.UNKNOWN:
+            return None
+
+
+_PER_GROUP: tuple[tuple[str, str, Callable[[Room, Instant], float | None]], ...] = (
+    ("group_desired", "How many members there must be.", lambda room, _: room.state.desired),
+    ("group_min", "Least desired size.", lambda room, _: room.definition.group.minimum),
+    ("group_max", "Greatest desired size.", lambda room, _: room.definition.group.maximum),
+    ("group_recommended", "What would be done in mode advise.", _advised),
+    ("group_revision", "Revision of the desired size.", lambda room, _: room.state.revision),
+    ("group_quiet_seconds_remaining", "Longest quiet time still to run.", _quiet_left),
+    ("group_unheard_members", "Members unheard for more than ten intervals.", lambda room, _: len(room.unheard)),
+    ("drift_members", "Members in service too many or too few.", lambda room, _: _drift(room)),
+    ("inventory_distrust", "1 while a listing is partial or many vanished at once.", lambda room, _: _distrust(room)),
+)
+
+_PER_GROUP_AND_WORD: tuple[tuple[str, str, str, Callable[[Room], Iterable[tuple[str, float]]]], ...] = (
+    ("group_members", "Members by state.", "state", _members),
+    ("group_mode", "1 for the mode in force.", "mode", _modes),
+    ("restricted", "1 for each reason of the last tick.", "reason", _restrictions),
+)
+
+_PER_CONDITION: tuple[tuple[str, str, Callable[[ConditionExplanation], float | None]], ...] = (
+    ("condition_value", "What was measured; absent while there is nothing.", lambda condition: condition.value),
+    ("condition_threshold", "What it is compared with.", lambda condition: condition.threshold),
+    ("condition_met", "1 TRUE, 0 FALSE; absent while UNKNOWN.", _met),
+    ("counter_age_seconds", "Age of the newest answer behind a condition.", lambda condition: condition.age),
+)

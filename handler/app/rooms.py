@@ -1,0 +1,101 @@
+"""What the daemon keeps in memory of each group, and the facts that other stages are given from it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from collector.outages import Silence
+
+from collector.targets import Member as PolledMember
+from collector.targets import Roster
+from config.units import GroupId, Instant, MemberName, PolicyId
+from handler.desired import Definition
+from handler.status import MemberState
+from handler.steps import Plan
+from handler.store.interface import StoredGroup
+from handler.world import World
+from trigger.explain import Explanation
+from trigger.requests import Fleet, GroupState
+from trigger.verdicts import Evaluation, Hold
+
+_POLLED = frozenset({MemberState.IN_SERVICE, MemberState.UNKNOWN})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """What the last convergence pass saw and did."""
+
+    at: Instant
+    world: World
+    plan: Plan
+    states: Mapping[MemberName, MemberState]
+    fleet: Fleet
+    failures: tuple[str, ...]
+    """Steps that cannot succeed until a person changes something."""
+    retries: tuple[str, ...]
+    """Steps that are tried again, a partial listing, builds that back off."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Room:
+    """One group in memory. Only the event loop writes to it."""
+
+    id: GroupId
+    definition: Definition
+    state: GroupState
+    deleting: bool = False
+    failed_builds: int = 0
+    back_off_until: Instant | None = None
+    seen: Seen | None = None
+    listed: bool = False
+    """A complete listing has been seen since the daemon started."""
+    holds: Mapping[PolicyId, Hold] = field(default_factory=dict)
+    evaluation: Evaluation | None = None
+    explanation: Explanation | None = None
+    silence: Silence = field(default_factory=Silence)
+    unheard: tuple[MemberName, ...] = ()
+    decided_at: Instant | None = None
+    converged_at: Instant | None = None
+    wake: asyncio.Event = field(default_factory=asyncio.Event)
+    addresses: dict[MemberName, str] = field(default_factory=dict)
+    """Where each member was last seen."""
+    accept_vanished: bool = False
+    """A person ordered convergence; the next pass believes that many are gone."""
+
+    def stored(self) -> StoredGroup:
+        """What a convergence pass needs to know."""
+        return StoredGroup(
+            id=self.id,
+            state=self.state,
+            definition=self.definition,
+            deleting=self.deleting,
+            failed_builds=self.failed_builds,
+            back_off_until=self.back_off_until,
+        )
+
+    def fleet(self) -> Fleet:
+        """What the door must know; before the first pass: nothing is listed."""
+        if self.seen is None:
+            return Fleet(listed=False, marked=0, in_service=0, creates_left=0, back_off_until=self.back_off_until)
+        return self.seen.fleet
+
+    def roster(self, now: Instant) -> Roster:
+        """Whom to poll: members in service, and those missing from a listing, since nobody has proved them gone.
+
+        A member whose address is not known is still expected to answer: it is unheard, not left out.
+        """
+        if self.seen is None:
+            return Roster(group=self.id, members=())
+        warm_up = self.definition.group.warm_up
+        members = []
+        for member in self.seen.world.members:
+            if member.server is not None and member.server.address is not None:
+                self.addresses[member.name] = member.server.address
+            state = self.seen.states[member.name]
+            if state not in _POLLED or member.record is None or member.record.in_service_at is None:
+                continue
+            counted = now - member.record.in_service_at >= warm_up
+            members.append(PolledMember(name=member.name, address=self.addresses.get(member.name, ""), counted=counted))
+        return Roster(group=self.id, members=tuple(sorted(members, key=lambda member: member.name)))

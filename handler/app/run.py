@@ -1,0 +1,75 @@
+"""``trimtab run FILE``: hold the state directory, start the engine, serve, and stop in order on a signal."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from handler.app import logs
+from handler.app.desk import Desk
+from handler.app.directory import StateDirectory
+from handler.app.engine import Engine
+from handler.app.serving import bind_tcp, bind_unix, serving
+from handler.app.wiring import engine as build_engine
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Running:
+    """A daemon that is up."""
+
+    engine: Engine
+    desk: Desk
+    directory: StateDirectory
+    port: int
+
+
+@contextlib.asynccontextmanager
+async def running(file: Path, state: Path, *, host: str = "127.0.0.1", port: int = 8460) -> AsyncIterator[Running]:
+    """Run the daemon while the block runs. Leaving it stops the daemon and nothing else: members go on serving.
+
+    Raises:
+        Refused: another daemon holds the state directory, the port is taken, or the store is newer than this release.
+        DeclarationError: the file is refused.
+        StoreError: the store cannot be opened or written.
+    """
+    directory = StateDirectory(state)
+    directory.hold()
+    try:
+        tcp = bind_tcp(host, port)
+        unix = bind_unix(directory.socket)
+        engine = build_engine(file, directory)
+        desk = Desk(engine)
+        try:
+            await engine.start()
+            async with serving(desk, unix, tcp, directory.token()):
+                actual = tcp.getsockname()[1]
+                logs.say("listening", url=f"http://{host}:{actual}", socket=directory.socket)
+                yield Running(engine=engine, desk=desk, directory=directory, port=actual)
+        finally:
+            await engine.stop()
+            directory.socket.unlink(missing_ok=True)
+            logs.say("stopped")
+    finally:
+        directory.release()
+
+
+async def run_until_signal(file: Path, state: Path, *, host: str, port: int) -> None:
+    """Run until INT or TERM; HUP reloads. Raises as `running`."""
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop.set)
+    async with running(file, state, host=host, port=port) as daemon:
+        reloads: set[asyncio.Task[object]] = set()
+
+        def reload() -> None:
+            task: asyncio.Task[object] = asyncio.create_task(daemon.desk.reload())
+            reloads.add(task)
+            task.add_done_callback(reloads.discard)
+
+        loop.add_signal_handler(signal.SIGHUP, reload)
+        await stop.wait()

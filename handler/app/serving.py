@@ -1,0 +1,101 @@
+"""Listens for the daemon: a unix socket for changes, TCP loopback for reading and for bearers of the token."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import uvicorn
+
+from config.errors import Refused
+from handler.web.api import build
+from handler.web.daemon import Daemon
+from handler.web.gate import Access, Gate
+
+_UNIX_PATH_AT_MOST = 107
+_LOOPBACK = frozenset({"127.0.0.1", "::1"})
+
+
+class _Server(uvicorn.Server):
+    """A server that leaves signals to the daemon, which has more than one thing to stop."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+def bind_unix(path: Path) -> socket.socket:
+    """Bind the daemon's own door, mode 0600 from its first instant.
+
+    Raises:
+        Refused: the path is too long for a unix socket (107 bytes), or cannot be bound.
+    """
+    if len(str(path).encode()) > _UNIX_PATH_AT_MOST:
+        raise Refused(f"{path} is too long for a unix socket (107 bytes): name a shorter state directory with --state")
+    door = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    draft = path.with_suffix(".new")
+    draft.unlink(missing_ok=True)
+    try:
+        door.bind(str(draft))
+        draft.chmod(0o600)
+        draft.rename(path)  # nobody can connect before the mode is right
+    except OSError as error:
+        door.close()
+        raise Refused(f"cannot listen on {path}: {error.strerror}") from error
+    return door
+
+
+def bind_tcp(host: str, port: int) -> socket.socket:
+    """Bind the reading door.
+
+    Raises:
+        Refused: not a loopback address (TLS and users do not exist yet), or the port is taken.
+    """
+    if host not in _LOOPBACK:
+        raise Refused(
+            f"will not listen on {host}: only 127.0.0.1 or ::1 until TLS and users exist; put a proxy before it"
+        )
+    door = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
+    door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        door.bind((host, port))
+    except OSError as error:
+        door.close()
+        raise Refused(f"cannot listen on {host}:{port}: {error.strerror}; choose another with --port") from error
+    return door
+
+
+@contextlib.asynccontextmanager
+async def serving(daemon: Daemon, unix: socket.socket, tcp: socket.socket, token: str) -> AsyncIterator[None]:
+    """Serve both doors while the block runs."""
+    app = build(daemon)
+    port = tcp.getsockname()[1]
+    doors = ((unix, Access(trusted=True)), (tcp, Access(trusted=False, port=port, token=token)))
+    servers = [(_Server(_config(Gate(app, access))), door) for door, access in doors]
+    tasks = [asyncio.create_task(server.serve(sockets=[door])) for server, door in servers]
+    while not all(server.started for server, _ in servers):
+        if any(task.done() for task in tasks):
+            break
+        await asyncio.sleep(0.01)
+    try:
+        yield
+    finally:
+        for server, _ in servers:
+            server.should_exit = True
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _config(app: Gate) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=3,
+        h11_max_incomplete_event_size=16 * 1024,
+        limit_concurrency=512,
+    )

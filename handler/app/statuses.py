@@ -1,0 +1,102 @@
+"""What a person is told of a group, worked out from what the daemon keeps of it. Pure."""
+
+from __future__ import annotations
+
+from config.model import Mode
+from config.units import Instant
+from handler.app.rooms import Room, Seen
+from handler.status import GroupCondition, GroupStatus, MemberState, MemberStatus
+from handler.world import Member
+from trigger.reasons import Reason
+from trigger.requests import Pause
+
+_NAMED = 5
+"""Members that a message names; the rest are in the member list."""
+
+
+def status_of(room: Room, now: Instant) -> GroupStatus:
+    """One group as it is now."""
+    group, state, explanation = room.definition.group, room.state, room.explanation
+    messages = messages_of(room)
+    return GroupStatus(
+        group=room.id,
+        condition=condition_of(room, now),
+        messages=messages,
+        mode=group.mode,
+        pause=state.pause,
+        desired=state.desired,
+        minimum=group.minimum,
+        maximum=group.maximum,
+        forced=state.forced,
+        revision=state.revision,
+        members=members_of(room, now),
+        reason=reason_of(room),
+        policies={policy.policy: policy.reason for policy in explanation.policies} if explanation else {},
+        quiets=tuple(quiet for quiet in state.quiets if quiet.until > now),
+        waits=room.seen.plan.waits if room.seen else (),
+        decided_at=room.decided_at,
+        converged_at=room.converged_at,
+    )
+
+
+def reason_of(room: Room) -> Reason:
+    """The reason of the last tick; before the first, why there was none."""
+    if room.state.orphaned:
+        return Reason.ORPHANED
+    if room.explanation is not None:
+        return room.explanation.reason
+    return Reason.MODE_OFF if room.definition.group.mode is Mode.OFF else Reason.NOT_LISTED
+
+
+def messages_of(room: Room) -> tuple[str, ...]:
+    """Why a group is ERROR or WARNING, worst first."""
+    unheard = ", ".join(room.unheard[:_NAMED]) + (" …" if len(room.unheard) > _NAMED else "")
+    silent = (f"not heard for more than ten intervals: {unheard}",) if room.unheard else ()
+    return (*room.seen.failures, *room.seen.retries, *silent) if room.seen else silent
+
+
+def condition_of(room: Room, now: Instant) -> GroupCondition:
+    """The one word for how a group is, worst first."""
+    checks = (
+        (room.deleting, GroupCondition.DELETING),
+        (room.state.orphaned, GroupCondition.ORPHANED),
+        (room.seen is not None and bool(room.seen.failures), GroupCondition.ERROR),
+        (bool(messages_of(room)), GroupCondition.WARNING),
+        (room.state.pause is not Pause.NO, GroupCondition.PAUSED),
+        (room.seen is None or room.state.desired is None, GroupCondition.STARTING),
+        (room.seen is not None and not room.seen.plan.converged, GroupCondition.SCALING),
+        (room.seen is not None and room.seen.fleet.in_service != room.state.desired, GroupCondition.SCALING),
+        (any(quiet.until > now for quiet in room.state.quiets), GroupCondition.COOLDOWN),
+    )
+    return next((condition for holds, condition in checks if holds), GroupCondition.RUNNING)
+
+
+def members_of(room: Room, now: Instant) -> tuple[MemberStatus, ...]:
+    """Every member as the last pass saw it, oldest first."""
+    if room.seen is None:
+        return ()
+    seen = room.seen
+    return tuple(_member(room, seen, member, now) for member in seen.world.members)
+
+
+def _member(room: Room, seen: Seen, member: Member, now: Instant) -> MemberStatus:
+    record, server = member.record, member.server
+    entered = record.in_service_at if record else None
+    return MemberStatus(
+        name=member.name,
+        state=seen.states[member.name],
+        address=server.address if server else room.addresses.get(member.name),
+        since=record.intended_at if record else server.created_at if server else seen.at,
+        protected=record.protected if record else False,
+        warming=entered is not None and now - entered < room.definition.group.warm_up,
+        raw_state=server.raw_state if server else "not listed",
+        unheard_since=room.silence.since.get((room.id, member.name)),
+    )
+
+
+def counts_of(room: Room) -> dict[MemberState, int]:
+    """Members by state, every state present."""
+    counts = dict.fromkeys(MemberState, 0)
+    for state in room.seen.states.values() if room.seen else ():
+        counts[state] += 1
+    return counts

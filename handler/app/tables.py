@@ -1,0 +1,124 @@
+"""Tables for people, from the API's JSON: the command line and the demo show the same."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+_STYLE = {
+    "error": "bold red", "warning": "yellow", "orphaned": "yellow", "deleting": "yellow", "paused": "cyan",
+    "starting": "cyan", "scaling": "green", "cooldown": "blue", "running": "green",
+    "broken": "red", "unknown": "yellow", "in_service": "green", "failed": "red", "retry": "yellow",
+}  # fmt: skip
+
+
+def clock_text(at: float | None) -> str:
+    """An instant as UTC date and time; a dash for not yet."""
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S") if at is not None else "–"
+
+
+def _styled(word: str) -> Text:
+    return Text(word, style=_STYLE.get(word, ""))
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    return table
+
+
+def _members_in_words(members: list[dict[str, Any]]) -> str:
+    counts = Counter(member["state"] for member in members)
+    return ", ".join(f"{count} {state.replace('_', ' ')}" for state, count in counts.items()) or "none"
+
+
+def groups_table(groups: list[dict[str, Any]]) -> RenderableType:
+    """One line a group."""
+    table = _table("GROUP", "STATE", "DESIRED", "BOUNDS", "MEMBERS", "REASON", "MODE")
+    for group in groups:
+        desired = "–" if group["desired"] is None else str(group["desired"]) + (" forced" if group["forced"] else "")
+        bounds = f"{group['minimum']}..{group['maximum']}"
+        members = _members_in_words(group["members"])
+        table.add_row(
+            group["group"], _styled(group["condition"]), desired, bounds, members, group["reason"], group["mode"]
+        )
+    return table if groups else Text("no groups are declared")
+
+
+def group_page(group: dict[str, Any]) -> RenderableType:
+    """One group on one screen."""
+    parts: list[RenderableType] = [groups_table([group])]
+    parts += [Text(f"  {message}", style="yellow") for message in group["messages"]]
+    policies = ", ".join(f"{policy} {reason}" for policy, reason in group["policies"].items())
+    parts.append(Text(f"policies: {policies or 'none'}"))
+    for quiet in group["quiets"]:
+        parts.append(Text(f"quiet until {clock_text(quiet['until'])} UTC after {quiet['policy'] or 'a resize'}"))
+    waits = ", ".join(f"{count} {wait.replace('_', ' ')}" for wait, count in group["waits"])
+    if waits:
+        parts.append(Text(f"waiting: {waits}"))
+    return Group(*parts, Text(), members_table(group["members"]))
+
+
+def members_table(members: list[dict[str, Any]]) -> RenderableType:
+    """One line a member."""
+    table = _table("MEMBER", "STATE", "ADDRESS", "SINCE (UTC)", "CLOUD SAYS", "NOTES")
+    for member in members:
+        notes = [word for word in ("protected", "warming") if member[word]]
+        if member["unheard_since"] is not None:
+            notes.append(f"unheard since {clock_text(member['unheard_since'])}")
+        row = (member["address"] or "–", clock_text(member["since"]), member["raw_state"], ", ".join(notes))
+        table.add_row(member["name"], _styled(member["state"]), *row)
+    return table if members else Text("no members")
+
+
+def history_table(events: list[dict[str, Any]]) -> RenderableType:
+    """One line an event, newest first."""
+    table = _table("WHEN (UTC)", "WHAT", "WHO", "SIZE", "RESULT")
+    for event in events:
+        size = ""
+        if event["desired_to"] is not None:
+            clamps = "".join(f", {clamp['guard']} {clamp['before']}→{clamp['after']}" for clamp in event["clamps"])
+            size = (
+                f"{event['desired_from'] if event['desired_from'] is not None else '–'} → {event['desired_to']}{clamps}"
+            )
+        result = _styled(event["result"] or "")
+        if event["message"]:
+            result.append(f" {event['message']}")
+        table.add_row(clock_text(event["at"]), event["name"], event["by"], size, result)
+    return table if events else Text("nothing has happened yet")
+
+
+def plan_lines(plan: dict[str, Any]) -> Iterator[str]:
+    """One line a step, then what is waited for."""
+    for step in plan["steps"]:
+        rest = " ".join(str(value) for key, value in step.items() if key != "kind" and value is not None)
+        yield f"{step['kind'].replace('_', ' ')} {rest}".rstrip()
+    waits = ", ".join(f"{count} {wait.replace('_', ' ')}" for wait, count in plan["waits"].items())
+    if waits:
+        yield f"waiting: {waits}"
+    if not plan["steps"] and not waits:
+        yield "converged: nothing to do"
+
+
+def world_table(world: dict[str, Any]) -> RenderableType:
+    """What was observed: each member as the cloud, the balancers and the store have it."""
+    table = _table("MEMBER", "REMEMBERED", "CLOUD", "READY", "SEATS")
+    for member in world["members"]:
+        seats = [
+            f"{balancer} {seating['seats'][member['name']]['state']}"
+            for balancer, seating in world["seatings"].items()
+            if seating["seats"] is not None and member["name"] in seating["seats"]
+        ]
+        phase = member["record"]["phase"] if member["record"] else "–"
+        cloud = member["server"]["raw_state"] if member["server"] else ("gone" if member["disproved"] else "not listed")
+        ready = {True: "yes", False: "no", None: "–"}[member["ready"]]
+        table.add_row(member["name"], phase, cloud, ready, ", ".join(seats) or "–")
+    whole = Text("the listing is complete" if world["complete"] else f"the listing is partial: {world['because']}")
+    return Group(table, whole)

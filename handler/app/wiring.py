@@ -1,0 +1,69 @@
+"""Builds the object graph; nothing else constructs drivers, sources or the store."""
+
+from __future__ import annotations
+
+import os
+from functools import lru_cache
+from pathlib import Path
+
+from collector.poll import Poller
+from collector.sources.haproxy import HaproxySource
+from collector.sources.snmp import SnmpSource
+from config.settings import read_secret
+
+from config.model import Balancer, Cloud, SecretRef
+from handler.app import clock
+from handler.app.directory import StateDirectory
+from handler.app.engine import Engine, Parts
+from handler.balancers.interface import Balancer as BalancerPort
+from handler.balancers.table import balancer_for
+from handler.converge import Converger
+from handler.orchestrators.interface import Orchestrator
+from handler.orchestrators.table import orchestrator_for
+from handler.probes import probe
+from handler.store.sqlite import SqliteStore
+
+
+def engine(file: Path, directory: StateDirectory) -> Engine:
+    """Build the engine of one daemon over a held state directory.
+
+    Raises:
+        Refused: the store belongs to a newer release, or the installation id is damaged.
+        StoreError: the store cannot be opened.
+    """
+    installation = directory.installation()
+    directory.listeners.mkdir(mode=0o700, exist_ok=True)
+
+    @lru_cache(maxsize=256)
+    def cloud(declared: Cloud) -> Orchestrator:
+        return orchestrator_for(declared, installation, directory.path, clock.wall)
+
+    @lru_cache(maxsize=256)
+    def balancer(declared: Balancer) -> BalancerPort:
+        return balancer_for(declared, directory.listeners)
+
+    store = SqliteStore.open(directory.store)
+    return Engine(
+        Parts(
+            file=file,
+            store=store,
+            converger=Converger(
+                installation=installation,
+                store=store,
+                orchestrator_for=cloud,
+                balancer_for=balancer,
+                probe=probe,
+                clock=clock.wall,
+            ),
+            poller=_poller(),
+            balancer_for=balancer,
+            clock=clock.moment,
+        )
+    )
+
+
+def _poller() -> Poller:
+    def secret(ref: SecretRef) -> str:
+        return read_secret(ref, os.environ)
+
+    return Poller(clock=clock.moment, read_secret=secret, sources=(SnmpSource(), HaproxySource()))
