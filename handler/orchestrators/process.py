@@ -1,0 +1,157 @@
+"""Members are processes of this machine: each leads a session of its own, on a loopback address of its own.
+
+A member's children inherit its environment and are not members. Members owe nothing to Trimtab's life: they share no
+session, terminal, pipe or descriptor with it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from config.errors import Permanent, Transient
+from config.model import ProcessCloud
+from config.units import GroupId, Instant, MemberName, Seconds
+from handler.orchestrators import children
+from handler.orchestrators.departures import Departures
+from handler.orchestrators.interface import Launch
+from handler.orchestrators.marks import Mark, choose_address
+from handler.orchestrators.roll import Bearer, Muster, Roll, await_mark
+from handler.world import Listing, Server, ServerState
+
+_LOGS_KEPT = 100
+_WORDS = {"T": "stopped", "t": "traced", "Z": "ended", "X": "ended"}
+"""The kernel's letters that say more than "running"; a machine at rest must not look changed at every listing."""
+
+
+class ProcessOrchestrator:
+    """The port to this machine's processes.
+
+    Under ``directory`` stand ``logs/NAME.log`` (what members print) and ``members/`` (the roll). Members start in
+    it, unless their recipe names another one, and find it as ``TRIMTAB_STATE``.
+    """
+
+    def __init__(
+        self, declaration: ProcessCloud, installation: str, directory: Path, clock: Callable[[], Instant]
+    ) -> None:
+        self._cloud = declaration.id
+        self._directory = directory.absolute()
+        self._roll = Roll(self._directory / "members", installation)
+        self._departures = Departures(clock)
+        self._turns = threading.Condition()
+        self._busy: set[MemberName] = set()
+        self._addressing = threading.Lock()
+        self._reserved: set[str] = set()
+
+    def list(self, group: GroupId) -> Listing:
+        """Complete unless ``/proc`` or the roll cannot be read."""
+        children.reap()
+        try:
+            members = self._roll.muster().members.values()
+        except OSError as error:
+            return Listing(servers=(), complete=False, because=f"{self._cloud}: processes cannot be listed: {error}")
+        ours = sorted((member for member in members if member.mark.id.group == group), key=_sequence)
+        return Listing(servers=tuple(self._server(member) for member in ours), complete=True)
+
+    def find(self, name: MemberName) -> Server | None:
+        """Waits for a `create` of the same name, so that ``None`` is definite."""
+        children.reap()
+        with self._turn(name), _seeing():
+            member = self._roll.member(name)
+        return None if member is None else self._server(member)
+
+    def create(self, launch: Launch) -> Server:
+        """Start a process, or return the one that bears the name. One that ends at once is not on the next listing.
+
+        Raises:
+            Permanent: the recipe cannot work, or no address is free.
+            Transient: the machine lacks something, or ``/proc`` cannot be read.
+        """
+        children.reap()
+        with self._turn(launch.id.name), _seeing():
+            return self._server(self._present(launch))
+
+    def destroy(self, name: MemberName, *, grace: Seconds) -> None:
+        """Tell every process of the member's session to stop; what is left after ``grace`` is killed.
+
+        Asked again by the same object, it does not tell twice; after a restart, it tells again and grants a new grace.
+        """
+        children.reap()
+        with self._turn(name), _seeing():
+            for leader in self._roll.sessions(name):
+                self._departures.begin(leader, grace)
+
+    def _server(self, member: Bearer) -> Server:
+        process = member.process
+        state = ServerState.RUNNING if process.alive else ServerState.STOPPED
+        return Server(
+            name=member.mark.id.name,
+            id=f"{process.pid}:{process.started}",
+            state=ServerState.DELETING if self._departures.leaving(process) else state,
+            address=member.mark.address or None,
+            created_at=process.created_at,
+            raw_state=_WORDS.get(process.state, "running"),
+        )
+
+    def _present(self, launch: Launch) -> Bearer:
+        with self._addressing:
+            here = self._roll.muster()
+            if launch.id.name in here.members:
+                return here.members[launch.id.name]
+            address = choose_address(launch.id, here.addresses | self._reserved)
+            self._reserved.add(address)
+            self._tidy(here)
+        try:
+            return self._start(launch, Mark(id=launch.id, address=address))
+        finally:
+            with self._addressing:  # not before those who are looking have seen the new process
+                self._reserved.remove(address)
+
+    def _start(self, launch: Launch, mark: Mark) -> Bearer:
+        recipe, log = launch.profile.recipe, self._log(launch.id.name)
+        process = children.start(recipe, mark.environment(self._directory), directory=self._directory, log=log)
+        member = Bearer(mark=mark, process=process)
+        self._roll.enter(member)
+        await_mark(member)
+        return member
+
+    def _tidy(self, here: Muster) -> None:
+        """Forget those who are gone, and all but the newest of their logs."""
+        self._roll.strike(here.gone)
+        logs = {path: path.stat().st_mtime for path in self._log(MemberName("x")).parent.glob("*.log")}
+        old = sorted((path for path in logs if path.stem not in here.members), key=logs.__getitem__)
+        for path in old[:-_LOGS_KEPT]:
+            path.unlink(missing_ok=True)
+
+    def _log(self, name: MemberName) -> Path:
+        return self._directory / "logs" / f"{name}.log"
+
+    @contextmanager
+    def _turn(self, name: MemberName) -> Iterator[None]:
+        """One call at a time for each name."""
+        with self._turns:
+            self._turns.wait_for(lambda: name not in self._busy)
+            self._busy.add(name)
+        try:
+            yield
+        finally:
+            with self._turns:
+                self._busy.remove(name)
+                self._turns.notify_all()
+
+
+@contextmanager
+def _seeing() -> Iterator[None]:
+    """Not being able to see or to signal is never taken for "gone"."""
+    try:
+        yield
+    except PermissionError as error:
+        raise Permanent(f"{error}: members and the state directory must belong to the user of Trimtab") from error
+    except OSError as error:
+        raise Transient(f"this machine did not answer: {error}") from error
+
+
+def _sequence(member: Bearer) -> int:
+    return member.mark.id.sequence

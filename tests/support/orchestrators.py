@@ -1,0 +1,133 @@
+"""Clouds to test drivers against, each on a stage that is cleared afterwards."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from config.model import ProcessCloud, ProcessRecipe, Profile
+from config.units import CloudId, GroupId, Instant, MemberName, ProfileId
+from handler.launches import LaunchId
+from handler.orchestrators import children, procfs
+from handler.orchestrators.interface import Launch, Orchestrator
+from handler.orchestrators.process import ProcessOrchestrator
+from handler.world import Server
+from tests.support.waiting import until
+
+_stages = itertools.count(int(time.time() * 100) + os.getpid())
+_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
+
+
+class Stage(Protocol):
+    """One empty cloud. A new driver joins the contract with a stage of its own."""
+
+    def driver(self, *, elsewhere: bool = False) -> Orchestrator:
+        """A driver object that knows nothing yet; ``elsewhere``: of another installation."""
+        ...
+
+    def launch(self, sequence: int = 1, group: str = "web", *, elsewhere: bool = False) -> Launch:
+        """A member that can be made and stays until it is destroyed."""
+        ...
+
+    def kill(self, server: Server) -> None:
+        """End a machine behind the driver's back."""
+        ...
+
+    def count(self, name: MemberName) -> int:
+        """How many machines bear the name, asked without the driver."""
+        ...
+
+
+def installation() -> str:
+    """Another one for each call, also in test runs at the same time."""
+    number, text = next(_stages), ""
+    for _ in range(6):
+        number, digit = divmod(number, 36)
+        text += _DIGITS[digit]
+    return text
+
+
+@dataclass
+class Clock:
+    """A wall clock that stands still until it is moved."""
+
+    at: float = field(default_factory=time.time)
+
+    def __call__(self) -> Instant:
+        return Instant(self.at)
+
+
+def a_recipe(command: tuple[str, ...] = ("sleep", "60"), **fields: object) -> ProcessRecipe:
+    return ProcessRecipe(command=command, **fields)  # type: ignore[arg-type]
+
+
+@dataclass
+class ProcessStage:
+    directory: Path
+    clock: Callable[[], Instant]
+    here: str = field(default_factory=installation)
+    there: str = field(default_factory=installation)
+
+    def driver(self, *, elsewhere: bool = False) -> ProcessOrchestrator:
+        name = self.there if elsewhere else self.here
+        return ProcessOrchestrator(ProcessCloud(id=CloudId("box")), name, self.directory / name, self.clock)
+
+    def launch(
+        self, sequence: int = 1, group: str = "web", *, elsewhere: bool = False, recipe: ProcessRecipe | None = None
+    ) -> Launch:
+        for name in (self.here, self.there):
+            (self.directory / name).mkdir(exist_ok=True)
+        return Launch(
+            id=LaunchId(installation=self.there if elsewhere else self.here, group=GroupId(group), sequence=sequence),
+            profile=Profile(id=ProfileId("p"), cloud=CloudId("box"), recipe=recipe or a_recipe()),
+        )
+
+    def log(self, launch: Launch) -> Path:
+        return self.directory / self.here / "logs" / f"{launch.id.name}.log"
+
+    def kill(self, server: Server) -> None:
+        os.kill(pid_of(server), signal.SIGKILL)
+
+    def count(self, name: MemberName) -> int:
+        return len(bearing(f"TRIMTAB_MEMBER={name}"))
+
+    def clear(self) -> None:
+        """End everything that is on the roll or bears the mark of this stage, whatever became of it."""
+        for link in self.directory.glob("*/members/*-*"):
+            pid, started = (int(part) for part in str(link.readlink()).split(":")[:2])
+            procfs.send(procfs.Process(pid=pid, session=pid, started=started, state=""), signal.SIGKILL)
+        for mark in (f"TRIMTAB_INSTALLATION={self.here}", f"TRIMTAB_INSTALLATION={self.there}"):
+            for pid in bearing(mark):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            until(lambda mark=mark: children.reap() or not bearing(mark))  # type: ignore[misc]
+
+
+def bearing(variable: str) -> list[int]:
+    """Pids of all processes with this in their environment: leaders and children."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        with contextlib.suppress(OSError):
+            if entry.name.isdigit() and os.fsencode(variable) in (entry / "environ").read_bytes().split(b"\0"):
+                found.append(int(entry.name))
+    return found
+
+
+def pid_of(server: Server) -> int:
+    return int(server.id.partition(":")[0])
+
+
+@contextlib.contextmanager
+def process_stage(directory: Path, clock: Callable[[], Instant] | None = None) -> Iterator[ProcessStage]:
+    stage = ProcessStage(directory, clock or Clock())
+    try:
+        yield stage
+    finally:
+        stage.clear()
