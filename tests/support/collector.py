@@ -1,0 +1,171 @@
+"""Builders for what the collector is given: a catalogue with counters and groups, rosters, and a round to answer."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from collector.poll import Poller
+from collector.samples import Layout, Reply, Scrape, Series
+from collector.sources.interface import Source
+from collector.targets import Member, Roster
+from config.model import (
+    Adjustment,
+    Balancer,
+    BalancerUse,
+    Catalogue,
+    Compare,
+    Condition,
+    Counter,
+    Group,
+    HaproxyBalancer,
+    HaproxyField,
+    Kind,
+    Policy,
+    ProcessRecipe,
+    Profile,
+    SecretRef,
+    SnmpAccess,
+    SnmpObject,
+    Verb,
+)
+from config.units import (
+    BalancerId,
+    CloudId,
+    ConditionId,
+    CounterId,
+    GroupId,
+    Instant,
+    MemberName,
+    Moment,
+    Monotonic,
+    PolicyId,
+    ProfileId,
+)
+
+WEB = GroupId("web")
+PUBLIC = SnmpAccess()
+
+
+def a_moment(steady: float = 0.0, *, wall: float | None = None) -> Moment:
+    return Moment(wall=Instant(steady if wall is None else wall), steady=Monotonic(steady))
+
+
+def real_clock() -> Moment:
+    return Moment(wall=Instant(time.time()), steady=Monotonic(time.monotonic()))
+
+
+def no_secret(ref: SecretRef) -> str:
+    raise AssertionError(f"{ref} is not asked for")
+
+
+def an_object(oid: str, *, id: str | None = None, kind: Kind = Kind.GAUGE) -> Counter:
+    return Counter(id=CounterId(id or oid), source=SnmpObject(oid=oid, name=oid), kind=kind)
+
+
+def a_column(field: str, *, kind: Kind = Kind.GAUGE) -> Counter:
+    return Counter(id=CounterId(field), source=HaproxyField(field=field), kind=kind)
+
+
+def a_balancer(socket: object, *, id: str = "edge", backend: str = "web") -> HaproxyBalancer:
+    return HaproxyBalancer(id=BalancerId(id), socket=str(socket), backend=backend)
+
+
+def a_catalogue(
+    counters: Sequence[Counter],
+    *,
+    groups: Sequence[str] = ("web",),
+    snmp: SnmpAccess | Mapping[str, SnmpAccess] = PUBLIC,
+    balancers: Sequence[Balancer] = (),
+    uses: Mapping[str, Sequence[str]] | None = None,
+    interval: float = 30.0,
+) -> Catalogue:
+    """Every group asks for every counter and, unless ``uses`` says, uses every balancer; each has its own profile."""
+    conditions = {
+        ConditionId(counter.id): Condition(
+            id=ConditionId(counter.id), counter=counter.id, compare=Compare.ABOVE, threshold=1.0
+        )
+        for counter in counters
+    }
+    policy = Policy(id=PolicyId("out"), when=tuple(conditions), adjustment=Adjustment(verb=Verb.ADD, amount=1))
+    return Catalogue(
+        digest="",
+        counters={counter.id: counter for counter in counters},
+        conditions=conditions,
+        policies={policy.id: policy},
+        clouds={},
+        balancers={balancer.id: balancer for balancer in balancers},
+        profiles={
+            ProfileId(group): Profile(
+                id=ProfileId(group),
+                cloud=CloudId("local"),
+                recipe=ProcessRecipe(command=("true",)),
+                snmp=snmp[group] if isinstance(snmp, Mapping) else snmp,
+            )
+            for group in groups
+        },
+        groups={
+            GroupId(group): Group(
+                id=GroupId(group),
+                profile=ProfileId(group),
+                balancers=tuple(
+                    BalancerUse(balancer=BalancerId(name), port=80)
+                    for name in (uses[group] if uses else [balancer.id for balancer in balancers])
+                ),
+                minimum=0,
+                maximum=10,
+                interval=interval,
+                policies=(policy.id,),
+            )
+            for group in groups
+        },
+        sites={},
+    )
+
+
+def rosters(members: Mapping[str, str], *, group: str = "web") -> Mapping[GroupId, Roster]:
+    """One group of members: name → address."""
+    listed = tuple(
+        Member(name=MemberName(name), address=address, counted=True) for name, address in sorted(members.items())
+    )
+    return {GroupId(group): Roster(group=GroupId(group), members=listed)}
+
+
+def a_poller(*sources: Source, secrets: Mapping[str, str] | None = None) -> Poller:
+    """On the real clock. Secrets by the name of their environment variable."""
+    known = secrets or {}
+
+    def read_secret(ref: SecretRef) -> str:
+        if ref.env not in known:
+            raise FileNotFoundError(ref)
+        return known[ref.env]
+
+    return Poller(clock=real_clock, read_secret=read_secret, sources=sources)
+
+
+Answers = Mapping[tuple[str, str], float | Reply]
+
+
+def answers(scrape: Scrape) -> Answers:
+    """(member, counter) → the value, or why there is none."""
+    return {
+        (series.member or "", str(series.counter)): value if Reply(code) is Reply.OK else Reply(code)
+        for series, value, code in zip(scrape.layout.series, scrape.value.tolist(), scrape.reply.tolist(), strict=True)
+    }
+
+
+def a_scrape(replies: Mapping[tuple[str, str, str], Reply], *, at: Moment | None = None) -> Scrape:
+    """A scrape with these replies by (group, member, counter); values are 0."""
+    keys = sorted(replies, key=lambda key: (key[0], key[2], key[1]))
+    series = tuple(Series(GroupId(group), CounterId(counter), MemberName(member)) for group, member, counter in keys)
+    count = len(series)
+    return Scrape(
+        layout=Layout(series=series, counted=np.ones(count, dtype=np.bool_)),
+        at=at or a_moment(),
+        value=np.zeros(count),
+        replied_at=np.zeros(count),
+        uptime=np.full(count, np.nan),
+        reply=np.array([replies[key] for key in keys], dtype=np.uint8),
+    )
