@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import socket
 import subprocess
 import time
@@ -56,8 +57,9 @@ def running_snmpd(
     config.write_text("\n".join([f"rocommunity {community}", *lines]) + "\n")
     listen = ",".join(f"udp:{address}:{chosen}" for address in addresses)
     command = ["snmpd", "-f", "-r", "-Lo", "-C", "-c", str(config), "-I", "-smux", f"--persistentDir={home}", listen]
+    environment = {"PATH": os.environ["PATH"], "MIBS": "", "SNMPCONFPATH": str(home)}
     with log.open("wb") as output:
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+        process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
     with stopped(process):
         until(lambda: "NET-SNMP version" in log.read_text(), process=process, log=log)
         yield Snmpd(address=addresses[0], port=chosen, community=community, process=process)

@@ -1,0 +1,355 @@
+"""The SNMP source against a real snmpd; what must not answer is a bare UDP socket of ours."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import os
+import socket
+from collections.abc import AsyncIterator, Iterator, Sequence
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+import pytest
+
+from collector.poll import Poller
+from collector.samples import Reply, Scrape
+from collector.sources.snmp import SnmpSource
+from config.model import Catalogue, Counter, Kind, SecretRef, SnmpAccess
+from config.units import Moment
+from tests.support.collector import (
+    Answers,
+    a_catalogue,
+    a_column,
+    a_moment,
+    a_poller,
+    an_object,
+    answers,
+    no_secret,
+    real_clock,
+    rosters,
+)
+from tests.support.snmpd import Snmpd, free_udp_port, running_snmpd
+from tests.support.waiting import until
+
+pytestmark = pytest.mark.real("snmpd")
+
+FORTY_TWO = "1.3.6.1.4.1.8072.9999.1.0"
+RISING = "1.3.6.1.4.1.8072.9999.2.0"
+TEXT = "1.3.6.1.4.1.8072.9999.3.0"
+WORD = "1.3.6.1.4.1.8072.9999.4.0"
+MISSING = "1.3.6.1.4.1.8072.9999.99.0"
+UPTIME = "1.3.6.1.2.1.1.3.0"
+LOAD_AS_FLOAT = "1.3.6.1.4.1.2021.10.1.6.1"
+OBJECT_ID = "1.3.6.1.2.1.1.2.0"
+MANY = [f"127.0.0.{last}" for last in range(1, 51)]
+
+
+@pytest.fixture(scope="module")
+def snmpd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Snmpd]:
+    """One agent for all tests of this file, on fifty addresses."""
+    lines = [
+        f"override {FORTY_TWO} integer 42",
+        f"override {RISING} counter 4294967295",
+        f"override {TEXT} octet_str 0.42",
+        f"override {WORD} octet_str idle",
+    ]
+    with running_snmpd(tmp_path_factory.mktemp("snmpd"), addresses=MANY, community="s3cret", lines=lines) as agent:
+        yield agent
+
+
+def access(agent: Snmpd, *, port: int | None = None, community: str = "COMMUNITY") -> SnmpAccess:
+    return SnmpAccess(port=port or agent.port, community=SecretRef(env=community))
+
+
+def a_source(*, patience: Sequence[float] = (0.5, 0.5)) -> SnmpSource:
+    return SnmpSource(patience=patience)
+
+
+def poller(source: SnmpSource) -> Poller:
+    return a_poller(source, secrets={"COMMUNITY": "s3cret", "WRONG": "guess"})
+
+
+async def polled(catalogue: Catalogue, members: dict[str, str], *, source: SnmpSource | None = None) -> Scrape:
+    polling = poller(source or a_source())
+    try:
+        return await polling.poll(catalogue, rosters(members), timeout=5.0)
+    finally:
+        await polling.close()
+
+
+def asked(agent: Snmpd, counters: Sequence[Counter], members: dict[str, str] | None = None) -> Answers:
+    catalogue = a_catalogue(counters, snmp=access(agent))
+    return answers(asyncio.run(polled(catalogue, members or {"a": agent.address})))
+
+
+@contextlib.contextmanager
+def silent_agents(addresses: Sequence[str], port: int = 0) -> Iterator[int]:
+    """UDP sockets that take everything and answer nothing; all on the port of the first."""
+    with contextlib.ExitStack() as opened:
+        for address in addresses:
+            agent = opened.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+            agent.bind((address, port))
+            port = agent.getsockname()[1]
+        yield port
+
+
+class Relay(asyncio.DatagramProtocol):
+    """Stands between a poller and an agent: counts requests, loses the first ones, holds answers until more come."""
+
+    def __init__(self, agent: Snmpd, lose: int, hold: int) -> None:
+        self.requests = 0
+        self._lose = lose
+        self._hold = hold
+        self._answers: list[bytes] = []
+        self._agent = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self._agent.settimeout(2.0)
+        self._agent.connect((agent.address, agent.port))
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.DatagramTransport", transport)
+
+    def datagram_received(self, data: bytes, addr: tuple[str, int]) -> None:
+        self.requests += 1
+        if self.requests <= self._lose:
+            return
+        self._agent.send(data)
+        self._answers.append(self._agent.recv(65536))
+        if len(self._answers) > self._hold:
+            for answer in self._answers:
+                self._transport.sendto(answer, addr)
+            self._answers.clear()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._agent.close()
+
+
+@contextlib.asynccontextmanager
+async def relayed(agent: Snmpd, *, lose: int = 0, hold: int = 0) -> AsyncIterator[tuple[int, Relay]]:
+    transport, relay = await asyncio.get_running_loop().create_datagram_endpoint(
+        lambda: Relay(agent, lose, hold), local_addr=("127.0.0.1", 0)
+    )
+    try:
+        yield transport.get_extra_info("sockname")[1], relay
+    finally:
+        transport.close()
+        await asyncio.sleep(0)
+
+
+def test_values_of_every_type_are_read_and_a_missing_object_spoils_none_of_them(snmpd: Snmpd) -> None:
+    oids = [FORTY_TWO, RISING, TEXT, WORD, MISSING, LOAD_AS_FLOAT, OBJECT_ID]
+
+    found = asked(snmpd, [an_object(oid) for oid in oids])
+
+    assert found["a", FORTY_TWO] == 42.0
+    assert found["a", RISING] == 2.0**32 - 1
+    assert found["a", TEXT] == 0.42
+    assert found["a", WORD] is Reply.MALFORMED
+    assert found["a", MISSING] is Reply.NO_SUCH_COUNTER
+    assert 0.0 <= found["a", LOAD_AS_FLOAT] < 1000.0
+    assert not isinstance(found["a", LOAD_AS_FLOAT], Reply)
+    assert found["a", OBJECT_ID] is Reply.MALFORMED
+
+
+def test_a_rising_counter_comes_with_the_uptime_of_its_agent(snmpd: Snmpd) -> None:
+    rising = a_catalogue([an_object(RISING, kind=Kind.RISING), an_object(UPTIME)], snmp=access(snmpd))
+
+    scrape = asyncio.run(polled(rising, {"a": snmpd.address}))
+
+    found = answers(scrape)
+    assert scrape.uptime[0] == pytest.approx(float(found["a", UPTIME]) / 100)
+    assert 0.0 <= scrape.uptime[0] < 60.0
+
+
+def test_without_a_rising_counter_the_uptime_is_not_asked(snmpd: Snmpd) -> None:
+    scrape = asyncio.run(polled(a_catalogue([an_object(FORTY_TWO)], snmp=access(snmpd)), {"a": snmpd.address}))
+
+    assert np.isnan(scrape.uptime).all()
+
+
+def test_a_restart_of_the_agent_shows_in_its_uptime(tmp_path: Path) -> None:
+    counters = [an_object("1.3.6.1.2.1.11.1.0", kind=Kind.RISING)]
+    port = free_udp_port()
+
+    def uptime() -> float:
+        scrape = asyncio.run(polled(a_catalogue(counters, snmp=SnmpAccess(port=port)), {"a": "127.0.0.1"}))
+        return float(scrape.uptime[0])
+
+    with running_snmpd(tmp_path, port=port):
+        until(lambda: uptime() >= 0.5)
+    with running_snmpd(tmp_path, port=port):
+        assert uptime() < 0.5
+
+
+def test_a_wrong_community_is_silence(snmpd: Snmpd) -> None:
+    catalogue = a_catalogue([an_object(FORTY_TWO)], snmp=access(snmpd, community="WRONG"))
+
+    scrape = asyncio.run(polled(catalogue, {"a": snmpd.address}, source=a_source(patience=[0.2])))
+
+    assert answers(scrape) == {("a", FORTY_TWO): Reply.TIMEOUT}
+
+
+def test_a_community_that_cannot_be_read_fails_its_own_group_only(snmpd: Snmpd) -> None:
+    snmp = {"api": access(snmpd, community="UNSET"), "web": access(snmpd)}
+    catalogue = a_catalogue([an_object(FORTY_TWO)], groups=["api", "web"], snmp=snmp)
+    both = {**rosters({"a": snmpd.address}, group="api"), **rosters({"b": snmpd.address}, group="web")}
+
+    scrape = asyncio.run(poller(a_source()).poll(catalogue, both, timeout=5.0))
+
+    assert answers(scrape) == {("a", FORTY_TWO): Reply.AUTH, ("b", FORTY_TWO): 42.0}
+
+
+def test_a_closed_port_is_refused_at_once_and_not_tried_again(snmpd: Snmpd) -> None:
+    catalogue = a_catalogue([an_object(FORTY_TWO)], snmp=access(snmpd, port=free_udp_port()))
+    began = real_clock().steady
+
+    scrape = asyncio.run(polled(catalogue, {"a": "127.0.0.1"}, source=a_source(patience=[5.0, 5.0])))
+
+    assert answers(scrape) == {("a", FORTY_TWO): Reply.REFUSED}
+    assert real_clock().steady - began < 2.0
+
+
+def test_an_agent_whose_address_is_not_known_is_unheard_and_one_that_cannot_be_is_unreachable(snmpd: Snmpd) -> None:
+    found = asked(snmpd, [an_object(FORTY_TWO)], {"a": "", "b": "no address", "c": snmpd.address})
+
+    assert found == {
+        ("a", FORTY_TWO): Reply.TIMEOUT,
+        ("b", FORTY_TWO): Reply.UNREACHABLE,
+        ("c", FORTY_TWO): 42.0,
+    }
+
+
+def test_an_answer_that_was_lost_is_asked_for_again(snmpd: Snmpd) -> None:
+    async def scene() -> tuple[Answers, int]:
+        async with relayed(snmpd, lose=1) as (port, relay):
+            catalogue = a_catalogue([an_object(FORTY_TWO)], snmp=access(snmpd, port=port))
+            scrape = await polled(catalogue, {"a": "127.0.0.1"}, source=a_source(patience=[0.1, 2.0]))
+            return answers(scrape), relay.requests
+
+    found, requests = asyncio.run(scene())
+
+    assert found == {("a", FORTY_TWO): 42.0}
+    assert requests == 2
+
+
+def test_an_agent_is_asked_for_everything_in_one_request_even_by_several_groups(snmpd: Snmpd) -> None:
+    async def scene() -> tuple[Answers, int]:
+        async with relayed(snmpd) as (port, relay):
+            catalogue = a_catalogue(
+                [an_object(FORTY_TWO), an_object(RISING, kind=Kind.RISING), an_object(MISSING)],
+                groups=["api", "web"],
+                snmp=access(snmpd, port=port),
+            )
+            both = {**rosters({"a": "127.0.0.1"}, group="api"), **rosters({"b": "127.0.0.1"}, group="web")}
+            scrape = await poller(a_source()).poll(catalogue, both, timeout=5.0)
+            return answers(scrape), relay.requests
+
+    found, requests = asyncio.run(scene())
+
+    assert found["a", FORTY_TWO] == found["b", FORTY_TWO] == 42.0
+    assert requests == 1
+
+
+def test_silent_agents_do_not_delay_the_others_even_when_they_fill_the_window(snmpd: Snmpd) -> None:
+    silent = [f"127.1.{place // 250}.{place % 250 + 1}" for place in range(300)]
+    members = {f"a{place:03}": address for place, address in enumerate(silent)} | {
+        f"z{place:03}": address for place, address in enumerate(MANY)
+    }
+    catalogue = a_catalogue([an_object(FORTY_TWO)], snmp=access(snmpd))
+
+    with silent_agents(silent, port=snmpd.port):
+        scrape = asyncio.run(polled(catalogue, members, source=a_source(patience=[2.0])))
+
+    live = scrape.reply == Reply.OK
+    assert live.sum() == len(MANY)
+    assert (scrape.replied_at[live] - scrape.at.steady).max() < 1.0
+    assert set(scrape.reply[~live]) == {Reply.TIMEOUT}
+
+
+def test_a_poll_that_runs_out_of_time_keeps_what_came_and_leaves_nothing_behind(snmpd: Snmpd) -> None:
+    async def scene() -> tuple[Answers, float, int]:
+        polling = poller(a_source(patience=[30.0]))
+        began = real_clock().steady
+        scrape = await polling.poll(catalogue, rosters({"a": "127.1.0.1", "b": snmpd.address}), timeout=0.3)
+        took = real_clock().steady - began
+        await polling.close()
+        return answers(scrape), took, len(asyncio.all_tasks())
+
+    catalogue = a_catalogue([an_object(FORTY_TWO)], snmp=access(snmpd))
+    before = open_files()
+    with silent_agents(["127.1.0.1"], port=snmpd.port):
+        found, took, tasks = asyncio.run(scene())
+
+    assert found == {("a", FORTY_TWO): Reply.TIMEOUT, ("b", FORTY_TWO): 42.0}
+    assert took < 1.0
+    assert tasks == 1
+    assert open_files() == before
+
+
+def open_files() -> int:
+    gc.collect()  # the traceback of a cancelled task holds its frames, and so the session, in a cycle
+    return len(os.listdir("/proc/self/fd"))  # noqa: PTH208
+
+
+def test_sessions_are_kept_for_those_that_answer_and_given_back_when_they_leave(snmpd: Snmpd) -> None:
+    catalogue = a_catalogue([an_object(FORTY_TWO)], snmp=access(snmpd), interval=10.0)
+    members = {f"m{place}": address for place, address in enumerate(MANY)}
+    clock = Clock()
+
+    async def scene() -> list[int]:
+        source = a_source()
+        polling = Poller(clock=clock, read_secret=lambda _: "s3cret", sources=[source])
+        kept = []
+        for clock.steady, roster in ((0.0, members), (10.0, {"m0": MANY[0]}), (35.0, {"m0": MANY[0]})):
+            await polling.poll(catalogue, rosters(roster), timeout=5.0)
+            kept.append(source.sessions)
+        await polling.close()
+        return [*kept, source.sessions]
+
+    assert asyncio.run(scene()) == [50, 50, 1, 0]
+
+
+class Clock:
+    """Stands still until it is told."""
+
+    steady = 0.0
+
+    def __call__(self) -> Moment:
+        return a_moment(self.steady)
+
+
+def test_an_agent_that_comes_back_is_heard_at_the_next_poll(tmp_path: Path) -> None:
+    port = free_udp_port()
+    catalogue = a_catalogue([an_object(UPTIME)], snmp=SnmpAccess(port=port))
+
+    async def scene() -> list[Reply]:
+        polling = Poller(clock=real_clock, read_secret=no_secret, sources=[a_source()])
+        replies = []
+        for running in (True, False, True):
+            with running_snmpd(tmp_path, port=port) if running else contextlib.nullcontext():
+                scrape = await polling.poll(catalogue, rosters({"a": "127.0.0.1"}), timeout=5.0)
+                replies.append(Reply(scrape.reply[0]))
+        await polling.close()
+        return replies
+
+    assert asyncio.run(scene()) == [Reply.OK, Reply.REFUSED, Reply.OK]
+
+
+def test_an_answer_that_comes_after_the_poll_is_not_taken_for_the_next_one(snmpd: Snmpd) -> None:
+    async def scene() -> list[Answers]:
+        async with relayed(snmpd, hold=1) as (port, _):
+            polling = poller(a_source(patience=[5.0]))
+            found = []
+            for oid, timeout in ((FORTY_TWO, 0.2), (TEXT, 5.0)):
+                catalogue = a_catalogue([an_object(oid)], snmp=access(snmpd, port=port))
+                found.append(answers(await polling.poll(catalogue, rosters({"a": "127.0.0.1"}), timeout=timeout)))
+            await polling.close()
+            return found
+
+    assert asyncio.run(scene()) == [{("a", FORTY_TWO): Reply.TIMEOUT}, {("a", TEXT): 0.42}]
+
+
+def test_counters_of_another_kind_are_left_alone(snmpd: Snmpd) -> None:
+    assert asked(snmpd, [a_column("scur")]) == {("a", "scur"): Reply.TIMEOUT}
