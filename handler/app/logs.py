@@ -16,8 +16,9 @@ def _quote(value: object) -> str:
     text = str(value)
     if text and set(text) <= _PLAIN:
         return text
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\r", "\\r")
-    return f'"{escaped}"'
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    printable = (each if each.isprintable() else each.encode("unicode_escape").decode() for each in escaped)
+    return f'"{"".join(printable)}"'
 
 
 def logfmt(event: str, **fields: object) -> str:
