@@ -1,0 +1,234 @@
+"""Convergence: gather the world, plan, write intents, carry out, record. One call is one pass of one group."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from config.errors import StoreError
+from config.model import Balancer as DeclaredBalancer
+from config.model import Budget, Cloud, Mode, ReadyProbe
+from config.units import GroupId, Instant, Seconds
+from handler.balancers.interface import Balancer
+from handler.desired import Definition, DesiredState, Limits
+from handler.execute import Execution, Tools
+from handler.gather import Gatherer
+from handler.orchestrators.interface import Orchestrator
+from handler.pacing import Builds, builds_after, next_in, vanished
+from handler.planning import plan
+from handler.steps import Create, Outcome, Plan, Result, Wait
+from handler.store.interface import Creates, Store, StoredGroup
+from handler.world import Record, World
+from trigger.requests import Pause
+
+_STORE_RETRY: Seconds = 5.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pass:
+    """What one pass saw, meant to do, did, and leaves behind."""
+
+    world: World
+    plan: Plan
+    outcomes: tuple[Outcome, ...]
+    """Of the steps that were begun; those after a failed one of the same member were not."""
+    next_in: Seconds | None
+    """When to look again; ``None``: nothing is waited for."""
+    vanished: int
+    """Members in service that were found gone without having been asked to leave, and were forgotten."""
+    failed_builds: int
+    """In a row, this pass included."""
+    back_off_until: Instant | None
+    creates_left: int
+    """Creates that the hourly budgets of group and cloud still allow, whichever is less."""
+    failures: tuple[str, ...]
+    """What cannot succeed until a person changes something, or could not be written down."""
+    retries: tuple[str, ...]
+    """What is tried again, and what could not be seen."""
+
+    @property
+    def messages(self) -> tuple[str, ...]:
+        """All that went wrong, failures first."""
+        return self.failures + self.retries
+
+
+class Converger:
+    """Carries out passes. Passes of different groups may run side by side; of one group, one at a time."""
+
+    def __init__(  # noqa: PLR0913 - the composition root's list of ports
+        self,
+        *,
+        installation: str,
+        store: Store,
+        orchestrator_for: Callable[[Cloud], Orchestrator],
+        balancer_for: Callable[[DeclaredBalancer], Balancer],
+        probe: Callable[[str, ReadyProbe], bool],
+        clock: Callable[[], Instant],
+        workers: int = 8,
+    ) -> None:
+        self._installation = installation
+        self._store = store
+        self._orchestrator_for = orchestrator_for
+        self._balancer_for = balancer_for
+        self._clock = clock
+        self._workers = workers
+        self._gatherer = Gatherer(
+            installation=installation,
+            store=store,
+            orchestrator_for=orchestrator_for,
+            balancer_for=balancer_for,
+            probe=probe,
+            clock=clock,
+            workers=workers,
+        )
+        self._budgets = threading.Lock()
+
+    def gather(self, group: GroupId, definition: Definition) -> World:
+        """Look once, change nothing.
+
+        Raises:
+            StoreError: what we remember cannot be read.
+        """
+        return self._gatherer.gather(group, definition)
+
+    def dry_run(self, stored: StoredGroup) -> Plan:
+        """Say what a pass would do now.
+
+        Raises:
+            StoreError: what we remember cannot be read.
+        """
+        return self.observe(stored).plan
+
+    def observe(self, stored: StoredGroup) -> Pass:
+        """Gather and plan, and do nothing: no call that changes anything, no write.
+
+        Raises:
+            StoreError: what we remember cannot be read.
+        """
+        world = self.gather(stored.id, stored.definition)
+        used = self._store.creates(stored.id, stored.definition.cloud.id, self._clock())
+        return _seen_only(stored, world, self._plan(stored, world, used), used)
+
+    def run(self, stored: StoredGroup, *, accept_vanished: bool = False) -> Pass:
+        """Make one pass. A paused, ORPHANED or merely advised group is only looked at, unless it is being deleted.
+
+        Raises:
+            StoreError: what we remember cannot be read. That it cannot be written ends the pass before the call.
+        """
+        world = self.gather(stored.id, stored.definition)
+        with self._budgets:  # groups of one cloud share its budget: between counting and minting nobody else mints
+            used = self._store.creates(stored.id, stored.definition.cloud.id, self._clock())
+            planned = self._plan(stored, world, used, accept_vanished=accept_vanished)
+            if _hands_off(stored):
+                return _seen_only(stored, world, planned, used)
+            try:
+                minted = self._mint(stored, planned)
+            except StoreError as error:
+                return _halted(_seen_only(stored, world, planned, used), str(error))
+        execution = Execution(self._tools(stored.definition, world), world, minted)
+        outcomes = execution.run(planned.steps)
+        done = self._concluded(stored, world, planned, outcomes, used)
+        return done if execution.halted is None else _halted(done, execution.halted)
+
+    def _plan(self, stored: StoredGroup, world: World, used: Creates, *, accept_vanished: bool = False) -> Plan:
+        group, cloud = stored.definition.group.budget, stored.definition.cloud.budget
+        limits = Limits(
+            creates=min(
+                group.outstanding - used.group_outstanding,
+                cloud.outstanding - used.cloud_outstanding,
+                _hourly(group, cloud, used),
+            ),
+            back_off_until=stored.back_off_until,
+            accept_vanished=accept_vanished,
+        )
+        desired = DesiredState(size=stored.state.desired, revision=stored.state.revision, deleting=stored.deleting)
+        planned = plan(desired, world, stored.definition, limits, self._clock())
+        if stored.state.pause is Pause.ALL and not stored.deleting:
+            return replace(planned, steps=(), waits=(*planned.waits, (Wait.PAUSED, len(world.members))))
+        return planned
+
+    def _mint(self, stored: StoredGroup, planned: Plan) -> tuple[Record, ...]:
+        count = sum(isinstance(step, Create) and step.member is None for step in planned.steps)
+        if not count:
+            return ()
+        group, cloud = stored.definition.group, stored.definition.cloud.id
+        balancers = tuple((use.balancer, use.port) for use in group.balancers)
+        return self._store.intend(stored.id, cloud, count, balancers, self._clock())
+
+    def _tools(self, definition: Definition, world: World) -> Tools:
+        readable = [balancer for balancer, seating in world.seatings.items() if seating.seats is not None]
+        return Tools(
+            installation=self._installation,
+            store=self._store,
+            orchestrator=self._orchestrator_for(definition.cloud),
+            balancers={balancer: self._balancer_for(definition.balancers[balancer]) for balancer in readable},
+            definition=definition,
+            clock=self._clock,
+            workers=self._workers,
+        )
+
+    def _concluded(
+        self, stored: StoredGroup, world: World, planned: Plan, outcomes: tuple[Outcome, ...], used: Creates
+    ) -> Pass:
+        now = self._clock()
+        before = Builds(failed=stored.failed_builds, back_off_until=stored.back_off_until)
+        builds = builds_after(before, outcomes, world, Limits(creates=0, back_off_until=None), now)
+        minted = sum(isinstance(step, Create) and step.member is None for step in planned.steps)
+        seen = _seen_only(stored, world, planned, used)
+        done = replace(
+            seen,
+            outcomes=outcomes,
+            next_in=next_in(planned, outcomes, world, builds, now),
+            vanished=vanished(outcomes, world),
+            failed_builds=builds.failed,
+            back_off_until=builds.back_off_until,
+            creates_left=max(seen.creates_left - minted, 0),
+            failures=_told(outcomes, Result.FAILED),
+            retries=(*_told(outcomes, Result.RETRY), *seen.retries),
+        )
+        if builds == before:
+            return done
+        try:
+            self._store.save_builds(stored.id, builds.failed, builds.back_off_until)
+        except StoreError as error:
+            return _halted(done, str(error))
+        return done
+
+
+def _hands_off(stored: StoredGroup) -> bool:
+    held = stored.state.orphaned or stored.state.pause is Pause.ALL or stored.definition.group.mode is not Mode.ACT
+    return held and not stored.deleting
+
+
+def _hourly(group: Budget, cloud: Budget, used: Creates) -> int:
+    return max(min(group.per_hour - used.group_past_hour, cloud.per_hour - used.cloud_past_hour), 0)
+
+
+def _seen_only(stored: StoredGroup, world: World, planned: Plan, used: Creates) -> Pass:
+    """Make the pass of one who only looked."""
+    unseen = [seating.because for seating in world.seatings.values() if seating.seats is None]
+    return Pass(
+        world=world,
+        plan=planned,
+        outcomes=(),
+        next_in=None,
+        vanished=0,
+        failed_builds=stored.failed_builds,
+        back_off_until=stored.back_off_until,
+        creates_left=_hourly(stored.definition.group.budget, stored.definition.cloud.budget, used),
+        failures=(),
+        retries=(*([] if world.complete else [f"the listing is partial: {world.because}"]), *unseen),
+    )
+
+
+def _halted(done: Pass, message: str) -> Pass:
+    return replace(done, next_in=_STORE_RETRY, failures=(*done.failures, message))
+
+
+def _told(outcomes: Sequence[Outcome], result: Result) -> tuple[str, ...]:
+    """Say each thing once, however many members it befell, in words of its own."""
+    said = (
+        f"{type(outcome.step).__name__.lower()}: {outcome.because}" for outcome in outcomes if outcome.result is result
+    )
+    return tuple(dict.fromkeys(said))

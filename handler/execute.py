@@ -1,0 +1,234 @@
+"""Carries out the steps of one plan: what must be durable first, then the call, then what became of it.
+
+Note [Intents before calls]: every call stands between two writes. The first holds the journal line and whatever must be
+on disk before the call; if it fails, the call is not made, nor any other of the pass. The second holds what follows
+from the answer; if it is lost, the next pass finds the world as it is and plans from that.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import assert_never
+
+from config.errors import DriverError, Permanent, StoreError, Transient
+from config.units import BalancerId, Instant, MemberName
+from handler.abreast import abreast
+from handler.balancers.interface import Balancer
+from handler.desired import Definition
+from handler.launches import LaunchId
+from handler.orchestrators.interface import Launch, Orchestrator
+from handler.records import before, gone, made, taken_up, tried
+from handler.steps import (
+    Confirm,
+    Create,
+    Destroy,
+    Drain,
+    Enable,
+    EnterService,
+    Forget,
+    Join,
+    Leave,
+    MarkLeaving,
+    NoteAbsence,
+    NotePresence,
+    Outcome,
+    Result,
+    Step,
+    TakeUp,
+)
+from handler.store.interface import Store
+from handler.world import Member, Record, Server, World
+
+_ATTEMPTS = 10
+"""Removals of one member that failed, each transiently, before it is shown as an error. It is still tried again."""
+
+_NAMES = {
+    Create: "create",
+    TakeUp: "take_up",
+    Confirm: "confirm",
+    Join: "join",
+    Enable: "enable",
+    EnterService: "enter_service",
+    MarkLeaving: "mark_leaving",
+    Drain: "drain",
+    Leave: "leave",
+    Destroy: "destroy",
+    NoteAbsence: "note_absence",
+    NotePresence: "note_presence",
+    Forget: "forget",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tools:
+    """What steps are carried out with."""
+
+    installation: str
+    store: Store
+    orchestrator: Orchestrator
+    balancers: Mapping[BalancerId, Balancer]
+    """Those that could be read in this pass."""
+    definition: Definition
+    clock: Callable[[], Instant]
+    workers: int
+
+
+class Execution:
+    """One plan being carried out. ``halted`` says why it ended early, if it did."""
+
+    def __init__(self, tools: Tools, world: World, minted: Sequence[Record]) -> None:
+        self._tools = tools
+        self._world = world
+        self._members: dict[MemberName, Member] = {member.name: member for member in world.members}
+        self._records: dict[MemberName, Record] = {
+            member.name: member.record for member in world.members if member.record is not None
+        }
+        self._records.update((record.name, record) for record in minted)
+        self._minted = tuple(record.name for record in minted)
+        self._halt = threading.Lock()
+        self.halted: str | None = None
+
+    def run(self, steps: Sequence[Step]) -> tuple[Outcome, ...]:
+        """Carry out everything: removals and balancers first, then creations; members side by side, each in order."""
+        lines: dict[MemberName, list[tuple[MemberName, Step]]] = {}
+        births: list[tuple[MemberName, Step]] = []
+        minted = iter(self._minted)
+        for step in steps:
+            if isinstance(step, Create):
+                births.append((next(minted) if step.member is None else step.member, step))
+            else:
+                lines.setdefault(step.member, []).append((step.member, step))
+        moved = abreast([partial(self._line, line) for line in lines.values()], self._tools.workers)
+        born = abreast([partial(self._line, [birth]) for birth in births], self._tools.workers)
+        return tuple(outcome for line in (*moved, *born) for outcome in line)
+
+    def _line(self, line: Sequence[tuple[MemberName, Step]]) -> tuple[Outcome, ...]:
+        """Carry out one member's steps in order, up to the first that is not done."""
+        outcomes: list[Outcome] = []
+        for name, step in line:
+            outcome = None if self.halted is not None else self._guarded(name, step)
+            if outcome is None:
+                break
+            outcomes.append(outcome)
+            if outcome.result is not Result.DONE:
+                break
+        return tuple(outcomes)
+
+    def _guarded(self, name: MemberName, step: Step) -> Outcome | None:
+        try:
+            return self._carry_out(name, step)
+        except StoreError as error:
+            with self._halt:
+                self.halted = self.halted or f"nothing more is done: {error}"
+            return None
+
+    def _carry_out(self, name: MemberName, step: Step) -> Outcome:
+        tools, group, cloud = self._tools, self._world.group, self._tools.definition.cloud.id
+        started = tools.clock()
+        durable = self._durable(name, step, started)
+        first = () if durable is None else (durable,)
+        if isinstance(step, NoteAbsence | NotePresence):
+            tools.store.save(first, cloud)  # said anew with every listing: not worth a line of history
+            return _outcome(name, step, started, started)
+        line = tools.store.begin_step(group, _NAMES[type(step)], name, started, first, cloud)
+        if durable is not None:
+            self._records[name] = durable
+        outcome, after = self._called(name, step, started)
+        last = () if after is None else (after,)
+        said = outcome.because or _detail(step)
+        tools.store.end_step(line, outcome.result, said, outcome.finished_at, last, cloud)
+        if after is not None:
+            self._records[name] = after
+        return outcome
+
+    def _durable(self, name: MemberName, step: Step, now: Instant) -> Record | None:
+        member = self._members.get(name)
+        server = None if member is None else member.server
+        if isinstance(step, TakeUp):
+            if member is None or server is None:
+                return None
+            return taken_up(member, server, self._world, self._tools.definition, now)
+        return before(step, self._records[name], server, now)
+
+    def _called(self, name: MemberName, step: Step, started: Instant) -> tuple[Outcome, Record | None]:
+        clock, record = self._tools.clock, self._records[name]
+        try:
+            server = self._call(name, step)
+        except Transient as error:
+            after, ended = tried(step, record), clock()
+            worn_out = isinstance(step, Destroy) and after is not None and after.destroy_attempts >= _ATTEMPTS
+            result = Result.FAILED if worn_out else Result.RETRY
+            return _outcome(name, step, started, ended, result, error), after
+        except Permanent as error:
+            ended = clock()
+            after = gone(record, ended) if isinstance(step, Create) else tried(step, record)
+            return _outcome(name, step, started, ended, Result.FAILED, error), after
+        ended = clock()
+        return _outcome(name, step, started, ended), None if server is None else made(record, server, ended)
+
+    def _call(self, name: MemberName, step: Step) -> Server | None:
+        tools = self._tools
+        match step:
+            case Create():
+                launch = LaunchId(
+                    installation=tools.installation, group=self._world.group, sequence=self._records[name].sequence
+                )
+                return tools.orchestrator.create(Launch(id=launch, profile=tools.definition.profile))
+            case Destroy():
+                tools.orchestrator.destroy(name, grace=tools.definition.group.grace)
+            case Join() | Enable() | Drain() | Leave():
+                self._steer(name, step, tools.balancers[step.balancer])
+            case TakeUp() | Confirm() | EnterService() | MarkLeaving() | NoteAbsence() | NotePresence() | Forget():
+                pass
+            case _:
+                assert_never(step)
+        return None
+
+    def _steer(self, name: MemberName, step: Join | Enable | Drain | Leave, balancer: Balancer) -> None:
+        match step:
+            case Join():
+                server = self._members[name].server
+                if server is None or server.address is None:
+                    raise Transient(f"{name} has no address yet")
+                balancer.join(name, server.address, dict(self._records[name].balancers)[step.balancer])
+            case Enable():
+                balancer.enable(name)
+            case Drain():
+                balancer.drain(name)
+            case Leave():
+                balancer.leave(name)
+            case _:
+                assert_never(step)
+
+
+def _outcome(
+    name: MemberName,
+    step: Step,
+    started: Instant,
+    ended: Instant,
+    result: Result = Result.DONE,
+    error: DriverError | None = None,
+) -> Outcome:
+    return Outcome(
+        step=step,
+        member=name,
+        result=result,
+        because="" if error is None else str(error) or type(error).__name__,
+        started_at=started,
+        finished_at=ended,
+        retry_after=error.retry_after if isinstance(error, Transient) else None,
+    )
+
+
+def _detail(step: Step) -> str:
+    """What a line of history says beside step and member."""
+    match step:
+        case Join() | Enable() | Drain() | Leave():
+            return str(step.balancer)
+        case MarkLeaving():
+            return step.why.value
+        case _:
+            return ""

@@ -1,0 +1,160 @@
+"""When to look again, and how long to hold back after failed builds. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from config.units import Instant, MemberName, Seconds
+from handler.desired import Limits
+from handler.steps import (
+    Create,
+    Destroy,
+    EnterService,
+    Forget,
+    MarkLeaving,
+    NoteAbsence,
+    NotePresence,
+    Outcome,
+    Plan,
+    Result,
+    Wait,
+)
+from handler.world import Leaving, Phase, Record, World
+
+_SOON: Seconds = 0.2
+"""After progress: at once, but never in a tight loop behind a driver that says *done* and does nothing."""
+
+_AFTER_FAILURE: Seconds = 30.0
+_RETRY_FIRST: Seconds = 1.0
+_RETRY_LAST: Seconds = 30.0
+
+_PACE: dict[Wait, Seconds | None] = {
+    Wait.BUILDING: 2.0,
+    Wait.NOT_READY: 1.0,
+    Wait.DRAINING: 1.0,
+    Wait.DELETING: 1.0,
+    Wait.UNCONFIRMED: 5.0,
+    Wait.PARTIAL: 5.0,
+    Wait.BALANCER_UNKNOWN: 2.0,
+    Wait.MANY_VANISHED: 30.0,
+    Wait.BUDGET: 30.0,
+    Wait.BUILD_BACK_OFF: 30.0,
+    Wait.PROTECTED: None,
+    Wait.NO_DESIRED: 5.0,
+    Wait.PAUSED: None,
+}
+"""How often each wait is looked at; ``None``: only a person ends it, the group's interval does."""
+
+_IDLE_STEPS = (NoteAbsence, NotePresence, Destroy)
+"""Done, they leave nothing to do at once."""
+
+_TOLERATED = 2
+"""Builds that may fail in a row without a pause."""
+_BACK_OFF_FIRST: Seconds = 30.0
+_BACK_OFF_LAST: Seconds = 900.0
+_DOUBLINGS = 5  # 30 s × 2⁵ is past the last
+
+_UNBUILT = frozenset({Leaving.BROKEN, Leaving.BUILD_TIMEOUT, Leaving.NOT_READY})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Builds:
+    """How builds go: failed in a row, and until when nothing is made because of it."""
+
+    failed: int
+    back_off_until: Instant | None
+
+
+def next_in(plan: Plan, outcomes: Sequence[Outcome], world: World, builds: Builds, now: Instant) -> Seconds | None:
+    """Say in how many seconds to look again; ``None``: nothing is waited for.
+
+    Progress and waits are looked at at their own pace; a transient failure holds the next pass back, doubling with the
+    attempts that are written down, or for as long as the other side asked.
+    """
+    paces = [_pace(wait, builds, now) for wait, _ in plan.waits]
+    paces += [_after(outcome) for outcome in outcomes]
+    soonest = min((pace for pace in paces if pace is not None), default=None)
+    records = {member.name: member.record for member in world.members}
+    held = [_held(outcome, records) for outcome in outcomes if outcome.result is Result.RETRY]
+    return soonest if not held else max(*held, soonest or 0.0)
+
+
+def _pace(wait: Wait, builds: Builds, now: Instant) -> Seconds | None:
+    if wait is Wait.BUILD_BACK_OFF and builds.back_off_until is not None:
+        return max(builds.back_off_until - now, _SOON)
+    return _PACE[wait]
+
+
+def _after(outcome: Outcome) -> Seconds | None:
+    if outcome.result is Result.FAILED:
+        return _AFTER_FAILURE
+    if outcome.result is Result.DONE and not isinstance(outcome.step, _IDLE_STEPS):
+        return _SOON
+    return None
+
+
+def _held(outcome: Outcome, records: dict[MemberName, Record | None]) -> Seconds:
+    record = None if outcome.member is None else records.get(outcome.member)
+    attempts = 0
+    if record is not None:
+        match outcome.step:
+            case Create():
+                attempts = record.create_attempts
+            case Destroy():
+                attempts = record.destroy_attempts
+            case _:
+                pass
+    return max(outcome.retry_after or 0.0, min(_RETRY_FIRST * 2.0 ** min(attempts, _DOUBLINGS), _RETRY_LAST))
+
+
+def builds_after(before: Builds, outcomes: Iterable[Outcome], world: World, limits: Limits, now: Instant) -> Builds:
+    """Count the builds that failed in a pass. A member that enters service ends the row.
+
+    Failed is a build that the cloud refused, that was given up, that broke, timed out, never got ready, or vanished
+    before it ever served.
+    """
+    told = list(outcomes)
+    if any(isinstance(outcome.step, EnterService) and outcome.result is Result.DONE for outcome in told):
+        return Builds(failed=0, back_off_until=None)
+    records = {member.name: member.record for member in world.members}
+    failed = sum(_is_failed_build(outcome, records, limits) for outcome in told)
+    if not failed:
+        return before
+    row = before.failed + failed
+    return Builds(failed=row, back_off_until=back_off_until(row, now))
+
+
+def back_off_until(failed: int, now: Instant) -> Instant | None:
+    """Until when nothing is made after ``failed`` builds in a row: 30 s after the third, doubling, at most 15 min."""
+    if failed <= _TOLERATED:
+        return None
+    doublings = min(failed - _TOLERATED - 1, _DOUBLINGS)
+    return Instant(now + min(_BACK_OFF_FIRST * 2.0**doublings, _BACK_OFF_LAST))
+
+
+def _is_failed_build(outcome: Outcome, records: dict[MemberName, Record | None], limits: Limits) -> bool:
+    if isinstance(outcome.step, Create):
+        return outcome.result is Result.FAILED
+    record = None if outcome.member is None else records.get(outcome.member)
+    if outcome.result is not Result.DONE or record is None or record.in_service_at is not None:
+        return False
+    match outcome.step:
+        case MarkLeaving(why=why):
+            return why in _UNBUILT
+        case Forget():
+            given_up = record.phase is Phase.INTENDED and record.create_attempts >= limits.create_attempts
+            return given_up or record.phase is Phase.MADE
+        case _:
+            return False
+
+
+def vanished(outcomes: Iterable[Outcome], world: World) -> int:
+    """Count the members that were forgotten out of service: nobody had asked them to leave."""
+    serving = {
+        member.name for member in world.members if member.record is not None and member.record.phase is Phase.IN_SERVICE
+    }
+    return sum(
+        isinstance(outcome.step, Forget) and outcome.result is Result.DONE and outcome.member in serving
+        for outcome in outcomes
+    )

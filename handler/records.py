@@ -1,0 +1,98 @@
+"""What each step writes down about its member, before its call and after the answer. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from config.units import Instant
+from handler.desired import Definition
+from handler.roles import sequence_of
+from handler.steps import (
+    Confirm,
+    Create,
+    Destroy,
+    Drain,
+    EnterService,
+    Forget,
+    MarkLeaving,
+    NoteAbsence,
+    NotePresence,
+    Step,
+)
+from handler.world import Member, Phase, Record, SeatState, Server, ServerState, World
+
+
+def before(step: Step, record: Record, server: Server | None, now: Instant) -> Record | None:
+    """What must be durable before a step's call (or is the whole step, where it has none); ``None``: nothing."""
+    after: Record | None = None
+    match step:
+        case Confirm() if server is not None:
+            after = made(record, server, now)
+        case EnterService():
+            after = replace(record, phase=Phase.IN_SERVICE, in_service_at=now)
+        case MarkLeaving(why=why):
+            after = replace(record, phase=Phase.LEAVING, leaving=why, leaving_at=now)
+        case Drain():
+            after = replace(record, drained_at=now)
+        case NoteAbsence() | NotePresence():
+            after = _missed(step, record, now)
+        case Forget():
+            after = gone(record, now)
+        case _:
+            pass
+    return after
+
+
+def _missed(step: NoteAbsence | NotePresence, record: Record, now: Instant) -> Record:
+    if isinstance(step, NotePresence):
+        return replace(record, absent_listings=0, absent_at=None)
+    first = now if record.absent_at is None else record.absent_at
+    return replace(record, absent_listings=record.absent_listings + 1, absent_at=first)
+
+
+def made(record: Record, server: Server, now: Instant) -> Record:
+    """The cloud has confirmed the machine."""
+    return replace(record, phase=Phase.MADE, server_id=server.id, made_at=now)
+
+
+def gone(record: Record, now: Instant) -> Record:
+    """The member does not exist (any more)."""
+    return replace(record, phase=Phase.GONE, gone_at=now)
+
+
+def tried(step: Step, record: Record) -> Record | None:
+    """Count one more attempt whose answer was not a success; ``None`` for steps that are not counted."""
+    match step:
+        case Create():
+            return replace(record, create_attempts=record.create_attempts + 1)
+        case Destroy():
+            return replace(record, destroy_attempts=record.destroy_attempts + 1)
+        case _:
+            return None
+
+
+def taken_up(member: Member, server: Server, world: World, definition: Definition, now: Instant) -> Record:
+    """Write down a machine that bears our mark and is not known (a lost store), on the group's balancers of now.
+
+    It is in service at once if it runs and a balancer gives it work (or there is none): a fleet that serves is never
+    on probation again, whatever a newly declared probe thinks of it. ``intended_at`` is the machine's own age, so that
+    taking up a fleet does not spend the hourly budget.
+    """
+    balancers = tuple((use.balancer, use.port) for use in definition.group.balancers)
+    serves = server.state is ServerState.RUNNING and (not balancers or _is_served(member, world))
+    return Record(
+        name=member.name,
+        group=world.group,
+        sequence=sequence_of(member),
+        phase=Phase.IN_SERVICE if serves else Phase.MADE,
+        intended_at=min(server.created_at, now),
+        server_id=server.id,
+        made_at=now,
+        in_service_at=now if serves else None,
+        balancers=balancers,
+    )
+
+
+def _is_served(member: Member, world: World) -> bool:
+    seats = (seating.seats.get(member.name) for seating in world.seatings.values() if seating.seats is not None)
+    return any(seat is not None and seat.state is SeatState.SERVING for seat in seats)

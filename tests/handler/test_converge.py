@@ -1,0 +1,587 @@
+"""Passes over a cloud, a balancer and a store in memory: what is done, written down, and left for the next pass."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+
+import pytest
+
+from config.errors import Permanent, StoreError, Transient
+from config.model import Budget, Mode, OnVanish
+from config.units import BalancerId, Instant, MemberName
+from handler.steps import Create, Destroy, Leave, Result, TakeUp, Wait
+from handler.store.interface import StoredGroup
+from handler.world import Phase, SeatState, ServerState
+from tests.support.beds import Bed, grown
+from tests.support.fake_cloud import LOST
+from tests.support.worlds import EDGE, WEB, a_definition, name_of
+from trigger.requests import Pause
+
+ONE, TWO, THREE = name_of(1), name_of(2), name_of(3)
+
+
+def waits(done) -> set[Wait]:
+    return {wait for wait, _ in done.plan.waits}
+
+
+def steps_told(bed: Bed) -> list[tuple[str, str]]:
+    return [(event.name, event.by) for event in bed.store.events.values()]
+
+
+# Growing and shrinking.
+
+
+def test_a_group_grows_and_shrinks_to_the_size_desired() -> None:
+    bed = grown(2)
+    for size in (5, 1, 3, 0):
+        bed.desire(size)
+        bed.settle()
+        bed.expect(size)
+
+
+def test_members_side_by_side_end_as_members_one_by_one() -> None:
+    bed = grown(7, workers=8)
+    bed.desire(3)
+    bed.settle()
+    bed.expect(3)
+
+
+def test_a_step_is_written_down_before_its_call_and_after_its_answer() -> None:
+    bed = grown(1)
+    bed.desire(0)
+    bed.settle()
+    assert steps_told(bed) == [
+        (name, ONE)
+        for name in ("create", "join", "enable", "enter_service", "mark_leaving", "drain", "leave", "destroy", "forget")
+    ]
+    assert {event.result for event in bed.store.events.values()} == {Result.DONE}
+
+
+def test_a_member_that_leaves_drains_first_and_is_destroyed_last() -> None:
+    bed = grown(2)
+    bed.edge.busy = 30.0
+    bed.desire(1)
+    bed.run()
+    bed.run()
+    assert bed.edge.states[ONE] is SeatState.DRAINING
+    bed.clock.advance(29.0)
+    assert waits(bed.run()) == {Wait.DRAINING}
+    assert bed.cloud.destroyed == []
+    bed.clock.advance(1.0)
+    bed.run()
+    assert (ONE in bed.edge.states, bed.cloud.destroyed) == (False, [ONE])
+
+
+def test_nothing_joins_before_it_is_ready() -> None:
+    bed = Bed(size=1)
+    bed.unready.add("10.0.0.2")
+    bed.run()
+    assert waits(bed.run()) == {Wait.NOT_READY}
+    assert bed.edge.states == {}
+    bed.unready.clear()
+    bed.settle()
+    bed.expect(1)
+
+
+def test_members_in_service_are_not_probed() -> None:
+    bed = grown(2)
+    bed.probed.clear()
+    bed.run()
+    assert bed.probed == []
+
+
+def test_a_member_in_service_is_probed_when_its_seat_is_lost() -> None:
+    bed = grown(2)
+    bed.probed.clear()
+    bed.edge.reload()
+    bed.settle()
+    bed.expect(2)
+    assert sorted(bed.probed) == ["10.0.0.2", "10.0.0.3"]
+
+
+# Answers that are lost, calls that fail.
+
+
+def test_a_lost_answer_to_create_makes_no_second_machine() -> None:
+    bed = Bed(size=3)
+    bed.cloud.faults.script("create", LOST, None, LOST)
+    bed.settle()
+    bed.expect(3)
+    assert len(bed.cloud.created) == 3
+
+
+def test_a_lost_answer_behind_a_lagging_listing_makes_no_second_machine() -> None:
+    bed = Bed(size=1)
+    bed.cloud.faults.script("create", LOST)
+    bed.cloud.hidden.add(ONE)
+    bed.settle()
+    bed.expect(1)
+    assert bed.cloud.created == [ONE]
+
+
+def test_while_nobody_can_say_an_open_intent_is_not_made_again() -> None:
+    bed = Bed(size=1)
+    bed.cloud.faults.script("create", Transient("timed out"))
+    bed.run()
+    bed.cloud.faults.always["find"] = Transient("timed out")
+    done = bed.run()
+    assert (waits(done), done.outcomes) == ({Wait.UNCONFIRMED}, ())
+    bed.cloud.faults.clear()
+    bed.settle()
+    assert bed.cloud.created == [ONE]
+
+
+def test_a_create_that_fails_for_now_is_tried_again_under_the_same_name_ever_more_slowly() -> None:
+    bed = Bed(size=1)
+    bed.cloud.faults.script("create", *[Transient("busy")] * 4)
+    pauses = []
+    for _ in range(4):
+        done = bed.run()
+        pauses.append(done.next_in)
+        bed.clock.advance(60)
+    assert pauses == [1.0, 2.0, 4.0, 8.0]
+    assert done.retries == ("create: busy",)
+    assert bed.store.records[ONE][0].create_attempts == 4
+    bed.settle()
+    assert bed.known() == {ONE}
+
+
+def test_what_a_cloud_asks_for_is_waited_for() -> None:
+    bed = Bed(size=1)
+    bed.cloud.faults.script("create", Transient("rate limit", retry_after=17.0))
+    assert bed.run().next_in == 17.0
+
+
+def test_a_create_that_is_refused_is_over_and_counts_as_a_failed_build() -> None:
+    bed = Bed(size=1)
+    bed.cloud.faults.script("create", Permanent("quota exceeded"))
+    done = bed.run()
+    assert (done.failures, done.failed_builds, done.back_off_until) == (("create: quota exceeded",), 1, None)
+    assert bed.known() == set()
+    bed.settle()
+    assert bed.machines == {TWO}
+
+
+def test_an_intent_that_fails_ten_times_is_given_up() -> None:
+    bed = Bed(size=1)
+    bed.cloud.faults.script("create", *[Transient("busy")] * 10)
+    for _ in range(11):
+        done = bed.run()
+    assert done.failed_builds == 1
+    bed.settle()
+    assert bed.machines == {TWO}
+
+
+def test_a_member_that_cannot_leave_is_not_destroyed() -> None:
+    bed = grown(1)
+    bed.desire(0)
+    bed.edge.faults.always["leave"] = Permanent("read-only")
+    for _ in range(20):
+        done = bed.run()
+        bed.clock.advance(10)
+    assert done.failures == ("leave: read-only",)
+    assert bed.cloud.destroyed == []
+    assert [type(outcome.step) for outcome in done.outcomes] == [Leave]
+    bed.edge.faults.clear()
+    bed.settle()
+    bed.expect(0)
+
+
+def test_a_member_behind_an_unreadable_balancer_is_not_destroyed() -> None:
+    bed = grown(2)
+    bed.desire(1)
+    bed.edge.faults.always["seats"] = Transient("no answer")
+    for _ in range(10):
+        done = bed.run()
+        bed.clock.advance(100)
+    assert waits(done) == {Wait.BALANCER_UNKNOWN}
+    assert done.retries == ("balancer edge: no answer",)
+    assert bed.cloud.destroyed == []
+
+
+def test_a_removal_that_keeps_failing_is_shown_as_an_error_and_still_tried() -> None:
+    bed = grown(1)
+    bed.desire(0)
+    bed.cloud.faults.script("destroy", *[Transient("busy")] * 10)
+    told = []
+    for _ in range(30):
+        done = bed.run()
+        told += [outcome.result for outcome in done.outcomes if isinstance(outcome.step, Destroy)]
+        bed.clock.advance(30)
+    assert told == [Result.RETRY] * 9 + [Result.FAILED, Result.DONE]
+    bed.expect(0)
+
+
+def test_a_member_that_is_seen_going_is_not_told_again_before_its_grace_is_over() -> None:
+    bed = grown(1)
+    bed.cloud.stop_time = 100.0
+    bed.desire(0)
+    bed.settle()
+    assert bed.cloud.destroyed == [ONE]
+
+
+# The store.
+
+
+def test_without_its_intent_on_disk_no_call_is_made() -> None:
+    bed = Bed(size=3)
+    bed.store.full = True
+    done = bed.run()
+    assert (bed.cloud.machines, done.outcomes, done.failures) == ({}, (), ("the disk is full",))
+    assert done.next_in == 5.0
+    bed.store.full = False
+    bed.settle()
+    bed.expect(3)
+
+
+@pytest.mark.parametrize("writes", range(12))
+def test_a_disk_that_fills_up_in_the_middle_loses_nothing(writes: int) -> None:
+    bed = Bed(size=2)
+    bed.store.fail_write_in = writes
+    for _ in range(6):
+        bed.run()
+    bed.store.full, bed.store.fail_write_in = False, None
+    bed.settle()
+    bed.expect(2)
+    assert len(bed.cloud.created) == 2
+
+
+def test_a_choice_that_cannot_be_written_down_is_not_carried_out() -> None:
+    bed = grown(3)
+    bed.desire(1)
+    bed.store.full = True
+    for _ in range(5):
+        bed.run()
+    bed.expect(3)
+
+
+def test_records_that_cannot_be_read_end_the_pass() -> None:
+    bed = grown(1)
+
+    def unreadable(_):
+        raise StoreError("damaged")
+
+    bed.store.members = unreadable  # type: ignore[method-assign]
+    with pytest.raises(StoreError, match="damaged"):
+        bed.run()
+
+
+# Builds that fail.
+
+
+def test_three_failed_builds_in_a_row_hold_creation_back_ever_longer() -> None:
+    bed = Bed(size=1)
+    bed.cloud.faults.script("create", *[Permanent("no such image")] * 5)
+    told = []
+    for _ in range(5):
+        done = bed.run()
+        until = done.back_off_until
+        told.append((done.failed_builds, None if until is None else until - bed.clock()))
+        if until is not None:
+            assert waits(bed.run()) == {Wait.BUILD_BACK_OFF}
+            bed.clock.now = until
+    assert told == [(1, None), (2, None), (3, 30.0), (4, 60.0), (5, 120.0)]
+
+
+def test_a_member_that_enters_service_ends_the_row() -> None:
+    bed = Bed(size=2)
+    bed.cloud.faults.script("create", Permanent("no such image"))
+    bed.settle()
+    kept = bed.store.kept[WEB]
+    assert (kept.failed_builds, kept.back_off_until) == (0, None)
+
+
+def test_builds_that_time_out_are_failed_builds() -> None:
+    bed = Bed(size=1)
+    bed.cloud.build_time = 10_000
+    bed.run()
+    bed.clock.advance(900)
+    assert bed.run().failed_builds == 1
+
+
+def test_members_that_never_get_ready_are_failed_builds() -> None:
+    bed = Bed(size=1)
+    bed.unready.add("10.0.0.2")
+    bed.run()
+    bed.clock.advance(300)
+    assert bed.run().failed_builds == 1
+
+
+def test_members_that_die_before_they_served_are_failed_builds() -> None:
+    bed = Bed(size=4)
+    bed.run()
+    for name in bed.machines:
+        bed.cloud.die(name)
+    done = bed.run()
+    assert (done.failed_builds, done.vanished) == (4, 0)
+    assert bed.run().plan.waits == ((Wait.BUILDING, 4),) or done.back_off_until is not None
+
+
+def test_budgets_of_group_and_cloud_bound_what_is_made_at_a_time() -> None:
+    definition = a_definition(budget=Budget(outstanding=4, per_hour=6))
+    bed = Bed(definition, size=9)
+    bed.unready.update(f"10.0.0.{number}" for number in range(20))
+    done = bed.run()
+    assert (len(bed.machines), waits(done), done.creates_left) == (4, {Wait.BUDGET}, 2)
+    bed.unready.clear()
+    for _ in range(10):
+        done = bed.run()
+    assert (len(bed.machines), waits(done), done.creates_left) == (6, {Wait.BUDGET}, 0)
+    bed.clock.advance(3600)
+    bed.settle()
+    bed.expect(9)
+
+
+def test_groups_of_one_cloud_share_its_budget() -> None:
+    cloud = replace(a_definition().cloud, budget=Budget(outstanding=3))
+    bed = Bed(replace(a_definition(), cloud=cloud), size=9)
+    bed.store.intend(other := replace(a_definition().group, id="api").id, cloud.id, 2, (), bed.clock())
+    bed.run()
+    assert (len(bed.machines), len(bed.store.members(other))) == (1, 2)
+
+
+# Members that vanish, strangers, foreigners.
+
+
+def test_a_member_that_dies_is_replaced() -> None:
+    bed = grown(3)
+    bed.cloud.die(ONE)
+    assert bed.run().vanished == 1
+    bed.settle()
+    bed.expect(3)
+    assert ONE not in bed.machines
+
+
+def test_where_the_cloud_cannot_be_asked_by_name_absence_must_last() -> None:
+    bed = grown(3)
+    bed.cloud.die(ONE)
+    bed.cloud.faults.always["find"] = Transient("not supported")
+    for _ in range(3):
+        assert bed.run().vanished == 0
+        bed.clock.advance(10)
+    assert bed.run().vanished == 1
+    bed.settle()
+    bed.expect(3)
+
+
+def test_a_member_that_is_only_missing_from_a_listing_is_not_replaced() -> None:
+    bed = grown(3)
+    bed.cloud.hidden.add(ONE)
+    done = bed.run()
+    assert done.plan.converged
+    assert bed.machines == {ONE, TWO, THREE}
+
+
+def test_a_partial_listing_changes_nothing() -> None:
+    bed = grown(4)
+    bed.cloud.partial = True
+    for size in (4, 2):
+        bed.desire(size)
+        done = bed.run()
+        assert (done.outcomes, waits(done) >= {Wait.PARTIAL}) == ((), True)
+    assert done.retries == ("the listing is partial: one host does not answer",)
+
+
+def test_a_cloud_that_does_not_answer_makes_an_incomplete_world() -> None:
+    bed = grown(2)
+    bed.cloud.faults.always["list"] = Transient("connection refused")
+    world = bed.converger.gather(WEB, bed.definition)
+    assert (world.complete, world.because, len(world.members)) == (False, "connection refused", 2)
+    bed.run()
+    assert bed.machines == {ONE, TWO}
+
+
+def test_many_that_vanish_at_once_wait_for_a_person() -> None:
+    bed = grown(5)
+    for name in (ONE, TWO, THREE):
+        bed.cloud.die(name)
+    for _ in range(5):
+        done = bed.run()
+        bed.clock.advance(100)
+    assert done.plan.waits == ((Wait.MANY_VANISHED, 3),)
+    assert len(bed.machines) == 2
+    assert bed.run(accept_vanished=True).vanished == 3
+    bed.settle()
+    bed.expect(5)
+
+
+def test_where_vanishing_shrinks_nobody_is_made_before_desired_size_is_lowered() -> None:
+    bed = grown(3, definition=a_definition(on_vanish=OnVanish.SHRINK))
+    bed.cloud.die(ONE)
+    assert bed.run().vanished == 1
+    bed.desire(2)
+    bed.settle()
+    assert bed.machines == {TWO, THREE}
+
+
+def test_after_a_lost_store_the_fleet_is_taken_up_as_it_serves() -> None:
+    bed = grown(3)
+    before = dict(bed.edge.states)
+    bed.store.records.clear()
+    bed.store.sequences.clear()
+    bed.desire(None)
+    bed.unready.update(["10.0.0.2", "10.0.0.3", "10.0.0.4"])  # a newly declared probe that nobody answers
+    done = bed.run()
+    assert [type(outcome.step) for outcome in done.outcomes] == [TakeUp] * 3
+    bed.desire(3)
+    bed.clock.advance(3600)
+    bed.settle()
+    bed.expect(3)
+    assert bed.edge.states == before
+    bed.desire(4)
+    bed.unready.clear()
+    bed.settle()
+    assert bed.machines == {ONE, TWO, THREE, name_of(4)}
+
+
+def test_a_stale_listing_does_not_bring_back_who_is_gone() -> None:
+    bed = grown(1)
+    ghost = bed.cloud.machines[ONE]
+    bed.desire(0)
+    bed.settle()
+    listed = bed.cloud.list
+
+    def stale(group):
+        answer = listed(group)
+        return replace(answer, servers=(*answer.servers, ghost.seen(bed.clock())))
+
+    bed.cloud.list = stale  # type: ignore[method-assign]
+    assert bed.run().plan.converged
+    assert bed.known() == set()
+
+
+@pytest.mark.parametrize("name", ["database-1", "web-zzzzzz-1", "api-k3f9ab-1", "web-k3f9ab-x"])
+def test_a_foreign_machine_is_never_seen_nor_touched(name: str) -> None:
+    bed = grown(2)
+    foreign = MemberName(name)
+    bed.cloud.add(foreign)
+    bed.edge.states[foreign] = SeatState.SERVING
+    for size in (3, 0):
+        bed.desire(size)
+        bed.settle()
+    assert set(bed.cloud.machines) == {foreign}
+    assert bed.edge.states == {foreign: SeatState.SERVING}
+    assert foreign not in bed.cloud.destroyed
+
+
+# Replacing, deleting, holding still.
+
+
+def test_a_replaced_member_serves_until_the_new_one_does() -> None:
+    bed = grown(2)
+    bed.replace(ONE)
+    seen = []
+    bed.cloud.before_destroy = lambda _: seen.append(bed.serving() - {ONE})
+    bed.settle()
+    bed.expect(2)
+    assert seen == [{TWO, THREE}]
+
+
+def test_a_broken_member_is_replaced_without_over_provisioning() -> None:
+    bed = grown(2)
+    bed.cloud.say(ONE, ServerState.ERROR)
+    bed.settle()
+    bed.expect(2)
+    assert bed.chosen() == {ONE}
+
+
+def test_a_deleted_group_is_emptied() -> None:
+    bed = grown(3)
+    bed.store.mark_deleting(WEB)
+    bed.settle()
+    bed.expect(0)
+
+
+def paused(group: StoredGroup) -> StoredGroup:
+    return replace(group, state=replace(group.state, pause=Pause.ALL))
+
+
+def orphaned(group: StoredGroup) -> StoredGroup:
+    return replace(group, state=replace(group.state, orphaned=True))
+
+
+def advised(group: StoredGroup) -> StoredGroup:
+    definition = replace(group.definition, group=replace(group.definition.group, mode=Mode.ADVISE))
+    return replace(group, definition=definition)
+
+
+@pytest.mark.parametrize("held", [paused, orphaned, advised])
+def test_a_held_group_is_looked_at_and_not_touched(held) -> None:
+    bed = grown(2)
+    bed.cloud.die(ONE)
+    before = bed.instants.count
+    done = bed.converger.run(held(bed.store.kept[WEB]))
+    assert (done.outcomes, done.next_in, bed.instants.count) == ((), None, before)
+    assert [member.disproved for member in done.world.members] == [True, False]
+
+
+def test_a_paused_plan_says_so_and_has_no_steps() -> None:
+    bed = grown(2)
+    bed.desire(5)
+    plan = bed.converger.dry_run(paused(bed.store.kept[WEB]))
+    assert (plan.steps, plan.waits) == ((), ((Wait.PAUSED, 2),))
+
+
+def test_a_dry_run_says_what_would_be_done_and_does_nothing() -> None:
+    bed = grown(2)
+    bed.desire(5)
+    before = bed.instants.count
+    assert bed.converger.dry_run(bed.store.kept[WEB]).steps == (Create(member=None),) * 3
+    assert bed.instants.count == before
+
+
+def test_a_deleted_group_is_emptied_even_when_it_is_orphaned() -> None:
+    bed = grown(2)
+    bed.store.kept[WEB] = orphaned(bed.store.kept[WEB])
+    bed.store.mark_deleting(WEB)
+    bed.settle()
+    bed.expect(0)
+
+
+def test_members_stay_on_the_balancers_that_they_were_made_with() -> None:
+    back = BalancerId("back")
+    bed = grown(1, definition=a_definition(balancers=(EDGE, back)))
+    only_edge = replace(bed.definition.group, balancers=bed.definition.group.balancers[:1])
+    bed.store.kept[WEB] = replace(bed.store.kept[WEB], definition=replace(bed.definition, group=only_edge))
+    bed.desire(2)
+    bed.settle()
+    assert set(bed.balancers[EDGE].states) == {ONE, TWO}
+    assert set(bed.balancers[back].states) == {ONE}
+
+
+def test_a_balancer_that_is_no_longer_declared_keeps_its_members_alive() -> None:
+    bed = grown(1)
+    bed.store.kept[WEB] = replace(bed.store.kept[WEB], definition=replace(bed.definition, balancers={}))
+    bed.desire(0)
+    for _ in range(5):
+        done = bed.run()
+    assert waits(done) == {Wait.BALANCER_UNKNOWN}
+    assert bed.cloud.destroyed == []
+    assert "no longer declared" in done.retries[0]
+
+
+def test_different_members_are_worked_on_side_by_side() -> None:
+    bed = Bed(size=3, workers=8)
+    meeting = threading.Barrier(3, timeout=10.0)
+    bed.run()
+    join = bed.edge.join
+
+    def meet(member, address, port):
+        meeting.wait()  # broken unless three are here at once
+        join(member, address, port)
+
+    bed.edge.join = meet  # type: ignore[method-assign]
+    bed.settle()
+    bed.expect(3)
+
+
+def test_a_clock_that_jumps_back_only_makes_it_wait() -> None:
+    bed = grown(2)
+    for name in bed.machines:
+        bed.cloud.say(name, ServerState.RUNNING)
+    bed.clock.now = Instant(bed.clock.now - 86_400)
+    assert bed.run().plan.converged
+    bed.desire(1)
+    bed.settle()
+    assert bed.known(Phase.IN_SERVICE) == {TWO}

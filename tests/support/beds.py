@@ -1,0 +1,123 @@
+"""A whole bed for convergence: cloud, balancer, store and clock in memory, and a converger over them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from config.errors import StoreError
+from config.model import ReadyProbe
+from config.units import BalancerId, MemberName
+from handler.converge import Converger, Pass
+from handler.desired import Definition
+from handler.store.interface import StoredGroup
+from handler.world import Leaving, Phase, SeatState
+from tests.support.fake_cloud import FakeBalancer, FakeClock, FakeCloud, Instants
+from tests.support.memory_store import MemoryStore
+from tests.support.worlds import INSTALLATION, WEB, a_definition, a_group
+
+_PASSES = 200
+
+
+@dataclass
+class Bed:
+    """One group on one cloud behind balancers. ``workers=1``: everything happens in one thread, in one order."""
+
+    definition: Definition = field(default_factory=a_definition)
+    size: int | None = None
+    workers: int = 1
+    instants: Instants = field(default_factory=Instants)
+    unready: set[str] = field(default_factory=set)
+    """Addresses whose probe says no."""
+    probed: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.clock = FakeClock()
+        self.cloud = FakeCloud(self.clock, instants=self.instants)
+        self.balancers: dict[BalancerId, FakeBalancer] = {
+            balancer: FakeBalancer(self.clock, instants=self.instants) for balancer in self.definition.balancers
+        }
+        self.store = MemoryStore(instants=self.instants)
+        self.stored: StoredGroup = a_group(self.size, self.definition)
+        self.store.kept[WEB] = self.stored
+        self.failed_passes: list[StoreError] = []
+        self.restart()
+
+    @property
+    def edge(self) -> FakeBalancer:
+        return next(iter(self.balancers.values()))
+
+    def restart(self) -> None:
+        """A new process on the same store, cloud and balancers."""
+        self.instants.kill_at = None
+        self.converger = Converger(
+            installation=INSTALLATION,
+            store=self.store,
+            orchestrator_for=lambda _: self.cloud,
+            balancer_for=lambda declared: self.balancers[declared.id],
+            probe=self._probe,
+            clock=self.clock,
+            workers=self.workers,
+        )
+
+    def _probe(self, address: str, _: ReadyProbe) -> bool:
+        self.probed.append(address)
+        return address not in self.unready
+
+    def desire(self, size: int | None) -> None:
+        state = self.store.kept[WEB].state
+        self.store.kept[WEB] = replace(
+            self.store.kept[WEB], state=replace(state, desired=size, revision=state.revision + 1)
+        )
+
+    def replace(self, name: MemberName) -> None:
+        """A person asks for another member in this one's place."""
+        record, cloud = self.store.records[name]
+        self.store.records[name] = (replace(record, leaving=Leaving.REPLACED), cloud)
+
+    def run(self, *, accept_vanished: bool = False) -> Pass:
+        return self.converger.run(self.store.kept[WEB], accept_vanished=accept_vanished)
+
+    def settle(self, *, accept_vanished: bool = False, passes: int = _PASSES) -> Pass:
+        """Run passes, each after the time that the last one asked for, until one finds nothing to do."""
+        for _ in range(passes):
+            done = self.run(accept_vanished=accept_vanished)
+            if done.plan.converged:
+                return done
+            self.clock.advance(5.0 if done.next_in is None else done.next_in)
+        raise AssertionError(f"not converged after {passes} passes: {done.plan} {done.messages}")
+
+    # What is there
+
+    @property
+    def machines(self) -> set[MemberName]:
+        return self.cloud.ours(INSTALLATION)
+
+    def known(self, *phases: Phase) -> set[MemberName]:
+        return {record.name for record in self.store.members(WEB) if not phases or record.phase in phases}
+
+    def serving(self) -> set[MemberName]:
+        """Who serves on all balancers."""
+        served = [
+            {name for name, state in balancer.states.items() if state is SeatState.SERVING}
+            for balancer in self.balancers.values()
+        ]
+        return set.intersection(*served) if served else self.machines
+
+    def expect(self, size: int) -> None:
+        """The fleet is exactly as desired: no duplicate, no orphan, no seat too many."""
+        assert len(self.machines) == size
+        assert self.known() == self.known(Phase.IN_SERVICE) == self.machines == self.serving()
+        for balancer in self.balancers.values():
+            assert set(balancer.states) == self.machines
+
+    def chosen(self) -> set[MemberName]:
+        """Everyone who was ever chosen to leave: the records say so for ever."""
+        return {record.name for record, _ in self.store.records.values() if record.leaving_at is not None}
+
+
+def grown(size: int, **changes: object) -> Bed:
+    """A bed whose fleet has grown to ``size``."""
+    bed = Bed(size=size, **changes)  # type: ignore[arg-type]
+    bed.settle()
+    bed.expect(size)
+    return bed

@@ -1,0 +1,218 @@
+"""The store's port in memory: what convergence needs of it exactly, decisions and history in simple lists."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from itertools import count
+from threading import RLock
+
+from config.errors import StoreError
+from config.units import BalancerId, CloudId, GroupId, Instant, MemberName
+from handler.desired import Definition
+from handler.launches import LaunchId
+from handler.steps import Result
+from handler.store.interface import Creates, Event, EventKind, Span, StoredAnswer, StoredGroup, Tick
+from handler.world import Phase, Record
+from tests.support.fake_cloud import Instants
+from tests.support.worlds import INSTALLATION
+from trigger.requests import GroupState
+
+_OPEN = {Phase.INTENDED, Phase.MADE}
+_HOUR = 3600.0
+
+
+@dataclass
+class MemoryStore:
+    """Every write is an instant at which a process can die, before and after; ``full`` refuses all of them."""
+
+    installation: str = INSTALLATION
+    instants: Instants = field(default_factory=Instants)
+    full: bool = False
+    fail_write_in: int | None = None
+    """The disk fills up after that many more writes."""
+    kept: dict[GroupId, StoredGroup] = field(default_factory=dict)
+    records: dict[MemberName, tuple[Record, CloudId]] = field(default_factory=dict)
+    sequences: dict[GroupId, int] = field(default_factory=dict)
+    events: dict[int, Event] = field(default_factory=dict)
+    answers: dict[tuple[GroupId, str], StoredAnswer] = field(default_factory=dict)
+    spans: list[Span] = field(default_factory=list)
+    after_write: Callable[[], None] = lambda: None
+
+    def __post_init__(self) -> None:
+        self._ids = count(1)
+        self._lock = RLock()
+
+    @contextmanager
+    def _write(self, what: str):
+        with self._lock, self.instants.around(what):
+            if self.fail_write_in is not None:
+                self.fail_write_in -= 1
+                self.full = self.full or self.fail_write_in < 0
+            if self.full:
+                raise StoreError("the disk is full")
+            yield
+            self.after_write()
+
+    # Groups
+
+    def groups(self) -> tuple[StoredGroup, ...]:
+        return tuple(self.kept[group] for group in sorted(self.kept))
+
+    def declare(self, definitions: Sequence[Definition], at: Instant) -> None:
+        with self._write("declare"):
+            declared = {definition.group.id: definition for definition in definitions}
+            for group, stored in self.kept.items():
+                if group not in declared:
+                    self.kept[group] = replace(stored, state=replace(stored.state, orphaned=True))
+            for group, definition in declared.items():
+                old = self.kept.get(group)
+                state = GroupState() if old is None else replace(old.state, orphaned=False)
+                fresh = StoredGroup(
+                    id=group, state=state, definition=definition, deleting=False, failed_builds=0, back_off_until=None
+                )
+                self.kept[group] = fresh if old is None else replace(old, state=state, definition=definition)
+
+    def save_builds(self, group: GroupId, failed_builds: int, back_off_until: Instant | None) -> None:
+        with self._write("save builds"):
+            if group in self.kept:
+                self.kept[group] = replace(self.kept[group], failed_builds=failed_builds, back_off_until=back_off_until)
+
+    def mark_deleting(self, group: GroupId) -> None:
+        with self._write("mark deleting"):
+            self.kept[group] = replace(self.kept[group], deleting=True)
+
+    def drop_group(self, group: GroupId) -> None:
+        with self._write("drop group"):
+            self.kept.pop(group, None)
+            self.records = {name: kept for name, kept in self.records.items() if kept[0].group != group}
+
+    # Decisions
+
+    def record(self, ticks: Sequence[Tick]) -> None:
+        with self._write("record"):
+            for tick in ticks:
+                if tick.state is not None and tick.group in self.kept:
+                    self.kept[tick.group] = replace(self.kept[tick.group], state=tick.state)
+                self._remember(tick)
+
+    def _remember(self, tick: Tick) -> None:
+        told = tick.explanation
+        for answer in told.answers:
+            first = StoredAnswer(
+                request=answer.request,
+                at=tick.at,
+                reason=answer.reason,
+                desired_from=told.desired_from,
+                desired_to=told.desired_to,
+            )
+            self.answers.setdefault((tick.group, answer.request), first)
+        values = tuple(condition.value for policy in told.policies for condition in policy.conditions)
+        span = Span(
+            group=tick.group, first_at=tick.at, last_at=tick.at, ticks=1, first=told, least=values, greatest=values
+        )
+        self.spans.append(span)
+
+    def flush(self) -> None:
+        pass
+
+    def answered(self, group: GroupId, request: str) -> StoredAnswer | None:
+        return self.answers.get((group, request))
+
+    # Members
+
+    def members(self, group: GroupId) -> tuple[Record, ...]:
+        found = (record for record, _ in self.records.values())
+        alive = (record for record in found if record.group == group and record.phase is not Phase.GONE)
+        return tuple(sorted(alive, key=lambda record: record.sequence))
+
+    def intend(
+        self, group: GroupId, cloud: CloudId, count: int, balancers: tuple[tuple[BalancerId, int], ...], at: Instant
+    ) -> tuple[Record, ...]:
+        with self._write("intend"):
+            first = self.sequences.get(group, 0) + 1
+            minted = tuple(
+                Record(
+                    name=LaunchId(installation=self.installation, group=group, sequence=sequence).name,
+                    group=group,
+                    sequence=sequence,
+                    phase=Phase.INTENDED,
+                    intended_at=at,
+                    balancers=balancers,
+                )
+                for sequence in range(first, first + count)
+            )
+            self._keep(minted, cloud)
+        return minted
+
+    def save(self, records: Sequence[Record], cloud: CloudId) -> None:
+        with self._write("save"):
+            self._keep(records, cloud)
+
+    def creates(self, group: GroupId, cloud: CloudId, now: Instant) -> Creates:
+        def used(records: list[Record]) -> tuple[int, int]:
+            return (
+                sum(record.phase in _OPEN for record in records),
+                sum(record.intended_at > now - _HOUR for record in records),
+            )
+
+        on_cloud = [record for record, at in self.records.values() if at == cloud]
+        by_group, by_cloud = used([record for record in on_cloud if record.group == group]), used(on_cloud)
+        return Creates(
+            group_outstanding=by_group[0],
+            group_past_hour=by_group[1],
+            cloud_outstanding=by_cloud[0],
+            cloud_past_hour=by_cloud[1],
+        )
+
+    def _keep(self, records: Sequence[Record], cloud: CloudId) -> None:
+        for record in records:
+            self.records[record.name] = (record, cloud)
+            self.sequences[record.group] = max(self.sequences.get(record.group, 0), record.sequence)
+
+    # History
+
+    def begin_step(
+        self, group: GroupId, name: str, member: MemberName | None, at: Instant, save: Sequence[Record], cloud: CloudId
+    ) -> int:
+        with self._write(f"begin {name}"):
+            self._keep(save, cloud)
+            step = next(self._ids)
+            self.events[step] = Event(at=at, group=group, kind=EventKind.STEP, name=name, by=member or "")
+        return step
+
+    def end_step(
+        self, step: int, result: Result, message: str, at: Instant, save: Sequence[Record], cloud: CloudId
+    ) -> None:
+        with self._write(f"end {self.events[step].name}"):
+            self._keep(save, cloud)
+            begun = self.events[step]
+            self.events[step] = replace(begun, result=result, message=message, took=at - begun.at)
+
+    def note(
+        self, group: GroupId, name: str, by: str, message: str, at: Instant, state: GroupState | None = None
+    ) -> None:
+        with self._write("note"):
+            self.events[next(self._ids)] = Event(
+                at=at, group=group, kind=EventKind.NOTE, name=name, by=by, message=message
+            )
+            if state is not None and group in self.kept:
+                self.kept[group] = replace(self.kept[group], state=state)
+
+    def history(self, group: GroupId, *, before: Instant | None, limit: int) -> tuple[Event, ...]:
+        found = [event for event in self.events.values() if event.group == group]
+        return tuple(event for event in reversed(found) if before is None or event.at < before)[:limit]
+
+    def span_at(self, group: GroupId, at: Instant) -> Span | None:
+        earlier = [span for span in self.spans if span.group == group and span.first_at <= at]
+        return earlier[-1] if earlier else None
+
+    def prune(self, *, before: Instant, bytes_at_most: int) -> int:
+        old = [step for step, event in self.events.items() if event.at < before]
+        for step in old:
+            del self.events[step]
+        return len(old)
+
+    def close(self) -> None:
+        self.full = True
