@@ -105,6 +105,8 @@ class _Seat:
     of: str | None = None
     copy: socket.socket | None = None
     """Ours to give back; the member program has another."""
+    given: socket.socket | None = None
+    """The member program's: its to close."""
     welcomed: bool = False
     """In the present conversation."""
 
@@ -149,14 +151,20 @@ class _Seat:
         await self.cease()
         self.forget_socket()
         self.copy = listening
-        own = listening.dup()
-        own.setblocking(False)
-        await self.work.start(own)
+        self.given = listening.dup()
+        self.given.setblocking(False)
+        await self.work.start(self.given)
         self.was = "serving"
 
     async def cease(self) -> None:
-        if self.was == "serving":
-            await self.work.stop()
+        # Note [Accepted while closing]: an asyncio server that is closed drops what it accepted in the same turn of the
+        # event loop, since a transport cannot attach to a closed server. So accepting ends some turns before `stop`.
+        if self.was != "serving":
+            return
+        if self.given is not None and self.given.fileno() >= 0:
+            asyncio.get_running_loop().remove_reader(self.given)
+            await asyncio.sleep(_SETTLE)
+        await self.work.stop()
 
     def forget_socket(self) -> None:
         if self.copy is not None:

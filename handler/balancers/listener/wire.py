@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import socket
 from collections import deque
 
@@ -58,7 +59,7 @@ class Wire:
         line = encode(message)
         try:
             fds = [] if carried is None else [carried.fileno()]
-            sent = socket.send_fds(self._connection, [line], fds, socket.MSG_NOSIGNAL)
+            sent = socket.send_fds(self._connection, [line], fds)
         except OSError as problem:
             raise Lost(str(problem)) from problem
         if sent != len(line):
@@ -86,14 +87,15 @@ class Wire:
             loop.remove_reader(self._connection)
 
     def _take_in(self) -> None:
-        # CLOEXEC: a member's own children must not keep the port open.
         try:
-            received, fds, _, _ = socket.recv_fds(self._connection, LONGEST, _MOST_IN_HAND, socket.MSG_CMSG_CLOEXEC)
+            received, fds, _, _ = socket.recv_fds(self._connection, LONGEST, _MOST_IN_HAND)
         except BlockingIOError:
             return
         except OSError as problem:
             raise Lost(str(problem)) from problem
-        self._in_hand.extend(socket.socket(fileno=fd) for fd in fds)
+        for fd in fds:
+            os.set_inheritable(fd, False)  # a member's own children must not keep the port open
+            self._in_hand.append(socket.socket(fileno=fd))
         if not received:
             raise Lost("the other end has closed")
         if len(self._in_hand) > _MOST_IN_HAND:
