@@ -34,8 +34,8 @@ def a_name() -> MemberName:
     return MemberName(f"web-k3f9ab-{next(_SEQUENCE)}")
 
 
-def a_listener(*, id: str = "edge", port: int | None = None) -> SharedListener:
-    return SharedListener(id=BalancerId(id), address="127.0.0.1", port=free_tcp_port() if port is None else port)
+def a_listener(*, id: str = "edge", address: str = "127.0.0.1", port: int | None = None) -> SharedListener:
+    return SharedListener(id=BalancerId(id), address=address, port=free_tcp_port() if port is None else port)
 
 
 def get(port: int, path: str = "/") -> str:
