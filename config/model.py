@@ -350,5 +350,5 @@ class Catalogue:
     balancers: Mapping[BalancerId, Balancer]
     profiles: Mapping[ProfileId, Profile]
     groups: Mapping[GroupId, Group]
-    sites: Mapping[tuple[str, str], Site]
-    """``("groups", "web")`` → where it is declared: who owns it."""
+    sites: Mapping[tuple[str, ...], Site]
+    """``("groups", "web")`` → where it is declared: who owns it. ``("groups", "web", "min")`` → where that value is."""
