@@ -1,0 +1,70 @@
+"""The columns of HAProxy's ``show stat`` that a member's server line fills in with numbers.
+
+Source: HAProxy management guide, section 9.1, "CSV format"; columns that only frontends or backends have are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from config.model import Kind
+from config.objects import Shape
+
+
+def _rising(unit: str) -> Shape:
+    return Shape(kind=Kind.RISING, bits=64, unit=unit)
+
+
+_MILLISECONDS = Shape(unit="ms", bits=64)
+
+COLUMNS: Mapping[str, Shape] = MappingProxyType(
+    {
+        "qcur": Shape(unit="requests", bits=64),  # waiting in the server's own queue
+        "qmax": Shape(unit="requests", bits=64),
+        "scur": Shape(unit="sessions", bits=64),
+        "smax": Shape(unit="sessions", bits=64),
+        "slim": Shape(unit="sessions", bits=64),
+        "stot": _rising("sessions/s"),
+        "bin": _rising("bytes/s"),
+        "bout": _rising("bytes/s"),
+        "econ": _rising("errors/s"),
+        "eresp": _rising("errors/s"),
+        "wretr": _rising("retries/s"),
+        "wredis": _rising("redispatches/s"),
+        "weight": Shape(bits=64),
+        "chkfail": _rising("checks/s"),
+        "chkdown": _rising("transitions/s"),
+        "downtime": Shape(unit="s", bits=64),
+        "throttle": Shape(unit="percent", bits=64, range=(0.0, 100.0)),
+        "lbtot": _rising("requests/s"),
+        "rate": Shape(unit="sessions/s", bits=64),  # over the last second, by HAProxy itself
+        "rate_max": Shape(unit="sessions/s", bits=64),
+        "check_duration": _MILLISECONDS,
+        "hrsp_1xx": _rising("responses/s"),
+        "hrsp_2xx": _rising("responses/s"),
+        "hrsp_3xx": _rising("responses/s"),
+        "hrsp_4xx": _rising("responses/s"),
+        "hrsp_5xx": _rising("responses/s"),
+        "hrsp_other": _rising("responses/s"),
+        "cli_abrt": _rising("sessions/s"),
+        "srv_abrt": _rising("sessions/s"),
+        "lastsess": Shape(unit="s", bits=64),
+        "qtime": _MILLISECONDS,  # averages over the last 1,024 successful connections
+        "ctime": _MILLISECONDS,
+        "rtime": _MILLISECONDS,
+        "ttime": _MILLISECONDS,
+        "connect": _rising("connections/s"),
+        "reuse": _rising("connections/s"),
+        "wrew": _rising("failures/s"),
+        "eint": _rising("errors/s"),
+        "idle_conn_cur": Shape(unit="connections", bits=64),
+        "safe_conn_cur": Shape(unit="connections", bits=64),
+        "used_conn_cur": Shape(unit="connections", bits=64),
+        "need_conn_est": Shape(unit="connections", bits=64),
+        "qtime_max": _MILLISECONDS,
+        "ctime_max": _MILLISECONDS,
+        "rtime_max": _MILLISECONDS,
+        "ttime_max": _MILLISECONDS,
+    }
+)
