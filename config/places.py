@@ -1,0 +1,235 @@
+"""YAML text → plain values, and the place of each of them.
+
+The text is read as YAML 1.2: ``on`` and ``yes`` are words, ``012`` is twelve. Anchors, aliases and merge keys work.
+Tags of one's own do not. A key that stands twice is a problem, and so is a text that unfolds without end.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+
+from config.errors import DeclarationError, Problem
+from config.model import Site
+from config.where import Where, dotted
+
+Plain: TypeAlias = "bool | int | float | str | list[Plain] | dict[str, Plain] | None"
+
+_DEEPEST = 32
+_MOST_VALUES = 300_000
+"""Some ten thousand groups; a text that unfolds to more by aliases is an accident or an attack."""
+_MOST_DIGITS = 40
+_UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_STANDARD = "tag:yaml.org,2002:"
+_MERGE = _STANDARD + "merge"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What a text says, and where it says it."""
+
+    file: str
+    data: dict[str, Plain]
+    keys: Mapping[Where, Site]
+    """Where each key of a mapping stands."""
+    values: Mapping[Where, Site]
+    """Where each value begins."""
+    problems: tuple[Problem, ...]
+    """Faults that leave the rest readable: keys that stand twice, unknown tags."""
+
+    def site(self, where: Where) -> Site:
+        """The place of a value, or of the nearest thing around it that has a place."""
+        for length in range(len(where), -1, -1):
+            if where[:length] in self.values:
+                return self.values[where[:length]]
+        return Site(file=self.file, line=1, column=1)
+
+    def key_site(self, where: Where) -> Site:
+        """The place of a key, or else of its value."""
+        return self.keys.get(where) or self.site(where)
+
+    def problem(self, site: Site, message: str) -> Problem:
+        """A problem at a place."""
+        return Problem(file=site.file, line=site.line, column=site.column, message=message)
+
+
+def read_places(text: str, file: str) -> Reading:
+    """Read a YAML text whose top level is a mapping.
+
+    Raises:
+        DeclarationError: with one problem, where the text is no YAML, is empty, or is no mapping.
+    """
+    root = _compose(text, file)
+    if root is None or (isinstance(root, ScalarNode) and root.value == ""):
+        raise _refusal(file, 1, 1, "the file is empty: expected sections such as counters, conditions and groups")
+    if not isinstance(root, MappingNode):
+        raise _refusal(file, *_spot(root), "expected sections such as counters, conditions and groups at the top level")
+    unfolding = _Unfolding(file=file)
+    data = unfolding.mapping(root, ())
+    return Reading(
+        file=file,
+        data=data,
+        keys=unfolding.keys,
+        values=unfolding.values,
+        problems=tuple(dict.fromkeys(unfolding.problems)),
+    )
+
+
+def _compose(text: str, file: str) -> Node | None:
+    """Let ruamel.yaml build its graph of nodes; every way in which it gives up becomes one problem."""
+    if strange := _UNPRINTABLE.search(text):
+        line = text.count("\n", 0, strange.start()) + 1
+        column = strange.start() - text.rfind("\n", 0, strange.start())
+        raise _refusal(file, line, column, f"the character {strange.group()!a} cannot stand in YAML")
+    yaml = YAML(typ="safe", pure=True)
+    yaml.composer.warn_double_anchors = False
+    try:
+        composed: Node | None = yaml.compose(text)
+    except MarkedYAMLError as error:
+        raise _not_yaml(error, file) from error
+    except (YAMLError, OverflowError, ValueError) as error:
+        raise _refusal(file, 1, 1, f"not YAML: {error}") from error
+    except RecursionError as error:
+        raise _refusal(file, 1, 1, "nested too deeply") from error
+    return composed
+
+
+def _not_yaml(error: MarkedYAMLError, file: str) -> DeclarationError:
+    mark = error.problem_mark or error.context_mark
+    line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
+    said = (
+        str(error.problem or error.context)
+        .removeprefix("but ")
+        .replace("\x00", "")
+        .replace("<stream end>", "the end of the file")
+    )
+    if r"'\t'" in said:
+        return _refusal(file, line, column, "a tab cannot indent YAML: use spaces")
+    began = error.context_mark
+    begun = f" ({error.context}, begun on line {began.line + 1})" if began and error.context else ""
+    return _refusal(file, line, column, f"not YAML: {said}{begun}")
+
+
+def _refusal(file: str, line: int, column: int, message: str) -> DeclarationError:
+    return DeclarationError((Problem(file=file, line=line, column=column, message=message),))
+
+
+def _spot(node: Node) -> tuple[int, int]:
+    return node.start_mark.line + 1, node.start_mark.column + 1
+
+
+@dataclass(slots=True, kw_only=True)
+class _Unfolding:
+    """A walk over the graph of nodes that writes down values and their places."""
+
+    file: str
+    keys: dict[Where, Site] = field(default_factory=dict)
+    values: dict[Where, Site] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+    visits: int = 0
+
+    def value(self, node: Node, where: Where) -> Plain:
+        self.values[where] = self._site(node)
+        self._count(node, depth=len(where))
+        self._refuse_tag(node)
+        match node:
+            case MappingNode():
+                return self.mapping(node, where)
+            case SequenceNode():
+                return [self.value(item, (*where, str(index))) for index, item in enumerate(node.value)]
+            case _:
+                return _scalar(node)
+
+    def mapping(self, node: MappingNode, where: Where) -> dict[str, Plain]:
+        """Keys in their order; what a merge key brings in yields to what is written out."""
+        result: dict[str, Plain] = {}
+        for key, value in node.value:
+            if key.tag == _MERGE:
+                continue
+            if not isinstance(key, ScalarNode):
+                self._add(key, f"{dotted(where) or 'the file'}: a key must be a word, not a list or a mapping")
+            elif key.value in result:
+                first = self.keys[(*where, key.value)].line
+                self._add(key, f"{dotted((*where, key.value))} stands twice; it stands first on line {first}")
+            else:
+                self.keys[(*where, key.value)] = self._site(key)
+                result[key.value] = self.value(value, (*where, key.value))
+        self._merge(node, where, result, depth=len(where))
+        return result
+
+    def _merge(self, node: MappingNode, where: Where, into: dict[str, Plain], *, depth: int) -> None:
+        """Follow the merge keys of a mapping; what is nearer wins."""
+        for source in _merged(node):
+            self._count(source, depth=depth)
+            if not isinstance(source, MappingNode):
+                self._add(source, f"{dotted(where) or 'the file'}: only a mapping can be merged with <<")
+                continue
+            for key, value in source.value:
+                if isinstance(key, ScalarNode) and key.tag != _MERGE and key.value not in into:
+                    self.keys[(*where, key.value)] = self._site(key)
+                    into[key.value] = self.value(value, (*where, key.value))
+            self._merge(source, where, into, depth=depth + 1)
+
+    def _count(self, node: Node, *, depth: int) -> None:
+        """Give up on what unfolds without end."""
+        self.visits += 1
+        if depth > _DEEPEST or self.visits > _MOST_VALUES:
+            why = "nested too deeply" if depth > _DEEPEST else f"unfolds to more than {_MOST_VALUES} values"
+            raise _refusal(self.file, *_spot(node), f"{why}: does an alias stand inside its own anchor?")
+
+    def _refuse_tag(self, node: Node) -> None:
+        if not str(node.tag).startswith(_STANDARD):
+            self._add(node, f"the tag {str(node.tag)!a} is not understood here: remove it")
+
+    def _add(self, node: Node, message: str) -> None:
+        line, column = _spot(node)
+        self.problems.append(Problem(file=self.file, line=line, column=column, message=message))
+
+    def _site(self, node: Node) -> Site:
+        line, column = _spot(node)
+        return Site(file=self.file, line=line, column=column)
+
+
+def _merged(node: MappingNode) -> Iterator[Node]:
+    """What a mapping's merge keys name, nearest first."""
+    for key, value in node.value:
+        if key.tag == _MERGE:
+            yield from value.value if isinstance(value, SequenceNode) else [value]
+
+
+def _scalar(node: Node) -> Plain:
+    """A scalar by the core schema of YAML 1.2; what only looks like a number stays a word. Unknown tags are ignored."""
+    text = str(node.value)
+    tag = str(node.tag)
+    known = tag.startswith(_STANDARD)
+    for name in (tag.removeprefix(_STANDARD),) if known else ("bool", "int", "float"):
+        try:
+            return _SCALARS[name](text)
+        except (ValueError, KeyError):
+            continue
+    return text
+
+
+def _whole(text: str) -> int:
+    compact = text.replace("_", "").lower()
+    if len(compact) > _MOST_DIGITS:
+        raise ValueError(compact)
+    return int(compact, 0 if any(mark in compact for mark in ("0x", "0o", "0b")) else 10)
+
+
+def _real(text: str) -> float:
+    return float(text.replace("_", "").lower().replace(".inf", "inf").replace(".nan", "nan"))
+
+
+_SCALARS: Mapping[str, Callable[[str], Plain]] = {
+    "null": lambda _: None,
+    "bool": lambda text: {"true": True, "false": False}[text.lower()],
+    "int": _whole,
+    "float": _real,
+}
