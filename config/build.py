@@ -1,0 +1,168 @@
+"""A document → the model that the core sees. Nothing is decided here: every default stands in the document."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from config import document as written
+from config.digest import digest_of
+from config.measures import factor
+from config.model import (
+    Adjustment,
+    Balancer,
+    BalancerUse,
+    Budget,
+    Catalogue,
+    Compare,
+    Condition,
+    Counter,
+    Group,
+    HaproxyBalancer,
+    Policy,
+    ProcessCloud,
+    ProcessRecipe,
+    Profile,
+    ReadyProbe,
+    Reduce,
+    SecretRef,
+    SharedListener,
+    Site,
+    SnmpAccess,
+    Verb,
+)
+from config.objects import Shape
+from config.units import BalancerId, CloudId, ConditionId, CounterId, GroupId, PolicyId, ProfileId
+
+
+def build(document: written.Document, sites: Mapping[tuple[str, ...], Site]) -> Catalogue:
+    """Make the catalogue of a document. References between entities are not looked at."""
+    counters = {CounterId(name): _counter(CounterId(name), entry) for name, entry in document.counters.items()}
+    conditions = {
+        ConditionId(name): _condition(ConditionId(name), entry) for name, entry in document.conditions.items()
+    }
+    policies = {PolicyId(name): _policy(PolicyId(name), entry) for name, entry in document.policies.items()}
+    clouds = {CloudId(name): _cloud(CloudId(name), entry) for name, entry in document.clouds.items()}
+    balancers = {BalancerId(name): _balancer(BalancerId(name), entry) for name, entry in document.balancers.items()}
+    profiles = {ProfileId(name): _profile(ProfileId(name), entry) for name, entry in document.profiles.items()}
+    groups = {GroupId(name): _group(GroupId(name), entry) for name, entry in document.groups.items()}
+    return Catalogue(
+        digest=digest_of(counters, conditions, policies, clouds, balancers, profiles, groups),
+        counters=MappingProxyType(counters),
+        conditions=MappingProxyType(conditions),
+        policies=MappingProxyType(policies),
+        clouds=MappingProxyType(clouds),
+        balancers=MappingProxyType(balancers),
+        profiles=MappingProxyType(profiles),
+        groups=MappingProxyType(groups),
+        sites=MappingProxyType(dict(sites)),
+    )
+
+
+def _counter(id: CounterId, entry: written.CounterDocument) -> Counter:
+    """What is written wins over what is known of the source; units convert by their factor."""
+    shape = entry.shape or Shape(bits=64)
+    unit = entry.unit or shape.unit
+    converted = (factor(shape.unit, unit) if shape.unit else None) or 1.0
+    return Counter(
+        id=id,
+        source=entry.source,
+        kind=entry.kind or shape.kind,
+        bits=entry.bits or shape.bits,
+        unit=unit,
+        scale=entry.scale if entry.scale is not None else shape.scale * converted,
+        range=_range(entry, shape, converted),
+    )
+
+
+def _range(entry: written.CounterDocument, shape: Shape, converted: float) -> tuple[float, float] | None:
+    if entry.range is not None:
+        low, high = entry.range
+        return float(low), float(high)
+    if shape.range is None or entry.scale is not None:
+        return None
+    return shape.range[0] * converted, shape.range[1] * converted
+
+
+def _condition(id: ConditionId, entry: written.ConditionDocument) -> Condition:
+    compare, threshold = next(
+        (compare, value) for compare in Compare if (value := getattr(entry, compare.value)) is not None
+    )
+    return Condition(
+        id=id,
+        counter=CounterId(entry.counter),
+        across=Reduce(entry.across),
+        aggregate=entry.aggregate,
+        window=entry.window,
+        compare=compare,
+        threshold=float(threshold),
+        quorum=entry.quorum,
+    )
+
+
+def _policy(id: PolicyId, entry: written.PolicyDocument) -> Policy:
+    verb, amount = next((verb, amount) for verb in Verb if (amount := getattr(entry, verb.value)) is not None)
+    return Policy(
+        id=id,
+        when=tuple(ConditionId(condition) for condition in entry.when),
+        duration=entry.duration,
+        holds=entry.holds,
+        adjustment=Adjustment(verb=verb, amount=amount.number, percent=amount.percent, at_least=entry.at_least or 0),
+        quiet_time=entry.quiet_time,
+        quiet_scope=entry.quiet_scope,
+    )
+
+
+def _budget(entry: written.BudgetDocument) -> Budget:
+    return Budget(outstanding=entry.outstanding, per_hour=entry.per_hour)
+
+
+def _cloud(id: CloudId, entry: written.CloudDocument) -> ProcessCloud:
+    return ProcessCloud(id=id, budget=_budget(entry.budget))
+
+
+def _balancer(id: BalancerId, entry: written.BalancerDocument) -> Balancer:
+    match entry.kind:
+        case written.SharedListenerDocument(listen=listen):
+            return SharedListener(id=id, address=listen.host, port=listen.port)
+        case written.HaproxyDocument(socket=socket, backend=backend):
+            return HaproxyBalancer(id=id, socket=socket, backend=backend)
+
+
+def _profile(id: ProfileId, entry: written.ProfileDocument) -> Profile:
+    community, ready = entry.snmp.community, entry.ready
+    return Profile(
+        id=id,
+        cloud=CloudId(entry.cloud),
+        recipe=ProcessRecipe(
+            command=tuple(entry.command), env=MappingProxyType(dict(entry.env)), directory=entry.directory
+        ),
+        snmp=SnmpAccess(
+            port=entry.snmp.port,
+            community=None if community is None else SecretRef(env=community.env, file=community.file),
+        ),
+        ready=None if ready is None else ReadyProbe(path=ready.http, port=ready.port, within=ready.within),
+    )
+
+
+def _group(id: GroupId, entry: written.GroupDocument) -> Group:
+    return Group(
+        id=id,
+        profile=ProfileId(entry.profile),
+        balancers=tuple(BalancerUse(balancer=BalancerId(use.use), port=use.port) for use in entry.balancers),
+        minimum=entry.min,
+        maximum=entry.max,
+        interval=entry.interval,
+        policies=tuple(PolicyId(policy) for policy in entry.policies),
+        mode=entry.mode,
+        quiet_time=entry.quiet_time,
+        blind_floor=entry.blind.floor,
+        drain=entry.drain,
+        grace=entry.grace,
+        build_timeout=entry.build_timeout,
+        warm_up=entry.warm_up,
+        on_vanish=entry.on_vanish,
+        victims=entry.victims,
+        freshness=entry.freshness,
+        budget=_budget(entry.budget),
+    )

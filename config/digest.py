@@ -1,0 +1,39 @@
+"""The configuration hash: one name for everything that a catalogue declares."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+
+def digest_of(*sections: Mapping[Any, object]) -> str:
+    """SHA-256, in hex, over the canonical JSON of the model's sections.
+
+    The text it was read from has no part in it: comments, the order of keys, ``60s`` or ``1m`` change nothing. The type
+    of each value has: two kinds of balancer with like fields differ.
+    """
+    canonical = json.dumps([_canonical(section) for section in sections], sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode("ascii")).hexdigest()
+
+
+def _canonical(value: object) -> object:
+    match value:
+        case enum.Enum():
+            return value.value
+        case Mapping():
+            return {str(key): _canonical(item) for key, item in value.items()}
+        case tuple():
+            return [_canonical(item) for item in value]
+        case float():
+            return value if value else 0.0
+        case None | bool() | int() | str():
+            return value
+        case _ if dataclasses.is_dataclass(value):
+            fields = {field.name: _canonical(getattr(value, field.name)) for field in dataclasses.fields(value)}
+            return {"type": type(value).__name__, **fields}
+        case _:
+            raise TypeError(f"the model holds a {type(value).__name__}, which has no canonical form")

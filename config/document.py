@@ -1,0 +1,395 @@
+"""The YAML file as it is written: which keys there are, and what each of them takes.
+
+This is the one place where pydantic is used for the file. `config.build` turns a document into `config.model` values,
+`config.wording` turns pydantic's complaints into problems, `config.schema` turns these classes into a JSON Schema.
+
+Every field has a description and an example; the example also stands in for a wrong value while the rest of the file
+is still judged. `later` names keys that Trimtab's design has and this version does not serve yet, and the feature that
+each belongs to: they are refused by name. `hidden` names keys whose value may be a secret: no message repeats it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field, Strict, field_validator, model_validator
+from pydantic_core import PydanticCustomError
+
+from config.columns import COLUMNS
+from config.declared import Declared, key, must
+from config.measures import alternatives, factor
+from config.model import Compare, HaproxyField, Holds, Kind, Mode, OnVanish, QuietScope, Reduce, SnmpObject, Victims
+from config.objects import Shape, resolve
+from config.scalars import (
+    AbsolutePath,
+    BackendName,
+    BlindRule,
+    Given,
+    GroupName,
+    Growth,
+    HaproxyColumn,
+    HttpPath,
+    Listen,
+    Name,
+    Port,
+    PositiveSpan,
+    RuntimeSocket,
+    Share,
+    Shrinkage,
+    Size,
+    SnmpName,
+    Span,
+    Text,
+    Variable,
+)
+
+_Lax = Strict(False)
+"""Words of a closed list are written as text."""
+Number = Annotated[float, Field(allow_inf_nan=False)]
+Across = Literal["avg", "min", "max", "sum", "count"]
+"""Members have no order, so there is no last of them."""
+
+
+class SecretDocument(Declared):
+    """Where a secret is kept. Secrets themselves never stand in this file."""
+
+    choice: ClassVar[tuple[str, ...]] = ("env", "file")
+    choice_of: ClassVar[str] = "the place of the secret"
+    hidden: ClassVar[frozenset[str]] = frozenset({"env", "file"})
+
+    env: Annotated[Variable | None, Given] = key("The environment variable that holds the secret.", "SNMP_COMMUNITY")
+    file: Annotated[Text | None, Given] = key(
+        "The file that holds the secret; others must not be able to read it.", "/etc/trimtab/community"
+    )
+
+
+class CounterDocument(Declared):
+    """Something that can be measured: of every member, by SNMP or from HAProxy."""
+
+    choice: ClassVar[tuple[str, ...]] = ("snmp", "haproxy")
+    choice_of: ClassVar[str] = "the source of the counter"
+    later: ClassVar[Mapping[str, str]] = {
+        "netscaler": "NetScaler counters",
+        "prometheus": "Prometheus counters",
+        "push": "pushed counters",
+        "cloudstack": "cloud metrics",
+        "openstack": "cloud metrics",
+        "opennebula": "cloud metrics",
+    }
+
+    snmp: Annotated[SnmpName | None, Given] = key(
+        "An SNMP object of every member's agent, with its instance: a well-known name or a numeric OID.",
+        "UCD-SNMP-MIB::ssCpuUser.0",
+        "1.3.6.1.4.1.2021.11.9.0",
+    )
+    haproxy: Annotated[HaproxyColumn | None, Given] = key(
+        "A column of HAProxy's show stat, of every member's server line.", "scur"
+    )
+    per: Literal["member"] = key("Who answers: every member.", "member", default="member")
+    kind: Annotated[Annotated[Kind, _Lax] | None, Given] = key(
+        "gauge: the reading is the value. counter: it rises for ever and becomes a rate per second. "
+        "Known for well-known names; else gauge.",
+        "counter",
+    )
+    bits: Annotated[Literal[32, 64] | None, Given] = key(
+        "Width at which a rising counter wraps. Known for well-known names; else 64.", 32
+    )
+    unit: Annotated[Text | None, Given] = key(
+        "Unit of the value. Values of well-known names are converted to it where that has a meaning.", "percent"
+    )
+    scale: Annotated[Annotated[float, Field(gt=0, allow_inf_nan=False)] | None, Given] = key(
+        "By what a reading, or its rate, is multiplied to have the unit.", 0.01
+    )
+    range: Annotated[Annotated[list[Number], Field(min_length=2, max_length=2)] | None, Given] = key(
+        "Least and greatest possible value: lets an answer count while some members are unheard.", [0, 100]
+    )
+
+    @field_validator("per", mode="before")
+    @classmethod
+    def _served(cls, value: object) -> object:
+        if value == "group":
+            raise PydanticCustomError("later", "group (counters of a whole group) is not supported in this version")
+        return value
+
+    @field_validator("range")
+    @classmethod
+    def _in_order(cls, value: list[float] | None) -> list[float] | None:
+        if value is not None and value[0] >= value[1]:
+            raise ValueError("a range with the lesser value first")
+        return value
+
+    @model_validator(mode="after")
+    def _fitting_unit(self) -> CounterDocument:
+        shape = self.shape
+        if shape and shape.unit and self.unit and self.scale is None and factor(shape.unit, self.unit) is None:
+            raise PydanticCustomError(
+                "sentence",
+                "{unit} is not a unit for this counter, which gives {known}: write one of {units}, or add a scale",
+                {
+                    "unit": ascii(self.unit),
+                    "known": shape.unit,
+                    "units": ", ".join(alternatives(shape.unit)),
+                    "key": "unit",
+                },
+            )
+        return self
+
+    @property
+    def source(self) -> SnmpObject | HaproxyField:
+        """Whom to ask for what."""
+        if (source := self.snmp or self.haproxy) is None:
+            raise AssertionError("a counter without a source was validated")
+        return source
+
+    @property
+    def shape(self) -> Shape | None:
+        """What is known of the source, if it is a well-known one. Of another kind, its values are something else."""
+        shape = _known(self.source)
+        if shape is not None and self.kind not in {None, shape.kind}:
+            return Shape(bits=shape.bits)
+        return shape
+
+
+def _known(source: SnmpObject | HaproxyField) -> Shape | None:
+    match source:
+        case SnmpObject(oid=oid):
+            known = resolve(oid)
+            return known.shape if known else None
+        case HaproxyField(field=column):
+            return COLUMNS[column]
+
+
+class ConditionDocument(Declared):
+    """A comparison that is true, false or unknown: a counter across members, then over a window."""
+
+    choice: ClassVar[tuple[str, ...]] = tuple(compare.value for compare in Compare)
+    choice_of: ClassVar[str] = "the comparison"
+    later: ClassVar[Mapping[str, str]] = {"expression": "conditions by expression"}
+
+    counter: Name = must("The counter that is judged.", "cpu")
+    across: Across = key("How the members' values become one.", "avg", default="avg")
+    window: Annotated[PositiveSpan | None, Given] = key(
+        "How far back values count; a whole number of the group's intervals. One interval if left out.", "60s"
+    )
+    aggregate: Annotated[Reduce, _Lax] = key("How the values of the window become one.", "avg", default="avg")
+    above: Annotated[Number | None, Given] = key("True when the value is greater than this.", 80)
+    at_least: Annotated[Number | None, Given] = key("True when the value is this or greater.", 80)
+    below: Annotated[Number | None, Given] = key("True when the value is less than this.", 30)
+    at_most: Annotated[Number | None, Given] = key("True when the value is this or less.", 30)
+    equals: Annotated[Number | None, Given] = key("True when the value is exactly this.", 0)
+    quorum: Annotated[Share | None, Given] = key(
+        "With this share of members heard, the unheard are left out and not held against the answer.", "95%"
+    )
+
+
+class PolicyDocument(Declared):
+    """When every condition has held for the duration, adjust the size; then be quiet for a while."""
+
+    choice: ClassVar[tuple[str, ...]] = ("add", "remove", "set")
+    choice_of: ClassVar[str] = "the adjustment"
+    later: ClassVar[Mapping[str, str]] = {
+        "target": "target tracking",
+        "schedule": "policies by schedule",
+        "until": "policies by schedule",
+        "timezone": "policies by schedule",
+        "floor": "policies by schedule",
+    }
+
+    when: Annotated[list[Name], Field(min_length=1)] = must("Conditions that must all hold.", ["busy"])
+    duration: Span = key("How long they must hold. 0s: at once.", "120s", default=0)
+    holds: Annotated[Holds, _Lax] = key(
+        "throughout: true at every evaluation. average: the average over the duration satisfies them.",
+        "throughout",
+        default="throughout",
+    )
+    add: Annotated[Growth | None, Given] = key("Add members, or a percentage of the desired size.", 2, "10%")
+    remove: Annotated[Shrinkage | None, Given] = key("Remove members, or a percentage of the desired size.", 1, "10%")
+    set: Annotated[Size | None, Given] = key("Set the desired size, or a percentage of it.", 6)
+    at_least: Annotated[Annotated[int, Field(ge=1)] | None, Given] = key(
+        "Add or remove this many members at least; for percentages.", 2
+    )
+    quiet_time: Span = key("After it fired, how long the group is left in peace.", "5m", default="5m")
+    quiet_scope: Annotated[QuietScope, _Lax] = key(
+        "Who is quiet: the group, or only this policy.", "group", default="group"
+    )
+
+
+class BudgetDocument(Declared):
+    """How much may be created: the brake on a runaway."""
+
+    outstanding: Annotated[int, Field(ge=1)] = key("Creates that are not yet in service.", 10, default=10)
+    per_hour: Annotated[int, Field(ge=1)] = key("Creates in any hour.", 60, default=60)
+
+
+class ProcessDocument(Declared):
+    """Members are processes of this machine."""
+
+
+class CloudDocument(Declared):
+    """Where members come from. Exactly one kind of cloud."""
+
+    choice: ClassVar[tuple[str, ...]] = ("process",)
+    choice_of: ClassVar[str] = "the kind of cloud"
+    later: ClassVar[Mapping[str, str]] = {
+        "cloudstack": "CloudStack",
+        "openstack": "OpenStack",
+        "opennebula": "OpenNebula",
+    }
+
+    process: Annotated[ProcessDocument | None, Given] = key(
+        "Members are processes of this machine, each on a loopback address.", {}
+    )
+    budget: BudgetDocument = key("How much may be created on this cloud, by all groups.", {"per_hour": 60}, default={})
+
+
+class SharedListenerDocument(Declared):
+    """A holder process owns the listening socket and hands it to members."""
+
+    listen: Listen = must("Address and port to listen on.", "127.0.0.1:8080")
+
+
+class HaproxyDocument(Declared):
+    """One backend of one HAProxy process."""
+
+    socket: RuntimeSocket = must(
+        "HAProxy's runtime socket, level admin: a path or HOST:PORT.", "/run/haproxy/admin.sock"
+    )
+    backend: BackendName = must("The backend's name.", "web")
+
+
+class BalancerDocument(Declared):
+    """What spreads work over members. Exactly one kind of balancer."""
+
+    choice: ClassVar[tuple[str, ...]] = ("shared_listener", "haproxy")
+    choice_of: ClassVar[str] = "the kind of balancer"
+    later: ClassVar[Mapping[str, str]] = {"netscaler": "NetScaler"}
+
+    shared_listener: Annotated[SharedListenerDocument | None, Given] = key(
+        "One listening socket that all members share; for processes of this machine.", {"listen": "127.0.0.1:8080"}
+    )
+    haproxy: Annotated[HaproxyDocument | None, Given] = key(
+        "HAProxy, steered over its runtime socket.", {"socket": "/run/haproxy/admin.sock", "backend": "web"}
+    )
+
+    @property
+    def kind(self) -> SharedListenerDocument | HaproxyDocument:
+        """The one kind that is written."""
+        if (kind := self.shared_listener or self.haproxy) is None:
+            raise AssertionError("a balancer without a kind was validated")
+        return kind
+
+
+class SnmpDocument(Declared):
+    """How to speak SNMP v2c with members."""
+
+    later: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        ("version", "user", "auth", "priv", "engine"), "SNMP other than v2c"
+    )
+
+    hidden: ClassVar[frozenset[str]] = frozenset({"community"})
+
+    port: Port = key("UDP port of the members' agents.", 161, default=161)
+    community: Annotated[SecretDocument | None, Given] = key(
+        "Where the community is kept; public if left out.", {"env": "SNMP_COMMUNITY"}
+    )
+
+
+class ReadyDocument(Declared):
+    """A member is ready when GET http://ADDRESS:PORT/PATH answers 200 to 399."""
+
+    http: HttpPath = must("Path to ask for.", "/healthz")
+    port: Port = must("Port to ask at.", 8080)
+    within: PositiveSpan = must("A member that is not ready by then is broken.", "5m")
+
+
+class ProfileDocument(Declared):
+    """What a new member is made of. A changed profile moves nothing that runs."""
+
+    later: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        ("zone", "template", "offering", "network", "networks", "image", "flavor"), "profiles of virtual machines"
+    )
+
+    hidden: ClassVar[frozenset[str]] = frozenset({"command", "env", "snmp"})
+
+    cloud: Name = must("The cloud that members come from.", "local")
+    command: Annotated[list[Text], Field(min_length=1)] = must(
+        "The program that is a member, and its arguments.", ["python3", "-m", "http.server"]
+    )
+    env: dict[Variable, str] = key("Environment of the program; TRIMTAB_* is added.", {"WORKERS": "4"}, default={})
+    directory: Annotated[AbsolutePath | None, Given] = key(
+        "Where the program starts: an absolute path. In the state directory, if left out.", "/srv/web"
+    )
+    snmp: SnmpDocument = key("How to reach members' SNMP agents.", {"port": 161}, default={})
+    ready: Annotated[ReadyDocument | None, Given] = key(
+        "When a member is fit for work. At once, if left out.", {"http": "/healthz", "port": 8080, "within": "5m"}
+    )
+
+
+class BalancerUseDocument(Declared):
+    """Members serve a port behind a balancer."""
+
+    use: Name = must("The balancer.", "edge")
+    port: Port = must("The port at which members serve.", 8080)
+
+
+class GroupDocument(Declared):
+    """A fleet of like members and the rules that size it."""
+
+    later: ClassVar[Mapping[str, str]] = {"exclusive": "exclusive groups", "notify": "notifications"}
+
+    profile: Name = must("What new members are made of.", "web")
+    balancers: list[BalancerUseDocument] = key("Where members serve.", [{"use": "edge", "port": 8080}], default=[])
+    min: Annotated[int, Field(ge=0, le=10**6)] = must("Least number of members.", 2)
+    max: Annotated[int, Field(ge=0, le=10**6)] = must("Greatest number of members.", 40)
+    interval: PositiveSpan = key("How often the group is measured and judged.", "30s", default="30s")
+    policies: list[Name] = key("The policies that size the group.", ["out", "in"], default=[])
+    mode: Annotated[Mode, _Lax] = key(
+        "off: nothing. advise: computes and records everything, touches nothing. act.", "act", default="act"
+    )
+    quiet_time: Span = key("Quiet after a resize by a person or by an alarm without a policy.", "5m", default="5m")
+    blind: BlindRule = key(
+        "While there is not enough data: hold, or raise to a floor.", "hold", "floor 3", default="hold"
+    )
+    drain: Span = key("How long a leaving member may finish its work.", "60s", default="60s")
+    grace: Span = key("How long a member may take to stop by itself.", "120s", default="120s")
+    build_timeout: PositiveSpan = key("A member not in service by then has failed to build.", "15m", default="15m")
+    warm_up: Span = key(
+        "After it came into service, how long a member counts in size but not in metrics.", "60s", default="60s"
+    )
+    on_vanish: Annotated[OnVanish, _Lax] = key(
+        "A member that vanished is replaced, or shrinks the desired size.", "replace", default="replace"
+    )
+    victims: Annotated[Victims, _Lax] = key("Which members leave first.", "oldest", default="oldest")
+    freshness: Annotated[int, Field(ge=1, le=1000)] = key(
+        "Intervals after which the newest value is stale.", 3, default=3
+    )
+    budget: BudgetDocument = key("How much may be created for this group.", {"per_hour": 60}, default={})
+
+
+class Document(Declared):
+    """What Trimtab is to keep: counters, conditions, policies, and the groups that they size."""
+
+    later: ClassVar[Mapping[str, str]] = {"services": "services", "notify": "notifications"}
+
+    hidden: ClassVar[frozenset[str]] = frozenset({"profiles"})
+
+    counters: dict[Name, CounterDocument] = key(
+        "What can be measured.", {"cpu": {"snmp": "UCD-SNMP-MIB::ssCpuUser.0"}}, default={}
+    )
+    conditions: dict[Name, ConditionDocument] = key(
+        "Comparisons that are true, false or unknown.", {"busy": {"counter": "cpu", "above": 80}}, default={}
+    )
+    policies: dict[Name, PolicyDocument] = key(
+        "When to adjust the size, and how.", {"out": {"when": ["busy"], "duration": "120s", "add": 2}}, default={}
+    )
+    clouds: dict[Name, CloudDocument] = key("Where members come from.", {"local": {"process": {}}}, default={})
+    balancers: dict[Name, BalancerDocument] = key(
+        "What spreads work over members.", {"edge": {"shared_listener": {"listen": "127.0.0.1:8080"}}}, default={}
+    )
+    profiles: dict[Name, ProfileDocument] = key(
+        "What members are made of.", {"web": {"cloud": "local", "command": ["/usr/bin/web"]}}, default={}
+    )
+    groups: dict[GroupName, GroupDocument] = key(
+        "The fleets.", {"web": {"profile": "web", "min": 2, "max": 40, "policies": ["out"]}}, default={}
+    )

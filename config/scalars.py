@@ -1,0 +1,318 @@
+"""How one value is written in YAML: durations, amounts, addresses, names.
+
+Each type here reads what YAML gives and says, where it cannot, *what was expected*: a phrase that completes
+"VALUE is not …". Values that were read already (defaults) are never passed through a second time.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, TypeVar
+
+from pydantic import BeforeValidator, Field, PlainValidator, WithJsonSchema
+
+from config.columns import COLUMNS
+from config.model import HaproxyField, SnmpObject
+from config.nearest import hint
+from config.objects import nearest, numeric, resolve
+from config.units import Seconds, parse_span
+
+_LONGEST = 366 * 86400.0
+_SPAN_PATTERN = r"^\s*(\d+(\.\d+)?\s*(ms|s|m|h|d)\s*)+$"
+_PERCENTAGE = re.compile(r"(?P<number>\d{1,6}(?:\.\d{1,6})?)\s*%")
+_FLOOR = re.compile(r"floor\s+(?P<size>\d{1,9})")
+_HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?")
+_LAST_PORT = 65535
+
+T = TypeVar("T")
+
+
+def read_span(value: object) -> Seconds:
+    """Read a duration. Zero needs no unit.
+
+    Raises:
+        ValueError: says what was expected.
+    """
+    expected = "a duration with a unit, such as 30s, 5m or 1h30m"
+    if value == 0 and type(value) is int:
+        return 0.0
+    if type(value) is int and value > 0:
+        raise ValueError(f"{expected}: is {value}s meant?")
+    if not isinstance(value, str):
+        raise ValueError(expected)
+    try:
+        span = parse_span(value)
+    except ValueError as error:
+        raise ValueError(expected) from error
+    if span > _LONGEST:
+        raise ValueError("a duration of at most 366d")
+    return span
+
+
+def read_positive_span(value: object) -> Seconds:
+    """Read a duration that is more than nothing.
+
+    Raises:
+        ValueError: says what was expected.
+    """
+    span = read_span(value)
+    if span == 0:
+        raise ValueError("more than 0s")
+    return span
+
+
+Span = Annotated[
+    Seconds,
+    PlainValidator(read_span),
+    WithJsonSchema({"anyOf": [{"type": "string", "pattern": _SPAN_PATTERN}, {"const": 0}]}),
+]
+PositiveSpan = Annotated[
+    Seconds,
+    PlainValidator(read_positive_span),
+    WithJsonSchema({"type": "string", "pattern": _SPAN_PATTERN}),
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Amount:
+    """How much an adjustment changes: members, or a percentage of the desired size."""
+
+    number: float
+    percent: bool
+
+
+def amount_reader(*, least: int, most_percent: int) -> Callable[[object], Amount]:
+    """Make a reader of ``2`` or ``"10%"`` within limits; its refusals are ``ValueError``."""
+
+    def read(value: object) -> Amount:
+        if type(value) is int and value >= least:
+            return Amount(number=float(min(value, 10**9)), percent=False)
+        percent = _percentage(value)
+        if percent is not None and percent <= most_percent and (percent > 0 or least == 0):
+            return Amount(number=percent, percent=True)
+        lowest = "more than 0%" if least else "0%"
+        raise ValueError(f"a whole number from {least}, or a percentage from {lowest} to {most_percent}% such as 10%")
+
+    return read
+
+
+def _percentage(value: object) -> float | None:
+    match = _PERCENTAGE.fullmatch(value) if isinstance(value, str) else None
+    return float(match["number"]) if match else None
+
+
+def _amount_schema(least: int) -> WithJsonSchema:
+    return WithJsonSchema(
+        {"anyOf": [{"type": "integer", "minimum": least}, {"type": "string", "pattern": r"^\d+(\.\d+)?\s*%$"}]}
+    )
+
+
+Growth = Annotated[Amount, PlainValidator(amount_reader(least=1, most_percent=1000)), _amount_schema(1)]
+Shrinkage = Annotated[Amount, PlainValidator(amount_reader(least=1, most_percent=100)), _amount_schema(1)]
+Size = Annotated[Amount, PlainValidator(amount_reader(least=0, most_percent=1000)), _amount_schema(0)]
+
+
+def read_share(value: object) -> float:
+    """Read a percentage above 0 % as a share.
+
+    Raises:
+        ValueError: says what was expected.
+    """
+    percent = _percentage(value)
+    if percent is None or not 0 < percent <= 100:  # noqa: PLR2004 per cent
+        raise ValueError("a percentage from more than 0% to 100%, such as 95%")
+    return percent / 100
+
+
+Share = Annotated[
+    float,
+    PlainValidator(read_share),
+    WithJsonSchema({"type": "string", "pattern": r"^\d+(\.\d+)?\s*%$"}),
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Blind:
+    """What to do while there is not enough data: hold, or raise to a floor."""
+
+    floor: int | None
+
+
+def read_blind(value: object) -> Blind:
+    """Read ``hold``, ``floor 3`` or ``{floor: 3}``.
+
+    Raises:
+        ValueError: says what was expected.
+    """
+    match value:
+        case "hold":
+            return Blind(floor=None)
+        case {"floor": int(size), **rest} if not rest and type(size) is int and size >= 0:
+            return Blind(floor=size)
+        case str(text) if written := _FLOOR.fullmatch(text.strip()):
+            return Blind(floor=int(written["size"]))
+        case _:
+            raise ValueError("hold, or floor N such as floor 3")
+
+
+BlindRule = Annotated[
+    Blind,
+    PlainValidator(read_blind),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"const": "hold"},
+                {"type": "string", "pattern": r"^floor \d+$"},
+                {
+                    "type": "object",
+                    "properties": {"floor": {"type": "integer", "minimum": 0}},
+                    "required": ["floor"],
+                    "additionalProperties": False,
+                },
+            ]
+        }
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """A host (address or name) and a TCP port."""
+
+    host: str
+    port: int
+
+
+def read_endpoint(value: object) -> Endpoint:
+    """Read ``127.0.0.1:8080`` or ``[::1]:8080``.
+
+    Raises:
+        ValueError: says what was expected.
+    """
+    host, _, port = value.rpartition(":") if isinstance(value, str) else ("", "", "")
+    bare = host.removeprefix("[").removesuffix("]")
+    if not (re.fullmatch(r"[0-9]{1,5}", port) and 0 < int(port) <= _LAST_PORT and _is_host(host, bare)):
+        raise ValueError("an address and a port from 1 to 65535, such as 127.0.0.1:8080")
+    return Endpoint(host=bare, port=int(port))
+
+
+def _is_host(host: str, bare: str) -> bool:
+    try:
+        version = ipaddress.ip_address(bare).version
+    except ValueError:
+        # Four numbers that are no address are a mistyped one, never a name.
+        return host == bare and bool(_HOST.fullmatch(host)) and not re.fullmatch(r"[0-9.]+", host)
+    return (host != bare) == (version == 6)  # noqa: PLR2004 the version of IP
+
+
+Listen = Annotated[
+    Endpoint, PlainValidator(read_endpoint), WithJsonSchema({"type": "string", "pattern": r"^.+:[0-9]{1,5}$"})
+]
+
+
+def read_socket(value: object) -> str:
+    """Read the place of a runtime socket: an absolute path, or ``host:port``.
+
+    Raises:
+        ValueError: says what was expected.
+    """
+    if isinstance(value, str) and value.startswith("/") and value.isprintable():
+        return value
+    try:
+        read_endpoint(value)
+    except ValueError as error:
+        raise ValueError("an absolute path or HOST:PORT, such as /run/haproxy/admin.sock") from error
+    return str(value)
+
+
+RuntimeSocket = Annotated[str, PlainValidator(read_socket), WithJsonSchema({"type": "string"})]
+
+
+def read_object(value: object) -> SnmpObject:
+    """Read the name or the numeric OID of an SNMP object.
+
+    Raises:
+        ValueError: says what was expected, with the nearest known names.
+    """
+    name = value.strip() if isinstance(value, str) else ""
+    known = resolve(name)
+    oid = known.oid if known else numeric(name)
+    if oid is not None:
+        return SnmpObject(oid=oid, name=name)
+    close = nearest(name)
+    hint = f"; the nearest known: {', '.join(close)}" if close else ""
+    raise ValueError(f"a numeric OID with its instance, nor a well-known name such as UCD-SNMP-MIB::ssCpuUser.0{hint}")
+
+
+SnmpName = Annotated[SnmpObject, PlainValidator(read_object), WithJsonSchema({"type": "string"})]
+
+
+def read_column(value: object) -> HaproxyField:
+    """Read the name of a column of HAProxy's statistics.
+
+    Raises:
+        ValueError: says what was expected, with the nearest known columns.
+    """
+    if isinstance(value, str) and value in COLUMNS:
+        return HaproxyField(field=value)
+    raise ValueError(f"a number in a server's line of HAProxy's show stat{hint(str(value), COLUMNS)}")
+
+
+HaproxyColumn = Annotated[
+    HaproxyField, PlainValidator(read_column), WithJsonSchema({"type": "string", "enum": sorted(COLUMNS)})
+]
+
+
+def _present(value: T | None) -> T:
+    if value is None:
+        raise ValueError("allowed: write a value, or remove the key")
+    return value
+
+
+Given = BeforeValidator(_present)
+"""For keys that may be left out: what is written must not be empty. ``None`` in the model means "left out"."""
+
+Port = Annotated[int, Field(ge=1, le=_LAST_PORT)]
+
+
+def _form(pattern: str, expected: str) -> PlainValidator:
+    """Text of a form that has a name in words; patterns are for machines."""
+
+    def read(value: object) -> str:
+        if not isinstance(value, str):
+            raise ValueError(f"{expected}: put it in quotes" if isinstance(value, (int, float)) else expected)
+        if not re.fullmatch(pattern, value):
+            raise ValueError(expected)
+        return value
+
+    return PlainValidator(read)
+
+
+def _pattern(pattern: str) -> WithJsonSchema:
+    return WithJsonSchema({"type": "string", "pattern": f"^{pattern}$"})
+
+
+_NAME = "[A-Za-z_][A-Za-z0-9_-]{0,79}"
+_GROUP = "[a-z][a-z0-9-]{0,39}"
+_VARIABLE = "[A-Za-z_][A-Za-z0-9_]*"
+_PATH = "/[^\\u0000]{0,4095}"
+_BACKEND = "[A-Za-z0-9_.:-]{1,255}"
+_HTTP_PATH = "/[!-~]{0,2000}"
+_TEXT = "[^\\u0000]{1,4096}"
+
+Name = Annotated[
+    str, _form(_NAME, "a name: up to 80 letters, digits, _ and -, with a letter or _ first"), _pattern(_NAME)
+]
+GroupName = Annotated[
+    str,
+    _form(_GROUP, "a group's name, with which host names begin: up to 40 of a-z, 0-9 and -, with a letter first"),
+    _pattern(_GROUP),
+]
+Variable = Annotated[str, _form(_VARIABLE, "the name of an environment variable"), _pattern(_VARIABLE)]
+AbsolutePath = Annotated[str, _form(_PATH, "an absolute path"), _pattern(_PATH)]
+BackendName = Annotated[str, _form(_BACKEND, "the name of a backend: letters, digits, _ - . and :"), _pattern(_BACKEND)]
+HttpPath = Annotated[str, _form(_HTTP_PATH, "a path that begins with /"), _pattern(_HTTP_PATH)]
+Text = Annotated[str, _form(_TEXT, "text"), _pattern(_TEXT)]
