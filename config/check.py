@@ -1,0 +1,342 @@
+"""What each part of a catalogue may say about the others.
+
+`config.document` judges one value at a time; the rules here see several at once. Each yields findings, which point at
+one value and may lean on others: a finding that leans on what was refused already has no cause of its own, so it is
+dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+
+from config.errors import Problem
+from config.model import (
+    BalancerUse,
+    Catalogue,
+    Condition,
+    Counter,
+    Group,
+    HaproxyBalancer,
+    HaproxyField,
+    Per,
+    Policy,
+    Reduce,
+    SharedListener,
+    Site,
+    Verb,
+)
+from config.nearest import hint
+from config.overlaps import overlap_of, truths
+from config.units import PolicyId, Seconds, format_span
+from config.where import Where, dotted
+
+
+@dataclass(frozen=True, slots=True)
+class _Finding:
+    where: Where
+    message: str
+    leans: tuple[Where, ...] = ()
+
+
+def check(catalogue: Catalogue, refused: AbstractSet[Where] = frozenset()) -> tuple[Problem, ...]:
+    """Find every contradiction between parts of a catalogue, in the order of the file.
+
+    Args:
+        catalogue: as declared; of what was refused it may hold anything or nothing.
+        refused: sections, entities or values that have a problem already: nothing that leans on them is reported.
+    """
+    findings = (finding for rule in _RULES for finding in rule(catalogue))
+    problems = {_problem(catalogue, finding) for finding in findings if not _leans_on(finding, refused)}
+    return tuple(sorted(problems))
+
+
+def _leans_on(finding: _Finding, refused: AbstractSet[Where]) -> bool:
+    """Whether the place of a finding, or anything at, around or in what it leans on, was refused."""
+    return any(
+        finding.where[: len(place)] == place
+        or any(lean[: len(place)] == place or place[: len(lean)] == lean for lean in finding.leans)
+        for place in refused
+    )
+
+
+def _problem(catalogue: Catalogue, finding: _Finding) -> Problem:
+    site = _site(catalogue, finding.where)
+    message = f"{dotted(finding.where)}: {finding.message}"
+    return Problem(file=site.file, line=site.line, column=site.column, message=message)
+
+
+def _site(catalogue: Catalogue, where: Where) -> Site:
+    """The place of a value; of what holds it, where a default was applied."""
+    for length in range(len(where), 0, -1):
+        if (site := catalogue.sites.get(where[:length])) is not None:
+            return site
+    return Site(file="-", line=1, column=1)
+
+
+def _written(catalogue: Catalogue, *places: Where) -> Where:
+    """The first of these places that the file itself fills in: a default cannot be pointed at."""
+    return next((where for where in places if where in catalogue.sites), places[0])
+
+
+# References: every name stands for something.
+
+
+def _references(catalogue: Catalogue) -> Iterator[_Finding]:
+    sections = {
+        "counters": {str(name) for name in catalogue.counters},
+        "conditions": {str(name) for name in catalogue.conditions},
+        "policies": {str(name) for name in catalogue.policies},
+        "clouds": {str(name) for name in catalogue.clouds},
+        "balancers": {str(name) for name in catalogue.balancers},
+        "profiles": {str(name) for name in catalogue.profiles},
+    }
+    for where, section, name in _named(catalogue):
+        if name not in sections[section]:
+            message = f"{name!a} is not among the {section}{hint(name, sections[section])}"
+            yield _Finding(where, message, ((section, name),))
+
+
+def _named(catalogue: Catalogue) -> Iterator[tuple[Where, str, str]]:
+    """Every place that names an entity: where, of which section, which name."""
+    for condition in catalogue.conditions.values():
+        yield ("conditions", condition.id, "counter"), "counters", condition.counter
+    for policy in catalogue.policies.values():
+        for index, name in enumerate(policy.when):
+            yield ("policies", policy.id, "when", str(index)), "conditions", name
+    for profile in catalogue.profiles.values():
+        yield ("profiles", profile.id, "cloud"), "clouds", profile.cloud
+    for group in catalogue.groups.values():
+        here = ("groups", group.id)
+        yield (*here, "profile"), "profiles", group.profile
+        for index, use in enumerate(group.balancers):
+            yield (*here, "balancers", str(index), "use"), "balancers", use.balancer
+        for index, policy_id in enumerate(group.policies):
+            yield (*here, "policies", str(index)), "policies", policy_id
+
+
+def _repeats(catalogue: Catalogue) -> Iterator[_Finding]:
+    """A name that stands twice in one list."""
+    seen: set[tuple[Where, str]] = set()
+    for where, section, name in _named(catalogue):
+        holder = (*where[:3], section)
+        if where[2] in {"when", "policies", "balancers"} and (holder, name) in seen:
+            yield _Finding(where, f"{name!a} stands twice in this list")
+        seen.add((holder, name))
+
+
+# Counters and conditions.
+
+
+def _quorums(catalogue: Catalogue) -> Iterator[_Finding]:
+    for condition, counter in _judged(catalogue):
+        if condition.quorum is not None and counter.per is Per.GROUP:
+            message = f"the counter {counter.id} answers for the whole group, which has no members to miss: remove it"
+            yield _Finding(("conditions", condition.id, "quorum"), message, (("counters", counter.id, "per"),))
+
+
+def _thresholds(catalogue: Catalogue) -> Iterator[_Finding]:
+    for condition, counter in _judged(catalogue):
+        reductions = {condition.across, condition.aggregate}
+        if counter.range is None or reductions & {Reduce.SUM, Reduce.COUNT}:
+            continue
+        low, high = counter.range
+        if not low <= condition.threshold <= high:
+            where = ("conditions", condition.id, condition.compare.value)
+            message = f"{condition.threshold:g} is outside the range of {counter.id}, {low:g} to {high:g}"
+            yield _Finding(where, message, (("counters", counter.id), *_reductions(condition)))
+
+
+def _reductions(condition: Condition) -> tuple[Where, ...]:
+    here = ("conditions", condition.id)
+    return (*here, "counter"), (*here, "across"), (*here, "aggregate")
+
+
+def _judged(catalogue: Catalogue) -> Iterator[tuple[Condition, Counter]]:
+    for condition in catalogue.conditions.values():
+        if (counter := catalogue.counters.get(condition.counter)) is not None:
+            yield condition, counter
+
+
+# Policies.
+
+
+def _least_amounts(catalogue: Catalogue) -> Iterator[_Finding]:
+    for policy in catalogue.policies.values():
+        if policy.adjustment.verb is Verb.SET and policy.adjustment.at_least:
+            message = "a policy that sets the size changes it by no amount: at_least goes with add or remove"
+            yield _Finding(("policies", policy.id, "at_least"), message, (("policies", policy.id, "set"),))
+
+
+def _durations(catalogue: Catalogue) -> Iterator[_Finding]:
+    """Shorter than the interval it could not be told from 0s (DESIGN.md, Judging)."""
+    slowest: dict[PolicyId, Group] = {}
+    for group, policy in _followed(catalogue):
+        if 0 < policy.duration < group.interval:
+            slowest[policy.id] = max(slowest.get(policy.id, group), group, key=lambda group: group.interval)
+    for name, group in slowest.items():
+        message = (
+            f"{format_span(catalogue.policies[name].duration)} is shorter than the interval of the group {group.id}, "
+            f"{format_span(group.interval)}: write 0s, or at least that"
+        )
+        yield _Finding(("policies", name, "duration"), message, (("groups", group.id, "interval"),))
+
+
+def _followed(catalogue: Catalogue) -> Iterator[tuple[Group, Policy]]:
+    for group in catalogue.groups.values():
+        for name in group.policies:
+            if (policy := catalogue.policies.get(name)) is not None:
+                yield group, policy
+
+
+def _watched(catalogue: Catalogue) -> Iterator[tuple[Group, Condition]]:
+    for group, policy in _followed(catalogue):
+        for name in policy.when:
+            if (condition := catalogue.conditions.get(name)) is not None:
+                yield group, condition
+
+
+def _windows(catalogue: Catalogue) -> Iterator[_Finding]:
+    """A window is a ring of whole intervals; one message per condition and interval."""
+    seen: set[tuple[str, Seconds]] = set()
+    for group, condition in _watched(catalogue):
+        if condition.window is None or (condition.id, group.interval) in seen:
+            continue
+        seen.add((condition.id, group.interval))
+        intervals = condition.window / group.interval
+        if intervals >= 1 and abs(intervals - round(intervals)) < _ROUNDING:
+            continue
+        what = "shorter than one interval" if intervals < 1 else "not a whole number of intervals"
+        fitting = format_span(max(1, round(intervals)) * group.interval)
+        message = (
+            f"{format_span(condition.window)} is {what} of the group {group.id}, "
+            f"{format_span(group.interval)}; the nearest that fits is {fitting}"
+        )
+        yield _Finding(("conditions", condition.id, "window"), message, (("groups", group.id, "interval"),))
+
+
+def _contradictions(catalogue: Catalogue) -> Iterator[_Finding]:
+    """Policies of one group that can grow and shrink it at the same instant: the fleet would swing for ever."""
+    for group in catalogue.groups.values():
+        mine = [catalogue.policies[name] for name in group.policies if name in catalogue.policies]
+        for grow in (policy for policy in mine if policy.adjustment.verb is Verb.ADD):
+            for shrink in (policy for policy in mine if policy.adjustment.verb is Verb.REMOVE):
+                yield from _contradiction(catalogue, grow, shrink)
+
+
+def _contradiction(catalogue: Catalogue, grow: Policy, shrink: Policy) -> Iterator[_Finding]:
+    up, down = truths(catalogue, grow), truths(catalogue, shrink)
+    if up is None or down is None or (overlap := overlap_of(up, down)) is None:
+        return
+    first, second = overlap
+    message = (
+        f"can be true together with {first.id}, {first.compare.value} {first.threshold:g}: "
+        f"the policies {grow.id} and {shrink.id} would add and remove at once"
+    )
+    leans = (("conditions", first.id), *_reductions(second))
+    yield _Finding(("conditions", second.id, second.compare.value), message, leans)
+
+
+# Balancers.
+
+
+def _listeners(catalogue: Catalogue) -> Iterator[_Finding]:
+    """Two sockets cannot listen on one address; the address for all takes the port of every other."""
+    listeners = [balancer for balancer in catalogue.balancers.values() if isinstance(balancer, SharedListener)]
+    for index, second in enumerate(listeners):
+        for first in listeners[:index]:
+            everywhere = {first.address, second.address} & {"0.0.0.0", "::"}  # noqa: S104 compared, never bound
+            if first.port == second.port and (first.address == second.address or everywhere):
+                where = ("balancers", second.id, "shared_listener", "listen")
+                message = f"{second.address}:{second.port} is taken by the balancer {first.id} already"
+                yield _Finding(where, message, (("balancers", first.id),))
+
+
+def _ports(catalogue: Catalogue) -> Iterator[_Finding]:
+    for group, index, use in _uses(catalogue):
+        balancer = catalogue.balancers.get(use.balancer)
+        if isinstance(balancer, SharedListener) and balancer.port != use.port:
+            message = (
+                f"{use.port} is not the port of the shared listener {balancer.id}, {balancer.port}: "
+                "members serve on the socket that it hands them"
+            )
+            where = ("groups", group.id, "balancers", str(index), "port")
+            yield _Finding(where, message, (("balancers", balancer.id),))
+
+
+def _uses(catalogue: Catalogue) -> Iterator[tuple[Group, int, BalancerUse]]:
+    for group in catalogue.groups.values():
+        for index, use in enumerate(group.balancers):
+            yield group, index, use
+
+
+def _unseen_fields(catalogue: Catalogue) -> Iterator[_Finding]:
+    """HAProxy knows only the members that it serves."""
+    for group in catalogue.groups.values():
+        uses = [catalogue.balancers.get(use.balancer) for use in group.balancers]
+        if any(balancer is None or isinstance(balancer, HaproxyBalancer) for balancer in uses):
+            continue
+        for index, name in enumerate(group.policies):
+            unseen = _haproxy_counters(catalogue, name)
+            if unseen:
+                message = f"needs {', '.join(unseen)} from HAProxy, but the group has no haproxy balancer"
+                leans = tuple(("counters", counter) for counter in unseen)
+                where = ("groups", group.id, "policies", str(index))
+                yield _Finding(where, message, (("groups", group.id, "balancers"), *leans))
+
+
+def _haproxy_counters(catalogue: Catalogue, name: PolicyId) -> list[str]:
+    policy = catalogue.policies.get(name)
+    conditions = (catalogue.conditions.get(condition) for condition in (policy.when if policy else ()))
+    counters = (catalogue.counters.get(condition.counter) for condition in conditions if condition)
+    return sorted({counter.id for counter in counters if counter and isinstance(counter.source, HaproxyField)})
+
+
+# Groups.
+
+
+def _bounds(catalogue: Catalogue) -> Iterator[_Finding]:
+    for group in catalogue.groups.values():
+        here = ("groups", group.id)
+        bounds = ((*here, "min"), (*here, "max"))
+        if group.minimum > group.maximum:
+            yield _Finding((*here, "min"), f"{group.minimum} is more than max, {group.maximum}", bounds)
+        elif group.blind_floor is not None and not group.minimum <= group.blind_floor <= group.maximum:
+            message = f"the floor {group.blind_floor} is outside min to max, {group.minimum} to {group.maximum}"
+            yield _Finding((*here, "blind"), message, bounds)
+
+
+def _build_times(catalogue: Catalogue) -> Iterator[_Finding]:
+    for group in catalogue.groups.values():
+        profile = catalogue.profiles.get(group.profile)
+        if profile is None or profile.ready is None or group.build_timeout >= profile.ready.within:
+            continue
+        timeout, within = ("groups", group.id, "build_timeout"), ("profiles", profile.id, "ready", "within")
+        message = (
+            f"the group {group.id} gives up on a build after {format_span(group.build_timeout)}, before the "
+            f"profile {profile.id} says that it must be ready, {format_span(profile.ready.within)}"
+        )
+        yield _Finding(
+            _written(catalogue, timeout, within), message, (timeout, within, ("groups", group.id, "profile"))
+        )
+
+
+_ROUNDING = 1e-9
+"""Intervals are decimal fractions of a second, which binary numbers miss by less than this."""
+
+_RULES: tuple[Callable[[Catalogue], Iterator[_Finding]], ...] = (
+    _references,
+    _repeats,
+    _quorums,
+    _thresholds,
+    _least_amounts,
+    _durations,
+    _windows,
+    _contradictions,
+    _listeners,
+    _ports,
+    _unseen_fields,
+    _bounds,
+    _build_times,
+)

@@ -1,0 +1,154 @@
+"""A small valid declaration, and catalogues drawn at random."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from pathlib import Path
+
+from hypothesis import strategies as st
+
+from config.digest import digest_of
+from config.load import parse
+from config.model import (
+    Adjustment,
+    Balancer,
+    BalancerUse,
+    Budget,
+    Catalogue,
+    Cloud,
+    Compare,
+    Condition,
+    Counter,
+    Group,
+    HaproxyBalancer,
+    HaproxyField,
+    Kind,
+    Mode,
+    Policy,
+    ProcessCloud,
+    ProcessRecipe,
+    Profile,
+    Reduce,
+    SharedListener,
+    Site,
+    SnmpObject,
+    Verb,
+)
+
+EXAMPLE = Path("config/examples/web.yaml")
+
+DECLARATION = """\
+counters:
+  cpu: {snmp: UCD-SNMP-MIB::ssCpuUser.0}
+  sessions: {haproxy: scur}
+conditions:
+  busy: {counter: cpu, above: 80}
+  idle: {counter: cpu, below: 30}
+policies:
+  out: {when: [busy], add: 2}
+  in: {when: [idle], remove: 10%}
+clouds:
+  local: {process: {}}
+balancers:
+  edge: {haproxy: {socket: /run/haproxy.sock, backend: web}}
+profiles:
+  web: {cloud: local, command: [serve]}
+groups:
+  web: {profile: web, min: 2, max: 8, policies: [out, in]}
+"""
+
+
+def declared(*changes: tuple[str, str]) -> Catalogue:
+    """The small declaration with some of its text changed; refused as `config.load.parse` refuses."""
+    text = DECLARATION
+    for before, after in changes:
+        assert text.count(before) == 1, f"{before!r} must stand once in the declaration"
+        text = text.replace(before, after)
+    return parse(text, "web.yaml")
+
+
+def _section(names: st.SearchStrategy[str], make: st.SearchStrategy[object]) -> st.SearchStrategy[dict[str, object]]:
+    def with_id(pair: tuple[str, object]) -> tuple[str, object]:
+        return pair[0], dataclasses.replace(pair[1], id=pair[0])  # type: ignore[type-var]  # entities are dataclasses
+
+    pairs = st.lists(st.tuples(names, make).map(with_id), max_size=3, unique_by=lambda pair: pair[0])
+    return pairs.map(dict)
+
+
+names = st.from_regex(r"[a-z][a-z0-9_]{0,6}", fullmatch=True)
+numbers = st.floats(min_value=-1e6, max_value=1e6)
+spans = st.integers(0, 3600).map(float)
+counters: st.SearchStrategy[object] = st.builds(
+    Counter,
+    id=names,
+    source=st.builds(SnmpObject, oid=st.just("1.3.6.1"), name=names) | st.builds(HaproxyField, field=names),
+    kind=st.sampled_from(Kind),
+    unit=names,
+    range=st.none() | st.tuples(numbers, numbers),
+)
+conditions: st.SearchStrategy[object] = st.builds(
+    Condition,
+    id=names,
+    counter=names,
+    across=st.sampled_from(Reduce),
+    window=st.none() | spans,
+    compare=st.sampled_from(Compare),
+    threshold=numbers,
+)
+policies: st.SearchStrategy[object] = st.builds(
+    Policy,
+    id=names,
+    when=st.lists(names, max_size=3).map(tuple),
+    duration=spans,
+    adjustment=st.builds(Adjustment, verb=st.sampled_from(Verb), amount=numbers, percent=st.booleans()),
+)
+clouds: st.SearchStrategy[Cloud] = st.builds(
+    ProcessCloud, id=names, budget=st.builds(Budget, per_hour=st.integers(1, 9))
+)
+balancers: st.SearchStrategy[Balancer] = st.builds(
+    SharedListener, id=names, address=names, port=st.integers(1, 9)
+) | st.builds(HaproxyBalancer, id=names, socket=names, backend=names)
+recipes = st.builds(
+    ProcessRecipe, command=st.tuples(names), env=st.dictionaries(names, st.text(max_size=3), max_size=2)
+)
+profiles: st.SearchStrategy[object] = st.builds(Profile, id=names, cloud=names, recipe=recipes)
+groups: st.SearchStrategy[object] = st.builds(
+    Group,
+    id=names,
+    profile=names,
+    balancers=st.lists(st.builds(BalancerUse, balancer=names, port=st.integers(1, 9)), max_size=2).map(tuple),
+    minimum=st.integers(0, 9),
+    maximum=st.integers(0, 9),
+    interval=st.integers(1, 90).map(float),
+    policies=st.lists(names, max_size=3).map(tuple),
+    mode=st.sampled_from(Mode),
+)
+
+
+@st.composite
+def catalogues(draw: st.DrawFn) -> Catalogue:
+    """Any catalogue, sound or not."""
+    sections = {
+        "counters": draw(_section(names, counters)),
+        "conditions": draw(_section(names, conditions)),
+        "policies": draw(_section(names, policies)),
+        "clouds": draw(_section(names, clouds)),
+        "balancers": draw(_section(names, balancers)),
+        "profiles": draw(_section(names, profiles)),
+        "groups": draw(_section(names, groups)),
+    }
+    sites: Mapping[tuple[str, ...], Site] = {}
+    return Catalogue(digest=digest_of(*sections.values()), sites=sites, **sections)  # type: ignore[arg-type]  # ids
+
+
+def digest_again(catalogue: Catalogue, *, backwards: bool = False) -> str:
+    """The digest of a catalogue's sections, each in its own order or turned around."""
+    sections: list[Mapping[str, object]] = [
+        getattr(catalogue, field.name)
+        for field in dataclasses.fields(Catalogue)
+        if field.name not in {"digest", "sites"}
+    ]
+    if backwards:
+        sections = [dict(reversed(list(section.items()))) for section in sections]
+    return digest_of(*sections)
