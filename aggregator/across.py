@@ -174,7 +174,7 @@ def reduced(tracks: Tracks, seen: Tally) -> Row:
     """Reduce one tick to a row: over those who were heard, and bounded as if the others had answered.
 
     Each unheard member is given both ends of its counter's range. A run without members is bounded as if it had one
-    that is unheard: nothing was seen of it, and nothing seen must never pass for certainty.
+    that is unheard, though a window never gets to see it: its watch ends there.
 
     Args:
         tracks: of the cohort.

@@ -46,7 +46,7 @@ class Ring:
         self.last: int | None = None
         """Number of the newest tick; ``None``: none yet."""
         self.since: Ints = np.full(tracks, _NEVER)
-        """(track,) the tick from which on the track has been watched without a break that the ring remembers."""
+        """(track,) the tick from which on there has been somebody to watch."""
         self._rows = Stretch(
             low=np.full(shape, -np.inf),
             value=np.zeros(shape),
@@ -58,6 +58,8 @@ class Ring:
     def put(self, tick: int, row: Row, missed: Row) -> None:
         """Write one tick; a second row for the newest tick replaces the first.
 
+        A tick at which a track has no members ends its watch: nobody was there to be seen, busy or idle.
+
         Args:
             tick: number of the tick; not before the newest.
             row: (track,) what was seen.
@@ -68,7 +70,7 @@ class Ring:
             self._write(between, missed)
         self._write(tick, row)
         self.last = tick
-        np.minimum(self.since, tick, out=self.since)
+        self.since = np.where(row.expected > 0, np.minimum(self.since, tick), _NEVER)
 
     def newest(self, length: int, tracks: Ints) -> Stretch:
         """Read the newest ``length`` ticks, at most the ring's own length, of these tracks.

@@ -52,8 +52,6 @@ ONE_SILENT = {"a": 10.0, "b": 20.0, "c": None}
         pytest.param(Reduce.MIN, PERCENT, {"a": None}, (0.0, 0.0, 100.0), id="min of nobody"),
         pytest.param(Reduce.MAX, PERCENT, {"a": None}, (0.0, 0.0, 100.0), id="max of nobody"),
         pytest.param(Reduce.SUM, PERCENT, {"a": None, "b": None}, (0.0, 0.0, 200.0), id="sum of nobody"),
-        pytest.param(Reduce.AVG, PERCENT, {}, (0.0, 0.0, 100.0), id="no members are as uncertain as a silent one"),
-        pytest.param(Reduce.AVG, None, {}, (-INF, 0.0, INF), id="no members and no range"),
     ],
 )
 def test_members_are_reduced_within_the_bounds_of_the_unheard(across, range, answers, expected):

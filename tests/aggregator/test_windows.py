@@ -154,6 +154,11 @@ def test_a_track_is_watched_from_its_first_tick(ticks, watched):
     assert ring.watched().tolist() == [watched]
 
 
+def test_a_watch_begins_anew_after_a_tick_without_members():
+    ring = a_ring(9, a_row(1.0), a_row(1.0)._replace(expected=np.array([0.0])), a_row(1.0))
+    assert ring.watched().tolist() == [1]
+
+
 def test_nothing_is_read_from_an_empty_ring():
     with pytest.raises(ValueError, match="before the first tick"):
         Ring(3, 1).newest(1, ONLY)
