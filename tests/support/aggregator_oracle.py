@@ -1,0 +1,162 @@
+"""What a window should come to, worked out slowly and plainly from everything that was ever polled."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from aggregator.frames import Aggregate, Cell, Insufficient, Lack
+from config.model import Counter, Kind, Reduce
+from tests.support.aggregator import Answer, Reading
+
+BINARY = {Reduce.MIN: min, Reduce.MAX: max, Reduce.SUM: math.fsum, Reduce.COUNT: len}
+
+
+def reduce_all(how: Reduce, values: Sequence[float]) -> float:
+    if how is Reduce.AVG:
+        return math.fsum(values) / len(values)
+    if how is Reduce.LAST:
+        return values[-1]
+    return float(BINARY[how](values))
+
+
+@dataclass
+class Tick:
+    """What one tick brought: a value, or ``None``, for each member that counts."""
+
+    values: list[float | None]
+    newest: float = -math.inf
+
+    @property
+    def heard(self) -> list[float]:
+        return [value for value in self.values if value is not None]
+
+    def bound(self, across: Reduce, unheard: float) -> float:
+        """The value had every unheard member answered ``unheard``."""
+        return reduce_all(across, [unheard if value is None else value for value in self.values])
+
+
+@dataclass
+class Oracle:
+    """One window of one counter of one group."""
+
+    counter: Counter
+    across: Reduce
+    aggregate: Reduce
+    needed: int
+    interval: float
+    freshness: int
+    ticks: dict[int, Tick] = field(default_factory=dict)
+    before: dict[str, tuple[float, Reading]] = field(default_factory=dict)
+
+    def take(self, number: int, at: float, answers: Mapping[str, Answer], warming: frozenset[str]) -> Cell:
+        self.before = {name: last for name, last in self.before.items() if name in answers}
+        tick = Tick(values=[])
+        for name, answer in answers.items():
+            reading = Reading(answer) if isinstance(answer, float) else answer
+            value = None if reading is None else self._value(name, at + reading.late, reading)
+            if name in warming:
+                continue
+            tick.values.append(value)
+            if value is not None and reading is not None:
+                tick.newest = max(tick.newest, at + reading.late)
+        self.ticks[number] = tick
+        return self._cell(number, at)
+
+    def _value(self, name: str, at: float, reading: Reading) -> float | None:
+        if self.counter.kind is Kind.GAUGE:
+            return reading.value * self.counter.scale
+        earlier = self.before.get(name)
+        if earlier is None:
+            self.before[name] = at, reading
+            return None
+        then, last = earlier
+        if at <= then:
+            return None
+        self.before[name] = at, reading
+        advance = self._advance(last, reading, at - then)
+        return None if advance is None else advance / (at - then) * self.counter.scale
+
+    def _advance(self, last: Reading, reading: Reading, elapsed: float) -> float | None:
+        known = not math.isnan(last.uptime) and not math.isnan(reading.uptime)
+        if reading.uptime < last.uptime or reading.uptime + 5.0 < elapsed:
+            return None
+        fastest = math.inf if self.counter.range is None else self.counter.range[1] / self.counter.scale
+        narrow = self.counter.bits < 64
+        if narrow and elapsed > 1.5 * self.interval and fastest * elapsed >= 2**self.counter.bits:
+            return None
+        if reading.value >= last.value:
+            return reading.value - last.value
+        if not narrow or not known:
+            return None
+        wrapped = reading.value - last.value + 2**self.counter.bits
+        return wrapped if wrapped <= fastest * elapsed else None
+
+    def _cell(self, newest: int, at: float) -> Cell:
+        now = self.ticks[newest]
+        empty = max((number for number, tick in self.ticks.items() if not tick.values), default=-1)
+        first = min((number for number in self.ticks if number > empty), default=newest)
+        window = [self.ticks.get(number) for number in range(newest - self.needed + 1, newest + 1)]
+        heard = [tick for tick in window if tick and tick.heard]
+        last_answer = max((tick.newest for tick in heard), default=-math.inf)
+        lacks = {
+            Lack.NO_MEMBERS: not now.values,
+            Lack.TOO_FEW: newest - first + 1 < self.needed,
+            Lack.NO_SAMPLES: not heard,
+            Lack.STALE: at - last_answer > self.freshness * self.interval,
+        }
+        for because, lacking in lacks.items():
+            if lacking:
+                return Insufficient(
+                    because=because,
+                    samples=len(heard),
+                    needed=self.needed,
+                    heard=len(now.heard),
+                    expected=len(now.values),
+                )
+        value = reduce_all(self.aggregate, [reduce_all(self.across, tick.heard) for tick in heard])
+        low, high = self._bounds(newest)
+        return Aggregate(
+            value=value,
+            low=min(low, value),
+            high=max(high, value),
+            samples=len(heard),
+            needed=self.needed,
+            heard=len(now.heard),
+            expected=len(now.values),
+            coverage=min(len(tick.heard) / len(tick.values) if tick and tick.values else 0.0 for tick in window),
+            age=max(at - last_answer, 0.0),
+        )
+
+    def _bounds(self, newest: int) -> tuple[float, float]:
+        numbers = range(newest - self.needed + 1, newest + 1)
+        if self.aggregate is Reduce.COUNT:
+            answered = sum(1 for number in numbers if number in self.ticks and self.ticks[number].heard)
+            return float(answered), float(self.needed)
+        matters = [newest] if self.aggregate is Reduce.LAST else numbers
+        certain = all(number in self.ticks and _complete(self.ticks[number]) for number in matters)
+        if self.across is not Reduce.COUNT and self.counter.range is None and not certain:
+            return -math.inf, math.inf
+        rows = [self._row(number) for number in numbers]
+        return reduce_all(self.aggregate, [low for low, _ in rows]), reduce_all(
+            self.aggregate, [high for _, high in rows]
+        )
+
+    def _row(self, number: int) -> tuple[float, float]:
+        """The bounds of one tick; a missed one had the members of the tick before it or of the one after."""
+        if number in self.ticks:
+            maybe = [self.ticks[number]]
+        else:
+            before, after = max(n for n in self.ticks if n < number), min(n for n in self.ticks if n > number)
+            maybe = [Tick(values=[None] * len(self.ticks[n].values)) for n in (before, after)]
+        if self.across is Reduce.COUNT:
+            return min(len(tick.heard) for tick in maybe), max(len(tick.values) for tick in maybe)
+        least, greatest = self.counter.range or (-math.inf, math.inf)
+        return min(tick.bound(self.across, least) for tick in maybe), max(
+            tick.bound(self.across, greatest) for tick in maybe
+        )
+
+
+def _complete(tick: Tick) -> bool:
+    return bool(tick.values) and None not in tick.values
