@@ -1,0 +1,140 @@
+"""How long the aggregator takes per tick, one core: `take` with full windows."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from aggregator.aggregate import Aggregator
+from collector.samples import Layout, Reply, Scrape
+from collector.targets import Member, Roster, layout_for
+from config.model import (
+    Adjustment,
+    Catalogue,
+    Compare,
+    Condition,
+    Counter,
+    Group,
+    HaproxyField,
+    Kind,
+    Policy,
+    Reduce,
+    Verb,
+)
+from config.units import ConditionId, CounterId, GroupId, Instant, MemberName, Moment, Monotonic, PolicyId, ProfileId
+
+INTERVAL = 30.0
+WINDOW = 300.0
+TICKS = 25
+
+
+def run() -> Iterable[tuple[str, float, str]]:
+    """Measure the median tick: 1,000 groups as one cohort and as 30, 100,000 series, and a tick after a change."""
+    yield "take, 1,000 groups x 10 members x 2 counters, one cohort", _tick_ms(groups=1000, cohorts=1), "ms/tick"
+    yield "take, 1,000 groups x 10 members x 2 counters, 30 cohorts", _tick_ms(groups=1000, cohorts=30), "ms/tick"
+    yield "take, the same, a member came or went at every tick", _tick_ms(groups=1000, cohorts=1, churn=True), "ms/tick"
+    yield "take, 100,000 series (5,000 groups), one cohort", _tick_ms(groups=5000, cohorts=1), "ms/tick"
+
+
+def _tick_ms(*, groups: int, cohorts: int, churn: bool = False) -> float:
+    """Return the median milliseconds of CPU that one tick of all cohorts takes."""
+    names = [GroupId(f"group-{number:05}") for number in range(groups)]
+    catalogue = _catalogue(names)
+    fleets = [
+        (Aggregator(catalogue, names[part::cohorts]), _layout(catalogue, names[part::cohorts]))
+        for part in range(cohorts)
+    ]
+    spent = []
+    for tick in range(TICKS):
+        scrapes = [(aggregator, _scrape(_copy(layout) if churn else layout, tick)) for aggregator, layout in fleets]
+        begun = time.process_time()
+        for aggregator, scrape in scrapes:
+            aggregator.take(scrape)
+        spent.append(time.process_time() - begun)
+    return statistics.median(spent[len(spent) // 2 :]) * 1000  # the first half fills the windows
+
+
+def _catalogue(names: Iterable[GroupId]) -> Catalogue:
+    cpu, octets = CounterId("cpu"), CounterId("octets")
+    counters = (
+        Counter(id=cpu, source=HaproxyField(field="cpu"), range=(0.0, 100.0)),
+        Counter(id=octets, source=HaproxyField(field="bin"), kind=Kind.RISING),
+    )
+    conditions = (
+        _condition("busy", cpu, Reduce.AVG, Compare.ABOVE),
+        _condition("idle", cpu, Reduce.MAX, Compare.BELOW),
+        _condition("flooded", octets, Reduce.SUM, Compare.ABOVE),
+    )
+    policies = (
+        _policy("out", Verb.ADD, "busy"),
+        _policy("in", Verb.REMOVE, "idle"),
+        _policy("more", Verb.ADD, "flooded"),
+    )
+    groups = (
+        Group(
+            id=name,
+            profile=ProfileId("small"),
+            minimum=1,
+            maximum=20,
+            interval=INTERVAL,
+            policies=tuple(policy.id for policy in policies),
+        )
+        for name in names
+    )
+    return Catalogue(
+        digest="",
+        counters={counter.id: counter for counter in counters},
+        conditions={condition.id: condition for condition in conditions},
+        policies={policy.id: policy for policy in policies},
+        clouds={},
+        balancers={},
+        profiles={},
+        groups={group.id: group for group in groups},
+        sites={},
+    )
+
+
+def _condition(name: str, counter: CounterId, across: Reduce, compare: Compare) -> Condition:
+    return Condition(
+        id=ConditionId(name),
+        counter=counter,
+        across=across,
+        aggregate=Reduce.AVG if across is Reduce.AVG else Reduce.MAX,
+        window=WINDOW,
+        compare=compare,
+        threshold=50.0,
+    )
+
+
+def _policy(name: str, verb: Verb, condition: str) -> Policy:
+    return Policy(id=PolicyId(name), when=(ConditionId(condition),), adjustment=Adjustment(verb=verb, amount=1))
+
+
+def _layout(catalogue: Catalogue, names: Iterable[GroupId], members: int = 10) -> Layout:
+    return layout_for(catalogue, (Roster(group=name, members=tuple(_members(name, members))) for name in names))
+
+
+def _members(group: GroupId, count: int) -> Iterator[Member]:
+    for number in range(count):
+        yield Member(name=MemberName(f"{group}-{number}"), address="", counted=True)
+
+
+def _copy(layout: Layout) -> Layout:
+    return Layout(series=layout.series, counted=layout.counted)
+
+
+def _scrape(layout: Layout, tick: int) -> Scrape:
+    count, at = len(layout.series), 1000.0 + tick * INTERVAL
+    draw = np.random.default_rng(tick)
+    rising = np.array([series.counter == "octets" for series in layout.series])
+    return Scrape(
+        layout=layout,
+        at=Moment(wall=Instant(at), steady=Monotonic(at)),
+        value=draw.uniform(0.0, 100.0, count) + rising * 1000.0 * tick,
+        replied_at=at + draw.uniform(0.0, 1.0, count),
+        uptime=np.full(count, at),
+        reply=np.where(draw.uniform(size=count) < 0.01, Reply.TIMEOUT, Reply.OK).astype(np.uint8),
+    )
