@@ -30,7 +30,7 @@ from dataclasses import replace
 
 from trigger.guards import Bid
 from trigger.reasons import Reason
-from trigger.requests import Cause, Request
+from trigger.requests import Cause
 from trigger.sizing import resized
 from trigger.verdicts import Direction, Evaluation
 
@@ -68,19 +68,17 @@ def _rank(bid: Bid) -> tuple[int, str, str, str]:
 
 
 def _with_consent(bid: Bid, base: int, evaluation: Evaluation | None) -> Bid:
-    request = bid.answer.request
-    in_by_policy = request.cause is Cause.POLICY and bid.direction is Direction.IN and bid.size is not None
-    if in_by_policy and _anybody_disagrees(request, base, evaluation):
+    by_policy = bid.answer.request.cause is Cause.POLICY
+    running_in = bid.direction is Direction.IN and bid.size is not None
+    if by_policy and running_in and _anybody_disagrees(base, evaluation):
         return _lost(bid, Reason.DISAGREED)
     return bid
 
 
-def _anybody_disagrees(request: Request, base: int, evaluation: Evaluation | None) -> bool:
-    others = () if evaluation is None else evaluation.advices
-    return any(
-        advice.policy != request.policy and advice.reason is not None and resized(base, advice.adjustment) < base
-        for advice in others
-    )
+def _anybody_disagrees(base: int, evaluation: Evaluation | None) -> bool:
+    """Whether a policy that could shrink the group is not ready; whoever asks is, or it would not ask."""
+    advices = () if evaluation is None else evaluation.advices
+    return any(advice.reason is not None and resized(base, advice.adjustment) < base for advice in advices)
 
 
 def _lost(bid: Bid, reason: Reason) -> Bid:

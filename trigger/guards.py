@@ -22,13 +22,12 @@ Source: DESIGN.md "Sizing".
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from config.model import Group, QuietScope
 from config.units import Instant
 from trigger.reasons import Reason
-from trigger.requests import Answer, Cause, Clamp, Fleet, GroupState, Pause, Quiet, Request
+from trigger.requests import Answer, Cause, Clamp, Fleet, GroupState, Pause, Request
 from trigger.sizing import resized
 from trigger.verdicts import Direction
 
@@ -40,6 +39,7 @@ class Scene:
     group: Group
     fleet: Fleet
     state: GroupState
+    """Brought up to this moment by `trigger.unasked`."""
     now: Instant
     base: int
     """The desired size that arithmetic starts from."""
@@ -83,23 +83,11 @@ def refused(
     return Bid(answer=answer, size=None, direction=direction)
 
 
-def quiet_until(quiets: Iterable[Quiet], request: Request, direction: Direction, now: Instant) -> Instant | None:
-    """Say when the last quiet time ends that stops ``request``; ``None`` if none does."""
-    blocking = (
-        quiet.until
-        for quiet in quiets
-        if quiet.until > now
-        and (quiet.scope is QuietScope.GROUP or quiet.policy == request.policy)
-        and not (direction is Direction.OUT and quiet.direction is Direction.IN)
-    )
-    return max(blocking, default=None)
-
-
 def _by_person(request: Request, wanted: int, direction: Direction, scene: Scene) -> Bid:
-    paused = scene.state.pause is not Pause.NO
+    insisted = scene.state.pause is not Pause.NO  # while paused only those with force get this far
     if wanted > scene.group.maximum and not request.force:
         return refused(request, wanted, direction, Reason.ABOVE_MAX)
-    if wanted < scene.group.minimum and not (request.force and paused):
+    if wanted < scene.group.minimum and not insisted:
         return refused(request, wanted, direction, Reason.BELOW_MIN)
     inside = scene.group.minimum <= wanted <= scene.group.maximum
     answer = Answer(request=request, reason=_moved(direction) if inside else Reason.FORCED, wanted=wanted)
@@ -123,7 +111,7 @@ def _growth(request: Request, wanted: int, scene: Scene) -> Bid:
 
 def _growth_waits(request: Request, scene: Scene) -> tuple[Reason, Instant] | None:
     """Which guard makes growth wait, and until when."""
-    quiet = quiet_until(scene.state.quiets, request, Direction.OUT, scene.now)
+    quiet = _quiet_until(request, Direction.OUT, scene)
     if quiet is not None:
         return Reason.QUIET, quiet
     if scene.state.grown_at is not None and scene.fleet.in_service < scene.base:
@@ -136,6 +124,17 @@ def _growth_waits(request: Request, scene: Scene) -> tuple[Reason, Instant] | No
     return None
 
 
+def _quiet_until(request: Request, direction: Direction, scene: Scene) -> Instant | None:
+    """When the last quiet time ends that stops the request. Those that are over are no longer in the state."""
+    blocking = (
+        quiet.until
+        for quiet in scene.state.quiets
+        if (quiet.scope is QuietScope.GROUP or quiet.policy == request.policy)
+        and not (direction is Direction.OUT and quiet.direction is Direction.IN)
+    )
+    return max(blocking, default=None)
+
+
 def _shrinking(request: Request, wanted: int, scene: Scene) -> Bid:
     if scene.base <= scene.least:
         return refused(request, wanted, Direction.IN, Reason.AT_MIN)
@@ -143,7 +142,7 @@ def _shrinking(request: Request, wanted: int, scene: Scene) -> Bid:
     if not scene.state.kept:  # members that nobody chose to have leave one wish at a time, not all at the first
         size, surplus = _clamped(size, min(size, scene.group.maximum), Reason.AT_MAX)
         clamps += surplus
-    quiet = quiet_until(scene.state.quiets, request, Direction.IN, scene.now)
+    quiet = _quiet_until(request, Direction.IN, scene)
     if quiet is not None:
         return refused(request, wanted, Direction.IN, Reason.QUIET, clamps=clamps, until=quiet)
     answer = Answer(request=request, reason=Reason.SCALED_IN, wanted=wanted, clamps=clamps)
