@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from config.model import Adjustment, Verb
+from tests.support.trigger import add, remove, set_to
+from trigger.sizing import resized
+
+
+@pytest.mark.parametrize(
+    ("desired", "adjustment", "expected"),
+    [
+        pytest.param(4, add(2), 6, id="add"),
+        pytest.param(4, remove(1), 3, id="remove"),
+        pytest.param(4, set_to(9), 9, id="set"),
+        pytest.param(3, add(10, percent=True), 4, id="Otter-10%-of-3-is-1"),
+        pytest.param(11, add(10, percent=True), 13, id="DESIGN-out-away-from-zero"),
+        pytest.param(10, add(10, percent=True), 11, id="exactly-one-stays-one"),
+        pytest.param(1000, add(1.1, percent=True), 1011, id="no-float-makes-11-a-12"),
+        pytest.param(19, remove(10, percent=True), 18, id="DESIGN-in-toward-zero"),
+        pytest.param(5, remove(10, percent=True), 4, id="DESIGN-in-at-least-one"),
+        pytest.param(10, remove(25, percent=True), 8, id="DESIGN-25%-of-10-in-is-2-where-Otter-takes-3"),
+        pytest.param(5, add(10, percent=True, at_least=2), 7, id="DESIGN-at-least-after-rounding-out"),
+        pytest.param(5, remove(10, percent=True, at_least=2), 3, id="DESIGN-at-least-after-rounding-in"),
+        pytest.param(50, add(10, percent=True, at_least=2), 55, id="at-least-lowers-nothing"),
+        pytest.param(5, add(0, percent=True, at_least=2), 5, id="DESIGN-0%-out-is-0-with-at-least"),
+        pytest.param(5, remove(0, percent=True, at_least=2), 5, id="Heat-defect-0%-in-is-0-with-at-least"),
+        pytest.param(5, remove(0), 5, id="remove-0-is-0"),
+        pytest.param(0, add(50, percent=True), 0, id="Otter-percent-of-0-is-0"),
+        pytest.param(0, add(50, percent=True, at_least=2), 2, id="at-least-leaves-0"),
+        pytest.param(1, remove(5), 0, id="never-below-0"),
+        pytest.param(4, set_to(0), 0, id="set-0"),
+        pytest.param(4, add(0.5), 5, id="half-a-member-out"),
+        pytest.param(4, remove(1.5), 3, id="half-a-member-in"),
+    ],
+)
+def test_arithmetic(desired: int, adjustment: Adjustment, expected: int) -> None:
+    assert resized(desired, adjustment) == expected
+
+
+@given(
+    desired=st.integers(0, 10_000),
+    verb=st.sampled_from(Verb),
+    amount=st.integers(0, 500),
+    percent=st.booleans(),
+    at_least=st.integers(0, 20),
+)
+def test_add_never_shrinks_and_remove_never_grows(
+    desired: int, verb: Verb, amount: int, percent: bool, at_least: int
+) -> None:
+    size = resized(desired, Adjustment(verb=verb, amount=amount, percent=percent, at_least=at_least))
+    assert size >= 0
+    if verb is Verb.ADD:
+        assert size >= desired
+    if verb is Verb.REMOVE:
+        assert size <= desired

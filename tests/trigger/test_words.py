@@ -1,0 +1,333 @@
+from __future__ import annotations
+
+import doctest
+from types import ModuleType
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aggregator.frames import Lack
+from config.model import Compare, Mode, QuietScope, Reduce
+from config.units import ConditionId, CounterId, GroupId, Instant, PolicyId
+from tests.support.trigger import NOON, a_quiet
+from trigger import conditions, sizing, words
+from trigger.explain import AnswerExplanation, ConditionExplanation, Explanation, PolicyExplanation
+from trigger.reasons import Reason
+from trigger.requests import Cause, Clamp, Pause, Quiet
+from trigger.verdicts import Direction, Truth
+from trigger.words import say, sentence_of
+
+
+def a_condition(
+    value: float | None = 63.2,
+    truth: Truth = Truth.FALSE,
+    *,
+    compare: Compare = Compare.ABOVE,
+    threshold: float = 80.0,
+    across: Reduce = Reduce.AVG,
+    aggregate: Reduce = Reduce.AVG,
+    unit: str = "percent",
+    low: float | None = None,
+    high: float | None = None,
+    unbounded: bool = False,
+    heard: int = 10,
+    expected: int = 10,
+    lack: Lack | None = None,
+) -> ConditionExplanation:
+    return ConditionExplanation(
+        condition=ConditionId("busy"),
+        counter=CounterId("cpu"),
+        unit=unit,
+        across=across,
+        aggregate=aggregate,
+        window=60.0,
+        compare=compare,
+        threshold=threshold,
+        truth=truth,
+        value=value,
+        low=value if low is None and not unbounded else low,
+        high=value if high is None and not unbounded else high,
+        heard=heard,
+        expected=expected,
+        age=None if value is None else 4.0,
+        lack=lack,
+    )
+
+
+def a_policy(
+    *conditions: ConditionExplanation,
+    reason: Reason = Reason.NOT_MET,
+    held: float = 0.0,
+    needed: float = 120.0,
+    id: str = "out",
+) -> PolicyExplanation:
+    return PolicyExplanation(
+        policy=PolicyId(id), truth=Truth.FALSE, reason=reason, held=held, needed=needed, conditions=conditions
+    )
+
+
+def an_answer(
+    reason: Reason,
+    *,
+    cause: Cause = Cause.POLICY,
+    by: str = "out",
+    wanted: int | None = 6,
+    clamps: tuple[Clamp, ...] = (),
+    until: float | None = None,
+) -> AnswerExplanation:
+    return AnswerExplanation(
+        request="r1",
+        cause=cause,
+        by=by,
+        reason=reason,
+        wanted=wanted,
+        clamps=clamps,
+        until=None if until is None else Instant(NOON + until),
+    )
+
+
+def an_explanation(
+    *policies: PolicyExplanation,
+    reason: Reason = Reason.STEADY,
+    sizes: tuple[int | None, int | None] = (4, 4),
+    advised_to: int | None = None,
+    mode: Mode = Mode.ACT,
+    pause: Pause = Pause.NO,
+    answers: tuple[AnswerExplanation, ...] = (),
+    quiets: tuple[Quiet, ...] = (),
+) -> Explanation:
+    return Explanation(
+        group=GroupId("web"),
+        at=Instant(NOON),
+        digest="0" * 64,
+        mode=mode,
+        pause=pause,
+        reason=reason,
+        desired_from=sizes[0],
+        desired_to=sizes[1],
+        advised_to=advised_to,
+        minimum=2,
+        maximum=40,
+        in_service=4,
+        policies=policies,
+        answers=answers,
+        quiets=quiets,
+    )
+
+
+def said(explanation: Explanation, *, later: float = 0.0) -> tuple[str, ...]:
+    return say(explanation, Instant(NOON + later))
+
+
+def test_a_steady_group_on_one_screen() -> None:
+    explanation = an_explanation(a_policy(a_condition()), quiets=(a_quiet(Direction.IN, policy="in"),))
+    assert said(explanation, later=7) == (
+        "web at 12:00:00 (7 s ago): steady: no policy wants another size",
+        "size 4 in 2..40; 4 in service",
+        "out: cpu avg 1m = 63.2 % (10 of 10 members, 4 s old), not above 80 %; would fire after 120 s above",
+        "quiet until 12:03:20 (3m13s left): nothing scales in, since in scaled in",
+    )
+
+
+def test_a_scale_out_with_its_clamp() -> None:
+    clamp = Clamp(guard=Reason.AT_MAX, before=44, after=40)
+    explanation = an_explanation(
+        a_policy(a_condition(91.4, Truth.TRUE), reason=Reason.SCALED_OUT, held=120),
+        reason=Reason.SCALED_OUT,
+        sizes=(38, 40),
+        answers=(an_answer(Reason.SCALED_OUT, wanted=44, clamps=(clamp,)),),
+    )
+    assert said(explanation) == (
+        "web at 12:00:00: scaled out, size 38 → 40",
+        "size 40 in 2..40; 4 in service",
+        (
+            "out: cpu avg 1m = 91.4 % (10 of 10 members, 4 s old), above 80 %; held 120 s; "
+            "asked for size 44: scaled out; clamped 44 → 40 (at max)"
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    ("policy", "line"),
+    [
+        pytest.param(
+            a_policy(a_condition(90, Truth.TRUE), reason=Reason.HOLDING, held=60),
+            "above 80 %; held 60 s of 120 s, would fire in 60 s if it stays so",
+            id="holding",
+        ),
+        pytest.param(a_policy(a_condition(), needed=0), "not above 80 %; would fire once above", id="at-once"),
+        pytest.param(
+            a_policy(a_condition(None, Truth.UNKNOWN, lack=Lack.NO_SAMPLES), reason=Reason.BLIND),
+            "cpu avg 1m is unknown: nobody was heard, of 10 asked; blind, so it does not fire",
+            id="blind",
+        ),
+        pytest.param(a_policy(id="odd", needed=0), "odd: would fire once all of these hold", id="without-conditions"),
+    ],
+)
+def test_what_a_policy_waits_for(policy: PolicyExplanation, line: str) -> None:
+    assert said(an_explanation(policy))[2].endswith(line)
+
+
+def test_several_conditions_are_listed_below_their_policy() -> None:
+    policy = a_policy(a_condition(), a_condition(90, Truth.TRUE))
+    assert said(an_explanation(policy))[2:] == (
+        "out: would fire once all of these hold for 120 s",
+        "  cpu avg 1m = 63.2 % (10 of 10 members, 4 s old), not above 80 %",
+        "  cpu avg 1m = 90 % (10 of 10 members, 4 s old), above 80 %",
+    )
+
+
+@pytest.mark.parametrize(
+    ("condition", "text"),
+    [
+        pytest.param(
+            a_condition(78, Truth.UNKNOWN, low=75, high=88, heard=9),
+            "cpu avg 1m = 78 % (9 of 10 members, 4 s old; 75 to 88 % with the unheard), perhaps above 80 %",
+            id="the-unheard-could-change-it",
+        ),
+        pytest.param(
+            a_condition(78, Truth.UNKNOWN, unbounded=True, heard=9),
+            "(9 of 10 members, 4 s old; no range is declared for the unheard), perhaps above 80 %",
+            id="no-range",
+        ),
+        pytest.param(
+            a_condition(90, Truth.TRUE, unbounded=True, heard=9),
+            "(9 of 10 members, 4 s old; the unheard left out), above 80 %",
+            id="left-out",
+        ),
+        pytest.param(a_condition(heard=1, expected=1), "= 63.2 % (4 s old), not above 80 %", id="one-to-ask"),
+        pytest.param(
+            a_condition(across=Reduce.MAX, compare=Compare.AT_MOST),
+            "cpu max across members, avg 1m = ",
+            id="two-reduces",
+        ),
+        pytest.param(a_condition(compare=Compare.AT_MOST), "not at most 80 %", id="two-words"),
+        pytest.param(a_condition(compare=Compare.EQUALS), "not equal to 80 %", id="equals"),
+        pytest.param(a_condition(9, aggregate=Reduce.COUNT), "= 9 (", id="a-count-has-no-unit"),
+        pytest.param(a_condition(1234.56, unit="ms"), "= 1235 ms (", id="no-needless-digits"),
+        pytest.param(a_condition(80.0004, Truth.TRUE), "= 80.0004 % (", id="enough-digits-to-see-that-it-is-above"),
+        pytest.param(a_condition(0.00421, unit=""), "= 0.00421 (", id="small"),
+        pytest.param(a_condition(-63.25), "= -63.2 % (", id="negative"),
+        pytest.param(a_condition(None, Truth.UNKNOWN, lack=Lack.TOO_FEW), "not been watched for 1m yet", id="too-few"),
+        pytest.param(a_condition(None, Truth.UNKNOWN, lack=Lack.STALE), "the last answer is too old", id="stale"),
+        pytest.param(a_condition(None, Truth.UNKNOWN, lack=Lack.NO_MEMBERS), "there is nobody to ask", id="no-members"),
+    ],
+)
+def test_a_condition_in_words(condition: ConditionExplanation, text: str) -> None:
+    assert text in said(an_explanation(a_policy(condition)))[2]
+
+
+@pytest.mark.parametrize(
+    ("explanation", "line"),
+    [
+        pytest.param(an_explanation(sizes=(50, 50)), "size 50 outside 2..40; 4 in service", id="outside"),
+        pytest.param(an_explanation(sizes=(None, None)), "no size yet; 2..40 is allowed; 4 in service", id="none-yet"),
+        pytest.param(
+            an_explanation(mode=Mode.ADVISE, advised_to=6),
+            "size 4 in 2..40; advised 6; 4 in service; mode advise",
+            id="advised",
+        ),
+        pytest.param(an_explanation(pause=Pause.ALL), "size 4 in 2..40; 4 in service; paused", id="paused"),
+        pytest.param(
+            an_explanation(pause=Pause.DECISIONS), "size 4 in 2..40; 4 in service; decisions paused", id="decisions"
+        ),
+    ],
+)
+def test_the_size_line(explanation: Explanation, line: str) -> None:
+    assert said(explanation)[1] == line
+
+
+def test_the_first_size_comes_from_nowhere() -> None:
+    assert said(an_explanation(reason=Reason.FIRST_LISTING, sizes=(None, 3)))[0] == (
+        "web at 12:00:00: the size is taken from the first complete listing, size 3"
+    )
+
+
+def test_requests_from_outside_have_a_line_of_their_own() -> None:
+    answer = an_answer(Reason.CATCHING_UP, cause=Cause.ALARM, by="grafana", until=90)
+    assert said(an_explanation(answers=(answer,)))[2:] == (
+        "alarm grafana: asked for size 6: earlier growth is not in service yet until 12:01:30 (90 s left)",
+    )
+    assert said(an_explanation(answers=(answer,)), later=90)[2].endswith("until 12:01:30, which is past")
+
+
+@pytest.mark.parametrize(
+    ("quiet", "text"),
+    [
+        (a_quiet(Direction.OUT), "nothing scales, since out scaled out"),
+        (a_quiet(Direction.IN, policy=None), "nothing scales in, since a person or an alarm scaled in"),
+        (a_quiet(Direction.OUT, scope=QuietScope.POLICY), "out waits, since out scaled out"),
+    ],
+    ids=["group-out", "person-in", "policy"],
+)
+def test_what_a_quiet_time_stops(quiet: Quiet, text: str) -> None:
+    assert said(an_explanation(quiets=(quiet,)))[2] == f"quiet until 12:03:20 (3m20s left): {text}"
+
+
+@pytest.mark.parametrize("reason", list(Reason), ids=lambda reason: reason.value)
+def test_every_reason_has_a_sentence_of_its_own(reason: Reason) -> None:
+    sentence = sentence_of(reason)
+    assert sentence[0].islower()
+    assert not sentence.endswith(".")
+    assert [other for other in Reason if sentence_of(other) == sentence] == [reason]
+
+
+NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
+SPANS = st.floats(0, 1e7)
+INSTANTS = st.floats(0, 4e9).map(Instant)
+CONDITIONS = st.builds(
+    ConditionExplanation,
+    condition=st.just(ConditionId("busy")),
+    counter=st.just(CounterId("cpu")),
+    unit=st.sampled_from(["", "percent", "ms"]),
+    window=SPANS,
+    threshold=NUMBERS,
+    value=st.none() | NUMBERS,
+    low=st.none() | NUMBERS,
+    high=st.none() | NUMBERS,
+    heard=st.integers(0, 9),
+    expected=st.integers(0, 9),
+    age=st.none() | SPANS,
+)
+POLICIES = st.builds(
+    PolicyExplanation,
+    policy=st.text("abc-", min_size=1).map(PolicyId),
+    held=SPANS,
+    needed=SPANS,
+    conditions=st.lists(CONDITIONS, max_size=2).map(tuple),
+)
+EXPLANATIONS = st.builds(
+    Explanation,
+    group=st.just(GroupId("web")),
+    at=INSTANTS,
+    policies=st.lists(POLICIES, max_size=3).map(tuple),
+    answers=st.lists(st.builds(AnswerExplanation, until=st.none() | INSTANTS, clamps=st.just(())), max_size=2).map(
+        tuple
+    ),
+    quiets=st.lists(st.builds(Quiet, until=INSTANTS), max_size=2).map(tuple),
+)
+
+
+@given(EXPLANATIONS, INSTANTS)
+def test_anything_can_be_said_and_every_policy_is(explanation: Explanation, now: Instant) -> None:
+    lines = say(explanation, now)
+    assert lines[0].startswith("web at ")
+    for policy in explanation.policies:
+        assert any(line.startswith(f"{policy.policy}: ") for line in lines)
+    assert not any("\n" in line for line in lines[: 2 + len(explanation.policies)])
+
+
+@given(value=NUMBERS, threshold=NUMBERS)
+def test_a_value_never_reads_like_a_threshold_that_it_does_not_equal(value: float, threshold: float) -> None:
+    text = words._number(value, threshold)
+    assert float(text) == pytest.approx(value, rel=0.01, abs=1e-300)
+    if 1e-6 <= abs(value) < 1e12 and value != threshold:
+        assert float(text) != threshold
+
+
+@pytest.mark.parametrize("module", [conditions, sizing, words], ids=lambda module: module.__name__)
+def test_the_examples_of_the_docstrings_are_true(module: ModuleType) -> None:
+    result = doctest.testmod(module)
+    assert result.attempted > 0
+    assert result.failed == 0
