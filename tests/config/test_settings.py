@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from config.errors import Refused
+from config.model import SecretRef
+from config.settings import read_secret, state_directory
+
+
+def secret_file(path: Path, content: bytes = b"hunter2\n", mode: int = 0o600) -> Path:
+    path.write_bytes(content)
+    path.chmod(mode)
+    return path
+
+
+def test_a_secret_comes_from_the_variable_that_is_named() -> None:
+    assert read_secret(SecretRef(env="COMMUNITY"), {"COMMUNITY": "hunter2", "OTHER": "x"}) == "hunter2"
+
+
+@pytest.mark.parametrize("environ", [{}, {"COMMUNITY": ""}], ids=["unset", "empty"])
+def test_a_variable_without_a_secret_is_refused_by_name(environ: dict[str, str]) -> None:
+    with pytest.raises(Refused, match="COMMUNITY holds no secret"):
+        read_secret(SecretRef(env="COMMUNITY"), environ)
+
+
+@pytest.mark.parametrize("content", [b"hunter2", b"hunter2\n", b"hunter2\r\n"])
+def test_a_secret_comes_from_a_file_without_its_line_end(tmp_path: Path, content: bytes) -> None:
+    assert read_secret(SecretRef(file=str(secret_file(tmp_path / "s", content))), {}) == "hunter2"
+
+
+def test_a_file_that_its_group_can_read_is_accepted(tmp_path: Path) -> None:
+    assert read_secret(SecretRef(file=str(secret_file(tmp_path / "s", mode=0o640))), {}) == "hunter2"
+
+
+@pytest.mark.parametrize(
+    ("content", "mode", "why"),
+    [
+        (b"hunter2", 0o604, "can be read by everybody: chmod o-r"),
+        (b"\n", 0o600, "is empty"),
+        (b"hunter2\xff", 0o600, "is not UTF-8 text"),
+        (b"hunter2" * 10_000, 0o600, "is larger than 65536 bytes"),
+    ],
+    ids=["world-readable", "empty", "not-text", "too-large"],
+)
+def test_an_unfit_file_is_refused_by_name_and_its_content_is_not_repeated(
+    tmp_path: Path, content: bytes, mode: int, why: str
+) -> None:
+    path = secret_file(tmp_path / "s", content, mode)
+    with pytest.raises(Refused, match=why) as caught:
+        read_secret(SecretRef(file=str(path)), {})
+    assert str(path) in str(caught.value)
+    assert "hunter2" not in str(caught.value)
+    assert caught.value.__cause__ is None
+
+
+@pytest.mark.parametrize("name", ["missing", ".", "a\0b"])
+def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(Refused, match="cannot be read"):
+        read_secret(SecretRef(file=f"{tmp_path}/{name}"), {})
+
+
+def test_a_reference_to_nothing_is_refused() -> None:
+    with pytest.raises(Refused, match="must name"):
+        read_secret(SecretRef(), {})
+
+
+@pytest.mark.parametrize(
+    ("environ", "path"),
+    [
+        ({"TRIMTAB_STATE": "/a", "XDG_STATE_HOME": "/b", "HOME": "/c"}, "/a"),
+        ({"XDG_STATE_HOME": "/b", "HOME": "/c"}, "/b/trimtab"),
+        ({"XDG_STATE_HOME": "b", "HOME": "/c"}, "/c/.local/state/trimtab"),
+        ({"HOME": "/c"}, "/c/.local/state/trimtab"),
+    ],
+    ids=["chosen", "shared", "relative-is-ignored", "home"],
+)
+def test_state_is_kept_where_the_environment_says(environ: dict[str, str], path: str) -> None:
+    assert state_directory(environ) == Path(path)
+
+
+def test_a_relative_choice_is_made_absolute() -> None:
+    assert state_directory({"TRIMTAB_STATE": "state"}) == Path.cwd() / "state"
