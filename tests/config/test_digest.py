@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+import dataclasses
+
+from hypothesis import given, settings
+
+from config.load import parse
+from config.model import Catalogue
+from tests.support.config import DECLARATION, EXAMPLE, catalogues, declared, digest_again
+
+
+@settings(max_examples=40)
+@given(catalogues())
+def test_the_digest_of_any_catalogue_is_stable(catalogue: Catalogue) -> None:
+    assert digest_again(catalogue) == catalogue.digest
+    assert digest_again(catalogue, backwards=True) == catalogue.digest
+
+
+@settings(max_examples=40)
+@given(catalogues(), catalogues())
+def test_catalogues_have_one_digest_exactly_if_they_declare_the_same(first: Catalogue, second: Catalogue) -> None:
+    same = dataclasses.replace(first, digest="") == dataclasses.replace(second, digest="")
+    assert (first.digest == second.digest) is same
+
+
+def test_how_a_file_is_written_changes_nothing() -> None:
+    head, tail = DECLARATION.split("clouds:")
+    turned = f"clouds:{tail}{head}"
+    noted = DECLARATION.replace("min: 2, max: 8", "max: 8, min: 2, interval: 0.5m, quiet_time: 300s") + "# a note\n"
+    assert parse(turned, "b.yaml").digest == declared().digest
+    assert parse(noted, "c.yaml").digest == declared().digest
+
+
+def test_what_a_file_declares_changes_the_digest() -> None:
+    changes = [("min: 2", "min: 3"), ("above: 80", "at_least: 80"), ("{haproxy: scur}", "{haproxy: stot}")]
+    digests = {declared().digest, *(declared(change).digest for change in changes)}
+    assert len(digests) == 4
+    assert parse(EXAMPLE.read_text(encoding="utf-8"), "web.yaml").digest not in digests

@@ -1,0 +1,199 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from config.build import build
+from config.declared import Declared
+from config.document import Document
+from config.fields import mapping_at
+from config.model import (
+    Adjustment,
+    Budget,
+    Compare,
+    Condition,
+    Counter,
+    Group,
+    HaproxyBalancer,
+    Kind,
+    Policy,
+    ProcessCloud,
+    ProcessRecipe,
+    Profile,
+    ReadyProbe,
+    Reduce,
+    SecretRef,
+    SharedListener,
+    SnmpAccess,
+    SnmpObject,
+    Verb,
+)
+from config.units import CloudId, ConditionId, CounterId, GroupId, PolicyId, ProfileId
+from tests.support.config import declared
+
+
+def counter(**written: object) -> Counter:
+    return build(Document.model_validate({"counters": {"c": written}}), {}).counters[CounterId("c")]
+
+
+def condition(**written: object) -> Condition:
+    document = {"conditions": {"c": {"counter": "cpu", **written}}}
+    return build(Document.model_validate(document), {}).conditions[ConditionId("c")]
+
+
+def policy(**written: object) -> Policy:
+    document = {"policies": {"p": {"when": ["busy"], **written}}}
+    return build(Document.model_validate(document), {}).policies[PolicyId("p")]
+
+
+def profile(**written: object) -> Profile:
+    document = {"profiles": {"p": {"cloud": "local", "command": ["serve"], **written}}}
+    return build(Document.model_validate(document), {}).profiles[ProfileId("p")]
+
+
+def group(**written: object) -> Group:
+    document = {"groups": {"g": {"profile": "web", "min": 2, "max": 8, **written}}}
+    return build(Document.model_validate(document), {}).groups[GroupId("g")]
+
+
+def test_what_is_left_out_of_a_group_has_the_default_of_the_model() -> None:
+    assert group() == Group(id=GroupId("g"), profile=ProfileId("web"), minimum=2, maximum=8)
+    assert (group().interval, group().quiet_time, group().drain, group().grace) == (30.0, 300.0, 60.0, 120.0)
+    assert (group().build_timeout, group().warm_up, group().freshness) == (900.0, 60.0, 3)
+
+
+def test_what_is_left_out_elsewhere_has_the_default_of_the_model() -> None:
+    assert policy(add=2) == Policy(
+        id=PolicyId("p"), when=(ConditionId("busy"),), adjustment=Adjustment(verb=Verb.ADD, amount=2.0)
+    )
+    assert condition(above=1) == Condition(
+        id=ConditionId("c"), counter=CounterId("cpu"), compare=Compare.ABOVE, threshold=1.0
+    )
+    assert profile() == Profile(id=ProfileId("p"), cloud=CloudId("local"), recipe=ProcessRecipe(command=("serve",)))
+    assert declared().clouds[CloudId("local")] == ProcessCloud(id=CloudId("local"), budget=Budget())
+    assert counter(snmp="1.3.6.1.4.1.99999.1.0") == Counter(
+        id=CounterId("c"), source=SnmpObject(oid="1.3.6.1.4.1.99999.1.0", name="1.3.6.1.4.1.99999.1.0")
+    )
+
+
+def test_a_well_known_object_brings_kind_width_unit_and_range() -> None:
+    octets = counter(snmp="IF-MIB::ifInOctets.2")
+    assert (octets.kind, octets.bits, octets.unit, octets.scale) == (Kind.RISING, 32, "bytes/s", 1.0)
+    assert counter(snmp=".1.3.6.1.4.1.2021.11.9.0").range == (0.0, 100.0)
+
+
+def test_values_of_a_well_known_object_are_converted_to_the_unit_that_is_written() -> None:
+    assert counter(snmp="sysUpTime.0", unit="min").scale == pytest.approx(0.01 / 60)
+    share = counter(snmp="ssCpuUser.0", unit="ratio")
+    assert (share.scale, share.range) == (0.01, (0.0, 1.0))
+
+
+def test_what_is_written_wins_over_what_is_known() -> None:
+    scaled = counter(snmp="ssCpuUser.0", unit="tenths", scale=0.1)
+    assert (scaled.unit, scaled.scale, scaled.range) == ("tenths", 0.1, None)
+    changed = counter(snmp="ssCpuUser.0", kind="counter")
+    assert (changed.kind, changed.unit, changed.range) == (Kind.RISING, "", None)
+    assert counter(snmp="ifInOctets.1", bits=64).bits == 64
+    assert counter(snmp="ssCpuUser.0", range=[0, 50]).range == (0.0, 50.0)
+
+
+@pytest.mark.parametrize(
+    ("written", "adjustment"),
+    [
+        ({"add": 2}, Adjustment(verb=Verb.ADD, amount=2.0)),
+        ({"add": "150%"}, Adjustment(verb=Verb.ADD, amount=150.0, percent=True)),
+        ({"remove": "0.5%", "at_least": 2}, Adjustment(verb=Verb.REMOVE, amount=0.5, percent=True, at_least=2)),
+        ({"set": 0}, Adjustment(verb=Verb.SET, amount=0.0)),
+    ],
+)
+def test_an_adjustment_is_a_number_or_a_percentage(written: dict[str, object], adjustment: Adjustment) -> None:
+    assert policy(**written).adjustment == adjustment
+
+
+@pytest.mark.parametrize(("blind", "floor"), [("hold", None), ("floor 3", 3), ("floor  0", 0), ({"floor": 4}, 4)])
+def test_blind_is_hold_or_a_floor(blind: object, floor: int | None) -> None:
+    assert group(blind=blind).blind_floor == floor
+
+
+@pytest.mark.parametrize("duration", ["120s", "2m", "0.5h", "1h 30m", 0, "0s", "250ms"])
+def test_durations_carry_units_but_zero_needs_none(duration: object) -> None:
+    assert policy(add=1, duration=duration).duration >= 0
+
+
+def test_a_condition_reduces_across_members_and_then_over_the_window() -> None:
+    idle = condition(across="max", aggregate="last", window="5m", at_most=3, quorum="95%")
+    assert (idle.across, idle.aggregate, idle.window) == (Reduce.MAX, Reduce.LAST, 300.0)
+    assert (idle.compare, idle.threshold, idle.quorum) == (Compare.AT_MOST, 3.0, 0.95)
+
+
+def test_a_profile_says_how_members_start_answer_and_are_ready() -> None:
+    web = profile(
+        env={"A": "b"},
+        directory="/srv",
+        snmp={"port": 1161, "community": {"file": "/etc/community"}},
+        ready={"http": "/up?full=1", "port": 80, "within": "30s"},
+    )
+    assert web.recipe == ProcessRecipe(command=("serve",), env={"A": "b"}, directory="/srv")
+    assert web.snmp == SnmpAccess(port=1161, community=SecretRef(file="/etc/community"))
+    assert web.ready == ReadyProbe(path="/up?full=1", port=80, within=30.0)
+
+
+@pytest.mark.parametrize(
+    ("listen", "address", "port"), [("127.0.0.1:80", "127.0.0.1", 80), ("[::1]:80", "::1", 80), ("host:1", "host", 1)]
+)
+def test_a_shared_listener_has_an_address(listen: str, address: str, port: int) -> None:
+    document = Document.model_validate({"balancers": {"b": {"shared_listener": {"listen": listen}}}})
+    (listener,) = build(document, {}).balancers.values()
+    assert listener == SharedListener(id=listener.id, address=address, port=port)
+
+
+@pytest.mark.parametrize("socket", ["/run/haproxy/admin.sock", "127.0.0.1:9999"])
+def test_haproxy_is_steered_over_a_path_or_an_address(socket: str) -> None:
+    document = Document.model_validate({"balancers": {"b": {"haproxy": {"socket": socket, "backend": "web"}}}})
+    (haproxy,) = build(document, {}).balancers.values()
+    assert haproxy == HaproxyBalancer(id=haproxy.id, socket=socket, backend="web")
+
+
+@pytest.mark.parametrize(
+    "listen", ["1.2.3:80", "1.2.3.256:80", "::1:80", "[1.2.3.4]:80", "host:0", "host:65536", ":80", 80]
+)
+def test_an_address_that_cannot_be_listened_on_is_refused(listen: object) -> None:
+    with pytest.raises(ValueError, match="an address and a port"):
+        Document.model_validate({"balancers": {"b": {"shared_listener": {"listen": listen}}}})
+
+
+def mappings() -> Iterator[type[Declared]]:
+    waiting: list[type[Declared]] = [Declared]
+    while waiting:
+        subclasses = waiting.pop().__subclasses__()
+        yield from subclasses
+        waiting.extend(subclasses)
+
+
+@pytest.mark.parametrize("mapping", list(mappings()), ids=lambda mapping: mapping.__name__)
+def test_every_key_has_a_description_and_an_example_that_it_accepts(mapping: type[Declared]) -> None:
+    examples = {key: field.examples or [] for key, field in mapping.model_fields.items()}
+    least = [key for key, field in mapping.model_fields.items() if field.is_required()]
+    for key, field in mapping.model_fields.items():
+        assert field.description, key
+        assert examples[key], key
+        chosen = [] if key in mapping.choice else mapping.choice[:1]
+        for example in examples[key]:
+            mapping.model_validate({other: examples[other][0] for other in (*least, *chosen)} | {key: example})
+
+
+def test_keys_of_later_versions_and_hidden_keys_are_told_apart_from_what_is_served() -> None:
+    for mapping in mappings():
+        assert not set(mapping.later) & set(mapping.model_fields), mapping
+        assert set(mapping.hidden) <= set(mapping.model_fields), mapping
+        assert set(mapping.choice) <= set(mapping.model_fields), mapping
+
+
+def test_a_place_leads_to_the_mapping_that_stands_there() -> None:
+    assert mapping_at(()) is Document
+    found = mapping_at(("groups", "web", "balancers", "0"))
+    assert found is not None
+    assert set(found.model_fields) == {"use", "port"}
+    assert mapping_at(("groups",)) is None
+    assert mapping_at(("groups", "web", "min")) is None
