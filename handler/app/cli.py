@@ -262,7 +262,8 @@ def demo(
     from handler.demo.day import run_demo
 
     with _refusals(json):
-        raise typer.Exit(asyncio.run(run_demo(balancer=balancer, state=state, port=port, once=once, json=json)))
+        work = run_demo(balancer=balancer, state=state.resolve(), port=port, once=once, json=json)
+        raise typer.Exit(asyncio.run(work))
 
 
 def main() -> None:

@@ -7,8 +7,6 @@ import contextlib
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-from trigger.decide import vanished
-
 from config.model import Mode, OnVanish
 from config.units import Moment
 from handler.app.door import Door, Question
@@ -19,6 +17,7 @@ from handler.roles import state_of
 from handler.status import MemberState
 from handler.store.interface import Store
 from handler.world import World
+from trigger.decide import vanished
 from trigger.requests import Fleet, Pause
 
 _WORKERS = 8

@@ -8,8 +8,6 @@ import secrets
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from trigger.decide import paused
-
 from config.errors import Refused
 from config.model import Adjustment, Verb
 from config.units import GroupId, Instant, MemberName, PolicyId
@@ -22,6 +20,7 @@ from handler.steps import Plan
 from handler.store.interface import Event, Span
 from handler.web.daemon import Asked, Health, NoSuch, Reloaded
 from handler.world import Leaving, Phase, Record, World
+from trigger.decide import paused
 from trigger.explain import Explanation
 from trigger.requests import Cause, Decision, Pause, Request
 

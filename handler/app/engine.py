@@ -8,10 +8,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from config.load import load
-
 from collector.poll import Poller
 from config.errors import DeclarationError, DriverError, Refused
+from config.load import load
 from config.model import Balancer, Catalogue, Mode
 from config.units import BalancerId, GroupId, Instant, Moment, Seconds
 from handler.app import logs

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from collector.outages import Silence
-
 from collector.targets import Member as PolledMember
 from collector.targets import Roster
 from config.units import GroupId, Instant, MemberName, PolicyId

@@ -9,9 +9,8 @@ from pathlib import Path
 from collector.poll import Poller
 from collector.sources.haproxy import HaproxySource
 from collector.sources.snmp import SnmpSource
-from config.settings import read_secret
-
 from config.model import Balancer, Cloud, SecretRef
+from config.settings import read_secret
 from handler.app import clock
 from handler.app.directory import StateDirectory
 from handler.app.engine import Engine, Parts
@@ -42,7 +41,7 @@ def engine(file: Path, directory: StateDirectory) -> Engine:
     def balancer(declared: Balancer) -> BalancerPort:
         return balancer_for(declared, directory.listeners)
 
-    store = SqliteStore.open(directory.store)
+    store = SqliteStore.open(directory.store, installation=installation)
     return Engine(
         Parts(
             file=file,
