@@ -25,7 +25,7 @@ class Departures:
         self._watcher: threading.Thread | None = None
 
     def begin(self, leader: procfs.Process, grace: Seconds) -> None:
-        """Tell a session to stop, once; asked again, it only looks whether the (shorter) grace has passed.
+        """Tell a session to stop, once; asked again, only the shorter grace counts.
 
         Raises:
             PermissionError: a process of it belongs to another user.
@@ -41,7 +41,6 @@ class Departures:
         if told is None:
             for process in procfs.session(leader, procfs.census()):
                 procfs.send(process, signal.SIGTERM)
-        self._press(leader, procfs.census())
 
     def leaving(self, leader: procfs.Process) -> bool:
         """Whether this session was told to stop."""
