@@ -224,6 +224,17 @@ def test_a_cohort_has_one_interval(groups):
         Aggregator(a_catalogue(groups=groups), [group.id for group in groups])
 
 
+def test_windows_of_any_length_look_at_one_track():
+    catalogue = a_catalogue(
+        conditions=[a_condition("long", window=30.0), a_condition("short", aggregate=Reduce.MAX, window=10.0)],
+        policies=[a_policy(when=["long", "short"])],
+    )
+    aggregator, layout = Aggregator(catalogue, [WEB]), a_layout([series("a")])
+    frames = [aggregator.take(a_scrape(layout, 10.0 * tick, {series("a"): 10.0 * tick})) for tick in range(3)]
+    cells = {key.aggregate: bounds(cell)[1] for key, cell in frames[-1][WEB].cells.items()}
+    assert cells == {Reduce.AVG: 10.0, Reduce.MAX: 20.0}
+
+
 # After a reload.
 
 
@@ -269,6 +280,13 @@ def test_a_tick_missed_during_the_reload_is_silent():
     assert bounds(reloaded(watch).tick(3, {"a": 60.0})) == (pytest.approx(80 / 3), 40.0, 60.0)
 
 
+def test_the_sum_of_a_tick_missed_during_the_reload_is_bounded_by_the_fleet_before():
+    watch = Watch(counter=PERCENT, across=Reduce.SUM, aggregate=Reduce.SUM, ticks=2)
+    watch.ticks({"a": 10.0}, {"a": 10.0, "b": 10.0, "c": 10.0})
+    after = reloaded(watch, across=Reduce.SUM, aggregate=Reduce.SUM, ticks=2)
+    assert bounds(after.tick(3, {"a": 5.0})) == (5.0, 5.0, 305.0)
+
+
 def test_a_reload_may_give_the_cohort_another_turn():
     watch = Watch(counter=PERCENT, ticks=3)
     watch.ticks({"a": 10.0}, {"a": 20.0})
@@ -310,13 +328,12 @@ def test_one_cohort_succeeds_two():
     )
     old = {group: Aggregator(catalogue, [group]) for group in (WEB, API)}
     new = Aggregator(catalogue, [WEB, API])
-    for group, turn in ((WEB, 0.0), (API, 3.0)):
+    for group, moments in ((WEB, [0.0, 10.0, 20.0]), (API, [13.0, 23.0])):
         layout = a_layout([series("a", group=group)])
-        for tick in range(3):
-            answers = {series("a", group=group): 10.0 * tick}
-            old[group].take(a_scrape(layout, tick * 10.0 + turn, answers))
+        for at in moments:
+            old[group].take(a_scrape(layout, at, {series("a", group=group): at}))
         new.succeed(old[group])
-    answers = {series("a"): 30.0, series("a", group="api"): 27.0}
+    answers = {series("a"): 30.0, series("a", group="api"): 30.0}
     frames = new.take(a_scrape(a_layout(answers), 30.0, answers))
     assert [bounds(cell) for group in (WEB, API) for cell in frames[group].cells.values()] == [(1.0, 1.0, 1.0)] * 2
 

@@ -8,13 +8,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aggregator.frames import Aggregate, Cell, Insufficient
 from config.model import Counter, Kind, Reduce
 from tests.support.aggregator import Answer, Reading, Watch, a_counter
 from tests.support.aggregator_oracle import Oracle
+
+unhurried = settings(deadline=None, max_examples=60)
+"""A busy machine is no failure."""
 
 INTERVAL = 10.0
 FRESHNESS = 3
@@ -109,23 +112,27 @@ def agrees(question: Question, polls: list[Poll]) -> None:
         assert same(actual, expected), f"tick {poll.number}: {actual} is not {expected}"
 
 
+@unhurried
 @given(QUESTIONS, histories())
 def test_gauges_come_out_as_the_plain_oracle_says(question, polls):
     agrees(question, polls)
 
 
+@unhurried
 @given(st.data(), st.sampled_from([32, 64]), RANGES, ACROSS, AGGREGATE, TICKS)
 def test_rising_counters_come_out_as_the_plain_oracle_says(data, bits, range, across, aggregate, ticks):
     counter = a_counter(kind=Kind.RISING, bits=bits, range=range, scale=0.5)
     agrees(Question(counter, across, aggregate, ticks), data.draw(rising_histories(bits)))
 
 
+@unhurried
 @given(QUESTIONS, histories(values=st.none() | st.integers(-500, 500).map(float)))
 def test_the_value_lies_within_its_bounds_even_outside_its_range(question, polls):
     for cell in question.cells(polls).values():
         assert isinstance(cell, Insufficient) or cell.low <= cell.value <= cell.high
 
 
+@unhurried
 @given(QUESTIONS, histories(), st.permutations("abcd"))
 def test_permuting_members_changes_nothing(question, polls, order):
     renamed = dict(zip("abcd", order, strict=True))
@@ -140,6 +147,7 @@ def test_permuting_members_changes_nothing(question, polls, order):
     assert question.cells(permuted) == question.cells(polls)
 
 
+@unhurried
 @given(QUESTIONS, histories(), st.data())
 def test_another_unheard_member_only_widens_the_bounds(question, polls, data):
     joined = [
@@ -184,12 +192,14 @@ def stays_within(question: Question, polls: list[Poll], heard: list[Poll]) -> No
             assert before.low - SLACK <= known.low <= known.value <= known.high <= before.high + SLACK
 
 
+@unhurried
 @given(QUESTIONS, histories(), st.data())
 def test_no_answer_of_the_unheard_could_have_led_out_of_the_bounds(question, polls, data):
     """Silence hides nothing: whatever all the unheard would have said, the bounds allow for it."""
     stays_within(question, polls, data.draw(answered(polls, any_answer(question))))
 
 
+@unhurried
 @given(QUESTIONS, histories(), st.data())
 def test_each_answer_of_the_unheard_only_narrows_the_bounds(question, polls, data):
     """Also while others stay silent; not for sums and heads of a changing fleet, whose value is then provisional."""
@@ -197,6 +207,7 @@ def test_each_answer_of_the_unheard_only_narrows_the_bounds(question, polls, dat
     stays_within(question, polls, data.draw(answered(polls, st.none() | any_answer(question))))
 
 
+@unhurried
 @given(st.floats(-1e18, 1e18), st.lists(st.floats(-1e3, 1e3), min_size=5, max_size=8), AGGREGATE)
 def test_one_spike_leaves_no_error(spike, calm, aggregate):
     question = Question(a_counter(), Reduce.SUM, aggregate, 5)

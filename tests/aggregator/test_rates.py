@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aggregator.rates import LARGEST, NO_BASELINE, UPTIME_WRAP, Columns, columns_of, measure
@@ -149,6 +149,7 @@ def test_a_reading_becomes_a_measurement(counter, readings, expected):
     assert measured(counter, *readings) == expected
 
 
+@settings(deadline=None)
 @given(
     before=st.integers(0, 2**32 - 1),
     advance=st.integers(0, 2**32 - 1),
