@@ -18,6 +18,9 @@ from handler.sizing import Choice, Scene, choose, creations, has_served, scene_o
 from handler.steps import Confirm, Forget, MarkLeaving, NoteAbsence, NotePresence, Plan, Step, TakeUp, Wait
 from handler.world import Member, Phase, Record, World
 
+_STAYING = (Role.SERVING, Role.ARRIVING, Role.REPLACING)
+_DEPARTING = (Role.LEAVING, Role.GONE, Role.DELETING)
+
 _WAITS = {
     Role.INTENDED: Wait.UNCONFIRMED,
     Role.ABSENT: Wait.UNCONFIRMED,
@@ -70,8 +73,9 @@ def _moves(scene: Scene, choice: Choice, waits: Counter[Wait]) -> tuple[list[Ste
             departing.append(Forget(member=member.name))
             continue
         moves = _move(member, record, seen, scene)
-        waits.update(moves.waits)
-        if seen in {Role.LEAVING, Role.GONE, Role.DELETING}:
+        if moves.waits:
+            waits.update(moves.waits)
+        if seen in _DEPARTING:
             departing += (*steps, *moves.steps)
         else:
             staying += (*steps, *moves.steps)
@@ -79,7 +83,7 @@ def _moves(scene: Scene, choice: Choice, waits: Counter[Wait]) -> tuple[list[Ste
 
 
 def _move(member: Member, record: Record, seen: Role, scene: Scene) -> Moves:
-    if seen in {Role.SERVING, Role.ARRIVING, Role.REPLACING}:
+    if seen in _STAYING:
         return serve(member, record, scene.world, scene.definition)
     if seen is Role.GONE and scene.braked and has_served(member):
         return Moves(waits=frozenset({Wait.MANY_VANISHED}))

@@ -20,10 +20,10 @@ class Moves:
     waits: frozenset[Wait] = frozenset()
 
 
-_DRAINED_FOR = frozenset({Leaving.SURPLUS, Leaving.REPLACED, Leaving.DELETED})
+_DRAINED_FOR = (Leaving.SURPLUS, Leaving.REPLACED, Leaving.DELETED)
 """Broken members and those that never served have nothing to finish."""
 
-_MAY_SERVE = frozenset({ServerState.RUNNING, ServerState.UNKNOWN})
+_MAY_SERVE = (ServerState.RUNNING, ServerState.UNKNOWN)
 
 
 def serve(member: Member, record: Record, world: World, definition: Definition) -> Moves:

@@ -15,6 +15,8 @@ from handler.world import Leaving, Member, Phase, Record, World
 
 _UNFIT = {Role.BROKEN: Leaving.BROKEN, Role.LATE: Leaving.BUILD_TIMEOUT, Role.UNREADY: Leaving.NOT_READY}
 
+_VANISHING = (Role.GONE, Role.DELETING)
+
 _MANY = 3
 """Fewer members than this may vanish at once without a person being asked."""
 
@@ -102,7 +104,7 @@ def _counts(cast: Cast, scene: Scene) -> bool:
     if seen is Role.GONE and scene.braked:
         return has_served(member)
     shrinks = scene.definition.group.on_vanish is OnVanish.SHRINK
-    return shrinks and seen in {Role.GONE, Role.DELETING} and has_served(member)
+    return shrinks and seen in _VANISHING and has_served(member)
 
 
 def has_served(member: Member) -> bool:

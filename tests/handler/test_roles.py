@@ -114,4 +114,4 @@ def test_an_open_intent_is_never_proved_absent_by_listings() -> None:
 
 def test_whoever_serves_or_will_is_counted() -> None:
     left_out = {Role.REPLACING, Role.GONE, Role.BROKEN, Role.LATE, Role.UNREADY, Role.DELETING, Role.LEAVING}
-    assert set(Role) - COUNTED == left_out
+    assert set(Role) - set(COUNTED) == left_out

@@ -90,7 +90,7 @@ class Bed:
 
     @property
     def machines(self) -> set[MemberName]:
-        return self.cloud.ours(INSTALLATION)
+        return self.cloud.ours(INSTALLATION, WEB)
 
     def known(self, *phases: Phase) -> set[MemberName]:
         return {record.name for record in self.store.members(WEB) if not phases or record.phase in phases}

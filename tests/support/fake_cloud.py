@@ -171,9 +171,9 @@ class FakeCloud:
     def say(self, name: MemberName, state: ServerState) -> None:
         self.machines[name].state = state
 
-    def ours(self, installation: str) -> set[MemberName]:
-        launches = {name: LaunchId.parse(name) for name in self.machines}
-        return {name for name, launch in launches.items() if launch and launch.installation == installation}
+    def ours(self, installation: str, group: GroupId) -> set[MemberName]:
+        launches = ((name, LaunchId.parse(name)) for name in self.machines)
+        return {name for name, mark in launches if mark and (mark.installation, mark.group) == (installation, group)}
 
     def _settle(self) -> None:
         now = self.clock()

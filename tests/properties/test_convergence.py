@@ -1,0 +1,221 @@
+"""A machine of random misfortunes. After every step the fleet is safe; once faults stop, it is as desired."""
+
+from __future__ import annotations
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from config.errors import DriverError, Permanent, Transient
+from config.model import Budget
+from config.units import BalancerId, MemberName
+from handler.world import Phase, Record, SeatState, ServerState
+from tests.support.beds import grown
+from tests.support.fake_cloud import LOST, FakeBalancer
+from tests.support.worlds import EDGE, WEB, a_definition
+
+BACK = BalancerId("back")
+FOREIGN = tuple(MemberName(name) for name in ("database-1", "web-zzzzzz-1", "api-k3f9ab-1"))
+
+errors = st.sampled_from([LOST, LOST, Transient("timed out"), Permanent("refused"), Transient("busy", retry_after=9.0)])
+calls = st.sampled_from(["create", "destroy", "list", "find"])
+moves = st.sampled_from(["join", "enable", "drain", "leave", "seats"])
+
+
+class Fleet(RuleBasedStateMachine):
+    """One group behind two balancers, beside machines of others."""
+
+    @initialize(workers=st.sampled_from([1, 1, 1, 4]), build_time=st.sampled_from([0.0, 5.0, 40.0]))
+    def begin(self, workers: int, build_time: float) -> None:
+        budget = Budget(outstanding=4, per_hour=100_000)
+        definition = a_definition(balancers=(EDGE, BACK), budget=budget, build_timeout=60.0)
+        self.bed = grown(4, definition=definition, workers=workers)
+        self.bed.cloud.build_time = build_time
+        self.bed.cloud.stop_time = build_time
+        self.bed.cloud.before_destroy = self.check_destroy
+        self.most_desired = 4
+        for name in FOREIGN:
+            self.bed.cloud.add(name)
+            self.bed.edge.states[name] = SeatState.SERVING
+        self.bed.cloud.destroyed.clear()
+        self.complaints: list[str] = []
+
+    def check_destroy(self, name: MemberName) -> None:
+        """Raising here would only be a driver's fault to the pass; so complaints are kept for the invariants."""
+        kept = self.bed.store.records.get(name)
+        if kept is None or kept[0].phase is not Phase.LEAVING:
+            self.complaints.append(f"{name} is destroyed and was not chosen")
+        for where, balancer in self.bed.balancers.items():
+            if balancer.states.get(name) is SeatState.SERVING:
+                self.complaints.append(f"{name} is destroyed while {where} gives it work")
+
+    # What people do
+
+    @rule(size=st.integers(0, 7))
+    def resize(self, size: int) -> None:
+        self.bed.desire(size)
+        self.most_desired = max(self.most_desired, size)
+
+    @precondition(lambda self: self.bed.known(Phase.MADE, Phase.IN_SERVICE))
+    @rule(data=st.data())
+    def replace(self, data: st.DataObject) -> None:
+        self.bed.replace(data.draw(st.sampled_from(sorted(self.bed.known(Phase.MADE, Phase.IN_SERVICE)))))
+
+    @rule()
+    def restart(self) -> None:
+        self.bed.restart()
+
+    # What happens to machines and balancers
+
+    @precondition(lambda self: self.bed.machines)
+    @rule(data=st.data())
+    def die(self, data: st.DataObject) -> None:
+        self.bed.cloud.die(data.draw(st.sampled_from(sorted(self.bed.machines))))
+
+    @precondition(lambda self: self.bed.machines)
+    @rule(data=st.data(), state=st.sampled_from([ServerState.ERROR, ServerState.STOPPED, ServerState.UNKNOWN]))
+    def say(self, data: st.DataObject, state: ServerState) -> None:
+        self.bed.cloud.say(data.draw(st.sampled_from(sorted(self.bed.machines))), state)
+
+    @precondition(lambda self: self.bed.machines)
+    @rule(data=st.data())
+    def deleted_by_somebody(self, data: st.DataObject) -> None:
+        machine = self.bed.cloud.machines[data.draw(st.sampled_from(sorted(self.bed.machines)))]
+        machine.gone_at = machine.gone_at or type(self.bed.clock.now)(self.bed.clock() + 20.0)
+
+    @precondition(lambda self: self.bed.machines)
+    @rule(data=st.data())
+    def hide(self, data: st.DataObject) -> None:
+        self.bed.cloud.hidden.add(data.draw(st.sampled_from(sorted(self.bed.machines))))
+
+    @rule(partial=st.booleans())
+    def list_in_part(self, partial: bool) -> None:
+        self.bed.cloud.partial = partial
+
+    @rule(call=calls, error=errors)
+    def fail_cloud(self, call: str, error: DriverError) -> None:
+        self.bed.cloud.faults.script(call, error)
+
+    @rule(balancer=st.sampled_from([EDGE, BACK]), call=moves, error=errors)
+    def fail_balancer(self, balancer: BalancerId, call: str, error: DriverError) -> None:
+        self.bed.balancers[balancer].faults.script(call, error)
+
+    @rule(call=st.sampled_from(["list", "find", "create", "destroy"]))
+    def cloud_is_silent(self, call: str) -> None:
+        self.bed.cloud.faults.always[call] = Transient("no answer")
+
+    @rule(balancer=st.sampled_from([EDGE, BACK]))
+    def balancer_is_silent(self, balancer: BalancerId) -> None:
+        self.bed.balancers[balancer].faults.always["seats"] = Transient("no answer")
+
+    @rule()
+    def answer_again(self) -> None:
+        for side in (self.bed.cloud, *self.bed.balancers.values()):
+            side.faults.always.clear()
+        self.bed.cloud.hidden.clear()
+
+    @rule(balancer=st.sampled_from([EDGE, BACK]))
+    def reload(self, balancer: BalancerId) -> None:
+        foreign = {name: SeatState.SERVING for name in FOREIGN if name in self.bed.balancers[balancer].states}
+        self.bed.balancers[balancer].reload()
+        self.bed.balancers[balancer].states.update(foreign)
+
+    @rule(writes=st.integers(0, 6))
+    def fill_disk(self, writes: int) -> None:
+        self.bed.store.fail_write_in = writes
+
+    @rule()
+    def free_disk(self) -> None:
+        self.bed.store.full, self.bed.store.fail_write_in = False, None
+
+    @rule(seconds=st.sampled_from([1.0, 7.0, 35.0, 70.0, 400.0]))
+    def wait(self, seconds: float) -> None:
+        self.bed.clock.advance(seconds)
+
+    # What Trimtab does
+
+    @rule(passes=st.integers(1, 4))
+    def converge(self, passes: int) -> None:
+        self._pass(passes)
+
+    @rule(size=st.integers(0, 7), passes=st.integers(2, 6))
+    def resize_and_converge(self, size: int, passes: int) -> None:
+        self.resize(size)
+        self._pass(passes)
+
+    @rule()
+    def calm(self) -> None:
+        """Faults end for a while: what they left behind is worked off, or the next ones fall on it."""
+        self.answer_again()
+        self.free_disk()
+        self.bed.cloud.partial = False
+        self._pass(8)
+
+    def _pass(self, passes: int) -> None:
+        for _ in range(passes):
+            done = self.bed.run()
+            self.bed.clock.advance(1.0 if done.next_in is None else done.next_in)
+
+    # What holds after every step
+
+    @invariant()
+    def nobody_is_destroyed_unchosen_or_serving(self) -> None:
+        assert self.complaints == []
+
+    @invariant()
+    def foreigners_are_untouched(self) -> None:
+        assert set(FOREIGN) <= set(self.bed.cloud.machines)
+        assert not set(FOREIGN) & set(self.bed.cloud.destroyed)
+        assert set(FOREIGN) <= set(self.bed.edge.states)
+        assert {self.bed.edge.states[name] for name in FOREIGN} == {SeatState.SERVING}
+
+    @invariant()
+    def no_machine_is_without_a_record(self) -> None:
+        """Whoever was made was intended first, and is remembered until it is proved gone."""
+        assert self.bed.machines <= self.bed.known()
+
+    @invariant()
+    def there_are_never_more_members_than_were_ever_desired(self) -> None:
+        """Open intents, and machines that are to stay: neither leaving, nor broken, nor going, nor to be replaced."""
+        staying = [
+            record for record in self.bed.store.members(WEB) if record.leaving is None and self.may_serve(record)
+        ]
+        assert len(staying) <= self.most_desired
+
+    def may_serve(self, record: Record) -> bool:
+        machine = self.bed.cloud.machines.get(record.name)
+        if machine is None:
+            return record.phase is Phase.INTENDED
+        return machine.gone_at is None and machine.state not in {ServerState.ERROR, ServerState.STOPPED}
+
+    def teardown(self) -> None:
+        """Faults stop; a person believes that many are gone; then the fleet is as desired within bounded passes."""
+        if not hasattr(self, "bed"):
+            return
+        self.answer_again()
+        self.free_disk()
+        self.list_in_part(partial=False)
+        for side in (self.bed.cloud, *self.bed.balancers.values()):
+            side.faults.clear()
+        for machine in self.bed.cloud.machines.values():
+            machine.state = ServerState.RUNNING if machine.state is ServerState.UNKNOWN else machine.state
+        self.bed.settle(accept_vanished=True, passes=120)
+        for balancer in self.bed.balancers.values():
+            forget_foreigners(balancer)
+        self.bed.expect(self.bed.store.kept[WEB].state.desired or 0)
+        self.foreigners_remain()
+
+    def foreigners_remain(self) -> None:
+        assert set(FOREIGN) <= set(self.bed.cloud.machines)
+        assert self.complaints == []
+
+
+def forget_foreigners(balancer: FakeBalancer) -> None:
+    for name in FOREIGN:
+        balancer.states.pop(name, None)
+
+
+TestFleet = Fleet.TestCase
+TestFleet.settings = settings(
+    max_examples=150, stateful_step_count=40, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
