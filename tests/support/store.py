@@ -1,0 +1,233 @@
+"""Builders for what the store keeps, and a store with something in it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import MappingProxyType
+
+from config.model import (
+    BalancerUse,
+    Compare,
+    Group,
+    HaproxyBalancer,
+    Mode,
+    ProcessCloud,
+    ProcessRecipe,
+    Profile,
+    QuietScope,
+    Reduce,
+    SecretRef,
+    SharedListener,
+    SnmpAccess,
+)
+from config.units import (
+    BalancerId,
+    CloudId,
+    ConditionId,
+    CounterId,
+    GroupId,
+    Instant,
+    MemberName,
+    PolicyId,
+    ProfileId,
+)
+from handler.desired import Definition
+from handler.steps import Result
+from handler.store.interface import Tick
+from handler.store.sqlite import SqliteStore
+from handler.world import Leaving, Phase, Record
+from trigger.explain import AnswerExplanation, ConditionExplanation, Explanation, PolicyExplanation
+from trigger.reasons import Reason
+from trigger.requests import Cause, Clamp, GroupState, Pause, Quiet
+from trigger.verdicts import Direction, Truth
+
+INSTALLATION = "k3f9ab"
+NOW = Instant(1_700_000_000.0)
+WEB = GroupId("web")
+LOCAL = CloudId("local")
+EDGE = (BalancerId("edge"), 8080)
+
+
+def at(seconds: float) -> Instant:
+    return Instant(NOW + seconds)
+
+
+def a_definition(group: str = "web", *, maximum: int = 10) -> Definition:
+    return Definition(
+        group=Group(
+            id=GroupId(group),
+            profile=ProfileId("small"),
+            balancers=(BalancerUse(balancer=BalancerId("edge"), port=8080),),
+            minimum=2,
+            maximum=maximum,
+            policies=(PolicyId("out"), PolicyId("in")),
+        ),
+        profile=Profile(
+            id=ProfileId("small"),
+            cloud=LOCAL,
+            recipe=ProcessRecipe(command=("serve", "--slots", "4"), env=MappingProxyType({"MODE": "demo"})),
+            snmp=SnmpAccess(community=SecretRef(env="SNMP_COMMUNITY")),
+        ),
+        cloud=ProcessCloud(id=LOCAL),
+        balancers={
+            BalancerId("edge"): HaproxyBalancer(id=BalancerId("edge"), socket="/run/haproxy.sock", backend="web"),
+            BalancerId("door"): SharedListener(id=BalancerId("door"), address="127.0.0.1", port=80),
+        },
+    )
+
+
+def a_state(desired: int | None = 3, *, quiets: tuple[Quiet, ...] = (), pause: Pause = Pause.NO) -> GroupState:
+    return GroupState(desired=desired, revision=desired or 0, quiets=quiets, pause=pause)
+
+
+def a_quiet(until: Instant = NOW, policy: str | None = "out") -> Quiet:
+    named = None if policy is None else PolicyId(policy)
+    return Quiet(policy=named, scope=QuietScope.GROUP, direction=Direction.OUT, until=until)
+
+
+def a_record(sequence: int = 1, *, group: str = "web", phase: Phase = Phase.IN_SERVICE, since: Instant = NOW) -> Record:
+    return Record(
+        name=MemberName(f"{group}-{INSTALLATION}-{sequence}"),
+        group=GroupId(group),
+        sequence=sequence,
+        phase=phase,
+        intended_at=since,
+        balancers=(EDGE,),
+    )
+
+
+def a_condition(value: float | None = 50.0) -> ConditionExplanation:
+    return ConditionExplanation(
+        condition=ConditionId("busy"),
+        counter=CounterId("cpu"),
+        unit="percent",
+        across=Reduce.AVG,
+        aggregate=Reduce.AVG,
+        window=60.0,
+        compare=Compare.ABOVE,
+        threshold=80.0,
+        truth=Truth.UNKNOWN if value is None else Truth.FALSE,
+        value=value,
+        low=None,
+        high=None,
+        heard=2,
+        expected=3,
+        age=1.5,
+        lack=None,
+    )
+
+
+def an_answer(
+    reason: Reason = Reason.SCALED_OUT, *, cause: Cause = Cause.POLICY, by: str = "out", request: str = "r1"
+) -> AnswerExplanation:
+    return AnswerExplanation(request=request, cause=cause, by=by, reason=reason, wanted=5, clamps=(), until=None)
+
+
+def an_explanation(
+    when: Instant = NOW,
+    *,
+    group: str = "web",
+    reason: Reason = Reason.STEADY,
+    sizes: tuple[int | None, int | None] = (3, 3),
+    values: tuple[float | None, ...] = (50.0,),
+    answers: tuple[AnswerExplanation, ...] = (),
+) -> Explanation:
+    """Without values: a tick of requests alone, that evaluated no policy."""
+    policy = PolicyExplanation(
+        policy=PolicyId("out"),
+        truth=Truth.FALSE,
+        reason=Reason.NOT_MET,
+        held=0.0,
+        needed=120.0,
+        conditions=tuple(a_condition(value) for value in values),
+    )
+    return Explanation(
+        group=GroupId(group),
+        at=when,
+        digest="d1",
+        mode=Mode.ACT,
+        pause=Pause.NO,
+        reason=reason,
+        desired_from=sizes[0],
+        desired_to=sizes[1],
+        advised_to=None,
+        minimum=2,
+        maximum=10,
+        in_service=3,
+        policies=(policy,) if values else (),
+        answers=answers,
+        quiets=(),
+    )
+
+
+def a_tick(explanation: Explanation | None = None, *, state: GroupState | None = None) -> Tick:
+    told = explanation or an_explanation()
+    return Tick(group=told.group, at=told.at, explanation=told, state=state)
+
+
+def fill(store: SqliteStore) -> None:
+    """Put a little of everything into an empty store: what the fixtures of old schemas hold."""
+    store.declare((a_definition("web"), a_definition("worker")), at(0))
+    grown = an_answer(Reason.SCALED_OUT, cause=Cause.ALARM, by="nagios", request="alarm-1")
+    clamped = Clamp(guard=Reason.AT_MAX, before=12, after=10)
+    store.record(
+        (
+            a_tick(an_explanation(at(1), reason=Reason.SCALED_OUT, sizes=(3, 5), answers=(grown,)), state=full_state()),
+            a_tick(an_explanation(at(1), group="worker", values=(None,))),
+        )
+    )
+    store.record((a_tick(an_explanation(at(31), sizes=(5, 5), values=(40.0,))),))
+    store.record((a_tick(an_explanation(at(61), sizes=(5, 5), values=(60.0,))),))
+    store.intend(WEB, LOCAL, 2, (EDGE,), at(2))
+    store.save((full_record(),), LOCAL)
+    step = store.begin_step(WEB, "create", MemberName("web-k3f9ab-1"), at(3), (), LOCAL)
+    store.end_step(step, Result.DONE, "", at(4.5), (), LOCAL)
+    store.begin_step(WEB, "create", MemberName("web-k3f9ab-2"), at(5), (), LOCAL)
+    store.note(WEB, "pause", "ada", "maintenance", at(6))
+    store.save_builds(WEB, 2, at(600))
+    store.declare((a_definition("web"),), at(7))
+    refused = AnswerExplanation(
+        request="p", cause=Cause.PERSON, by="ada", reason=Reason.QUIET, wanted=12, clamps=(clamped,), until=at(98)
+    )
+    store.record((a_tick(an_explanation(at(8), values=(), sizes=(5, 5), reason=Reason.QUIET, answers=(refused,))),))
+
+
+def full_state() -> GroupState:
+    """A state with every field set."""
+    return GroupState(
+        desired=5,
+        revision=4,
+        forced=True,
+        kept=True,
+        quiets=(a_quiet(at(300)), a_quiet(at(200), policy=None)),
+        grown_at=at(1),
+        pause=Pause.DECISIONS,
+    )
+
+
+def full_record() -> Record:
+    """A record with every field set."""
+    return Record(
+        name=MemberName("web-k3f9ab-7"),
+        group=WEB,
+        sequence=7,
+        phase=Phase.LEAVING,
+        intended_at=at(-100),
+        server_id="4711",
+        made_at=at(-90),
+        in_service_at=at(-80),
+        balancers=(EDGE, (BalancerId("door"), 80)),
+        leaving=Leaving.REPLACED,
+        leaving_at=at(-20),
+        drained_at=at(-19),
+        protected=True,
+        absent_listings=2,
+        absent_at=at(-5),
+        create_attempts=1,
+        destroy_attempts=3,
+        gone_at=at(-1),
+    )
+
+
+def opened(path: Path) -> SqliteStore:
+    return SqliteStore.open(path, installation=INSTALLATION)
