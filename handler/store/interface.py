@@ -192,7 +192,7 @@ class Store(Protocol):
         ...
 
     def history(self, group: GroupId, *, before: Instant | None, limit: int) -> tuple[Event, ...]:
-        """The newest events, newest first."""
+        """The newest events, newest first; those of one instant are never parted, so there may be a few more."""
         ...
 
     def span_at(self, group: GroupId, at: Instant) -> Span | None:

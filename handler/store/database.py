@@ -1,0 +1,116 @@
+"""Connections to the file, and what its errors mean to an operator.
+
+The writer's connection commits durably: ``synchronous=FULL`` syncs the write-ahead log before a commit returns. Readers
+see the last commit and wait for nobody. The driver's own transaction handling is switched off; SQLAlchemy's ``begin``
+says ``BEGIN``, so that DDL, too, is part of a transaction.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+from sqlalchemy import URL, Connection, Engine, QueuePool, create_engine, event
+from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+
+from config.errors import StoreError
+from config.units import Seconds
+
+_BUSY: Seconds = 5.0
+"""How long to wait for a lock of another program, for example a backup."""
+_READERS = 8
+_LOG_BYTES = 16 * 1024 * 1024
+"""What the write-ahead log is cut back to once its content is in the file."""
+
+_ADVICE = {
+    "SQLITE_FULL": "there is no room left: free space on its disk or lower the history's disk budget",
+    "SQLITE_BUSY": "another program holds a lock on it: end that program (a sqlite3 shell, a backup)",
+    "SQLITE_LOCKED": "another program holds a lock on it: end that program (a sqlite3 shell, a backup)",
+    "SQLITE_IOERR": "its disk fails or is full: look into the system's log",
+    "SQLITE_READONLY": "it cannot be written: look at its owner and permissions, and at the directory's",
+    "SQLITE_CANTOPEN": "it cannot be opened: look at its owner and permissions, and at the directory's",
+    "SQLITE_PERM": "it cannot be opened: look at its owner and permissions, and at the directory's",
+    "SQLITE_NOTADB": "it is not an SQLite database",
+    "SQLITE_CORRUPT": "it is damaged",
+}
+RECOVERY = (
+    "restore a backup, or move it away together with its -wal and -shm: members are then found again by their marks, "
+    "and history, pauses and quiet times are lost"
+)
+"""What to do about a file that is beyond use."""
+
+
+def writer_engine(path: Path) -> Engine:
+    """One connection that writes: every transaction takes the write lock at once, none fails halfway for want of it."""
+    pragmas = ("foreign_keys=ON", "synchronous=FULL", f"journal_size_limit={_LOG_BYTES}")
+    return _engine(path, "BEGIN IMMEDIATE", pragmas, connections=1)
+
+
+def reader_engine(path: Path) -> Engine:
+    """A few connections that only read."""
+    return _engine(path, "BEGIN", ("query_only=ON",), connections=_READERS)
+
+
+def migrating_engine(path: Path) -> Engine:
+    """One connection that may change tables.
+
+    Foreign keys are not followed: a migration replaces whole tables, and dropping ``groups`` would empty ``members``.
+    """
+    return _engine(path, "BEGIN IMMEDIATE", ("foreign_keys=OFF", "synchronous=FULL"), connections=1)
+
+
+def _engine(path: Path, begin: str, pragmas: tuple[str, ...], *, connections: int) -> Engine:
+    engine = create_engine(
+        URL.create("sqlite", database=str(path)),
+        hide_parameters=True,  # what is stored stays out of error texts and logs
+        poolclass=QueuePool,
+        pool_size=connections,
+        max_overflow=0,
+        connect_args={"isolation_level": None, "timeout": _BUSY, "check_same_thread": False},
+    )
+
+    def connected(connection: DBAPIConnection, _: object) -> None:
+        cursor = connection.cursor()
+        for pragma in pragmas:
+            cursor.execute(f"PRAGMA {pragma}")
+        cursor.close()
+
+    def began(connection: Connection) -> None:
+        connection.exec_driver_sql(begin)
+
+    event.listen(engine, "connect", connected)
+    event.listen(engine, "begin", began)
+    return engine
+
+
+def checkpoint(engine: Engine) -> None:
+    """Move the write-ahead log's content into the file and cut both to size; less of it while somebody reads."""
+    connection = engine.raw_connection()  # outside any transaction: a checkpoint in one is refused
+    try:
+        cursor = connection.cursor()
+        cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        cursor.close()
+    finally:
+        connection.close()
+
+
+@contextlib.contextmanager
+def translated(path: Path) -> Iterator[None]:
+    """Turn the database's errors into `StoreError`."""
+    try:
+        yield
+    except (SQLAlchemyError, sqlite3.Error, OSError) as error:
+        raise explained(error, path) from error
+
+
+def explained(error: Exception, path: Path) -> StoreError:
+    """Say what a failure of the database means and what to do, without any value that was being written."""
+    cause = error.orig if isinstance(error, DBAPIError) else error
+    code = getattr(cause, "sqlite_errorname", "")
+    advice = next((text for prefix, text in _ADVICE.items() if code.startswith(prefix)), "")
+    if code.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
+        advice = f"{advice}; {RECOVERY}"
+    return StoreError(f"store {path}: {advice} ({code}: {cause})" if advice else f"store {path}: {cause}")

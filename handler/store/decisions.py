@@ -1,0 +1,94 @@
+"""What of a tick becomes history: changes of desired size, answers to requests from outside, and new refusals.
+
+A policy that is refused at every tick for the same reason is one line of history, not one per tick.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from config.units import Instant, format_span
+from handler.store.interface import Event, EventKind, StoredAnswer
+from trigger.explain import AnswerExplanation, Explanation
+from trigger.reasons import Reason
+from trigger.requests import Cause
+
+Refusals = Mapping[str, Reason]
+"""Policy → why its last request was refused."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """What one tick adds to history."""
+
+    events: tuple[Event, ...]
+    answers: tuple[StoredAnswer, ...]
+    refusals: Refusals
+    """To be known at the group's next tick."""
+
+
+def told(explanation: Explanation, before: Refusals) -> Told:
+    """Say what a tick adds, knowing what its group's policies were last refused for."""
+    changed = explanation.desired_from != explanation.desired_to
+    winner = next((a for a in explanation.answers if a.reason is explanation.reason), None) if changed else None
+    refused = {a.by: a.reason for a in explanation.answers if a.cause is Cause.POLICY and a is not winner}
+    events = [_change(explanation, winner)] if changed else []
+    for answer in explanation.answers:
+        known = answer.cause is Cause.POLICY and before.get(answer.by) is answer.reason
+        if answer is not winner and not known:
+            events.append(_answered(explanation, answer))
+    return Told(
+        events=tuple(events),
+        answers=tuple(_stored(explanation, a) for a in explanation.answers if a.cause is not Cause.POLICY),
+        refusals=refused if explanation.policies else before,  # a tick of requests alone has asked no policy
+    )
+
+
+def _change(explanation: Explanation, winner: AnswerExplanation | None) -> Event:
+    return Event(
+        at=explanation.at,
+        group=explanation.group,
+        kind=EventKind.DECISION,
+        name=explanation.reason.value,
+        by=_by(winner) if winner is not None else "",
+        desired_from=explanation.desired_from,
+        desired_to=explanation.desired_to,
+        clamps=winner.clamps if winner is not None else (),
+    )
+
+
+def _answered(explanation: Explanation, answer: AnswerExplanation) -> Event:
+    """One answer that did not change the size: it stays, whatever another request did at the same moment."""
+    return Event(
+        at=explanation.at,
+        group=explanation.group,
+        kind=EventKind.DECISION,
+        name=answer.reason.value,
+        by=_by(answer),
+        desired_from=explanation.desired_from,
+        desired_to=explanation.desired_from,
+        clamps=answer.clamps,
+        message=_message(explanation.at, answer),
+    )
+
+
+def _by(answer: AnswerExplanation) -> str:
+    return f"{answer.cause.value} {answer.by}"
+
+
+def _message(at: Instant, answer: AnswerExplanation) -> str:
+    """What it asked for, and when it may ask again."""
+    wanted = f"wanted {answer.wanted}" if answer.wanted is not None else ""
+    until = f"possible in {format_span(answer.until - at)}" if answer.until is not None and answer.until > at else ""
+    return ", ".join(part for part in (wanted, until) if part)
+
+
+def _stored(explanation: Explanation, answer: AnswerExplanation) -> StoredAnswer:
+    return StoredAnswer(
+        request=answer.request,
+        at=explanation.at,
+        reason=answer.reason,
+        desired_from=explanation.desired_from,
+        desired_to=explanation.desired_to,
+    )

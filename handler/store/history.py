@@ -1,0 +1,72 @@
+"""Reading history: decisions, steps and notes merged; spans by instant."""
+
+from __future__ import annotations
+
+import math
+
+from sqlalchemy import Connection, RowMapping, Table, select, union_all
+
+from config.units import GroupId, Instant
+from handler.store.interface import Event, EventKind, Span, StoredAnswer
+from handler.store.rows import every, named
+from handler.store.schema import answers, decisions, notes, spans, steps
+
+_TABLES = (steps, decisions, notes)
+
+
+def read_events(connection: Connection, group: GroupId, *, before: Instant | None, limit: int) -> tuple[Event, ...]:
+    """The newest ``limit`` events before an instant, newest first.
+
+    Events of one instant are never parted, so there may be a few more: whoever asks next for those before the last
+    one's instant misses nothing.
+    """
+    if limit < 1:
+        return ()
+    end = math.inf if before is None else before
+    instants = union_all(
+        *(select(table.c.at).where(table.c.group == group, table.c.at < end) for table in _TABLES)
+    ).subquery()
+    nth = select(instants.c.at).order_by(instants.c.at.desc()).limit(1).offset(limit - 1)
+    floor = connection.execute(nth).scalar()
+    events: list[Event] = []
+    for table in _TABLES:
+        wanted = every(table).where(table.c.group == group, table.c.at < end)
+        if floor is not None:
+            wanted = wanted.where(table.c.at >= floor)
+        rows = connection.execute(wanted.order_by(table.c.at.desc(), table.c.id.desc())).mappings()
+        events.extend(_event(table, row) for row in rows)
+    return tuple(sorted(events, key=lambda event: -event.at))
+
+
+def read_answer(connection: Connection, group: GroupId, request: str) -> StoredAnswer | None:
+    """The first answer to a request id."""
+    wanted = every(answers).where(answers.c.group == group, answers.c.request == request)
+    row = connection.execute(wanted).mappings().first()
+    return None if row is None else StoredAnswer(**named(row, leaving_out=("group",)))
+
+
+def read_span(connection: Connection, group: GroupId, at: Instant) -> Span | None:
+    """The span that covers ``at``, or the last one before it."""
+    wanted = every(spans).where(spans.c.group == group, spans.c.first_at <= at)
+    row = connection.execute(wanted.order_by(spans.c.first_at.desc(), spans.c.id.desc()).limit(1)).mappings().first()
+    return None if row is None else Span(**named(row, leaving_out=("id",)))
+
+
+def _event(table: Table, row: RowMapping) -> Event:
+    if table is steps:
+        return _step(row)
+    kind = EventKind.DECISION if table is decisions else EventKind.NOTE
+    return Event(kind=kind, **named(row, leaving_out=("id",)))
+
+
+def _step(row: RowMapping) -> Event:
+    return Event(
+        at=row["at"],
+        group=row["group"],
+        kind=EventKind.STEP,
+        name=row["name"],
+        by=row["member"] or "",
+        result=row["result"],
+        message=row["message"],
+        took=None if row["ended_at"] is None else row["ended_at"] - row["at"],
+    )

@@ -1,0 +1,114 @@
+"""Recording ticks: what must be written at once, and what only extends a span in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, bindparam, update
+from sqlalchemy.dialects.sqlite import insert
+
+from config.units import GroupId
+from handler.store.decisions import Refusals, Told, told
+from handler.store.interface import Tick
+from handler.store.rows import write_states
+from handler.store.schema import answers, decisions, spans
+from handler.store.spans import Book, Entry, OpenSpan
+from handler.store.writer import Writer
+
+_EVENT = ("at", "group", "name", "by", "desired_from", "desired_to", "clamps", "message")
+_ANSWER = ("request", "at", "reason", "desired_from", "desired_to")
+_SPAN = ("group", "first_at", "last_at", "ticks", "first", "least", "greatest")
+_GROWS = ("last_at", "ticks", "least", "greatest")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Page:
+    """One call's ticks, and what they lead to."""
+
+    ticks: Sequence[Tick]
+    tales: Sequence[Told]
+    entry: Entry
+    urgent: frozenset[GroupId]
+    """Groups with something that must be durable before the call returns."""
+
+    def write(self, connection: Connection) -> None:
+        """Write all that is urgent."""
+        write_states(connection, {tick.group: tick.state for tick in self.ticks if tick.state is not None})
+        events = [_columns(event, _EVENT) for tale in self.tales for event in tale.events]
+        if events:
+            connection.execute(insert(decisions), events)
+        first_answers = [
+            _columns(answer, _ANSWER) | {"group": tick.group}
+            for tick, tale in zip(self.ticks, self.tales, strict=True)
+            for answer in tale.answers
+        ]
+        if first_answers:
+            connection.execute(insert(answers).on_conflict_do_nothing(), first_answers)
+        if self.entry.new:
+            connection.execute(insert(spans), [_columns(new.span, _SPAN) | {"id": new.id} for new in self.entry.new])
+        last = [span for group, span in self.entry.last.items() if group in self.urgent and span.on_disk]
+        _write_ends(connection, (*self.entry.ended, *last))
+
+
+class Recorder:
+    """Writes ticks run-length. Calls about one group take turns; calls about different groups share a commit."""
+
+    def __init__(self, writer: Writer, next_id: Callable[[], int]) -> None:
+        self._writer = writer
+        self._book = Book(next_id)
+        self._refusals: dict[GroupId, Refusals] = {}
+
+    def record(self, ticks: Sequence[Tick]) -> None:
+        """Write ticks; see `handler.store.interface.Store.record`."""
+        with self._book.holding(frozenset(tick.group for tick in ticks)):
+            refusals = {tick.group: self._refusals.get(tick.group, {}) for tick in ticks}
+            tales = []
+            for tick in ticks:
+                tale = told(tick.explanation, refusals[tick.group])
+                refusals[tick.group] = tale.refusals
+                tales.append(tale)
+            entry = self._book.plan(ticks)
+            page = _Page(ticks=ticks, tales=tales, entry=entry, urgent=_urgent(ticks, tales, entry))
+            if page.urgent:
+                self._writer.do(page.write)
+            self._book.confirm(entry.last, page.urgent)
+            self._refusals.update(refusals)
+
+    def flush(self) -> None:
+        """Write every span that is ahead of its row."""
+        with self._book.holding(self._book.behind()) as groups:
+            last = {group: span for group in groups & self._book.behind() if (span := self._book.last(group))}
+            if last:
+                self._writer.do(lambda connection: _write_ends(connection, tuple(last.values())))
+                self._book.confirm(last, frozenset(last))
+
+    def last(self, group: GroupId) -> OpenSpan | None:
+        """The group's last span since the start, as it is in memory."""
+        return self._book.last(group)
+
+    def forget(self, group: GroupId, drop: Callable[[Connection], None]) -> None:
+        """Run ``drop`` while nobody records the group, and let the next tick begin a new span."""
+        with self._book.holding(frozenset({group})):
+            self._writer.do(drop)
+            self._book.forget(group)
+            self._refusals.pop(group, None)
+
+
+def _urgent(ticks: Sequence[Tick], tales: Sequence[Told], entry: Entry) -> frozenset[GroupId]:
+    told_of = {
+        tick.group
+        for tick, tale in zip(ticks, tales, strict=True)
+        if tick.state is not None or tale.events or tale.answers
+    }
+    return frozenset(told_of | {new.span.group for new in entry.new})
+
+
+def _write_ends(connection: Connection, ends: Sequence[OpenSpan]) -> None:
+    if ends:
+        grown = update(spans).where(spans.c.id == bindparam("row"))
+        connection.execute(grown, [_columns(end.span, _GROWS) | {"row": end.id} for end in ends])
+
+
+def _columns(value: object, names: Sequence[str]) -> dict[str, object]:
+    return {name: getattr(value, name) for name in names}

@@ -1,0 +1,109 @@
+"""What may be deleted, oldest first, a slice per transaction so that nobody waits long.
+
+Never deleted: state; members that are not GONE; the last span of a group (the one that a tick may extend, and that
+explains a quiet group); by the disk budget also not answers and steps under way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sqlalchemy import Connection, Table, and_, delete, func, literal_column, select, true, union_all
+from sqlalchemy.sql import ColumnElement
+
+from config.units import Instant, Seconds
+from handler.store.schema import answers, decisions, groups, members, notes, spans, steps
+from handler.world import Phase
+
+Do = Callable[[Callable[[Connection], int]], int]
+"""Runs a function in a transaction of its own."""
+
+_SLICE = 2000
+"""Rows deleted per transaction."""
+_PAGES = 1000
+"""Pages given back to the disk per transaction."""
+_BUDGETS_LOOK_BACK: Seconds = 3600.0
+
+
+def prune(do: Do, before: Instant, bytes_at_most: int) -> int:
+    """Delete by age, then by size, then give the space back; returns rows deleted."""
+    deleted = 0
+    while rows := do(lambda connection: _delete_aged(connection, before)):
+        deleted += rows
+    while rows := do(lambda connection: _delete_oldest(connection, bytes_at_most)):
+        deleted += rows
+    while do(_shrink):
+        pass
+    return deleted
+
+
+def _delete_aged(connection: Connection, before: Instant) -> int:
+    gone_at = func.max(members.c.intended_at, func.coalesce(members.c.gone_at, members.c.intended_at))
+    aged = [
+        (spans, spans.c.last_at < before, _followed()),
+        (decisions, decisions.c.at < before, true()),
+        (steps, steps.c.at < before, true()),
+        (notes, notes.c.at < before, true()),
+        (answers, answers.c.at < before, true()),
+        (members, gone_at < before - _BUDGETS_LOOK_BACK, members.c.phase == Phase.GONE),
+    ]
+    left = _SLICE
+    for table, old, free in aged:
+        left -= _delete_some(connection, table, and_(old, free), left)
+    return _SLICE - left
+
+
+def _delete_oldest(connection: Connection, bytes_at_most: int) -> int:
+    """Delete the oldest slice of history if more is used than allowed."""
+    if _bytes_used(connection) <= bytes_at_most:
+        return 0
+    history = (
+        (spans, spans.c.last_at, _followed()),
+        (decisions, decisions.c.at, true()),
+        (steps, steps.c.at, steps.c.result.is_not(None)),
+        (notes, notes.c.at, true()),
+    )
+    oldest = union_all(
+        *(
+            select(select(at.label("at")).where(free).order_by(at).limit(_SLICE).subquery().c.at)
+            for _, at, free in history
+        )
+    ).subquery()
+    until = select(func.max(select(oldest.c.at).order_by(oldest.c.at).limit(_SLICE).subquery().c.at))
+    newest_to_go = connection.execute(until).scalar()
+    if newest_to_go is None:
+        return 0
+    return sum(_delete_some(connection, table, and_(at <= newest_to_go, free), _SLICE) for table, at, free in history)
+
+
+def _delete_some(connection: Connection, table: Table, where: ColumnElement[bool], limit: int) -> int:
+    row: ColumnElement[int] = literal_column("rowid")
+    chosen = select(row).select_from(table).where(where).limit(limit)
+    return connection.execute(delete(table).where(row.in_(chosen))).rowcount
+
+
+def _followed() -> ColumnElement[bool]:
+    """Spans after which another one of their group came, or whose group is no more."""
+    other = spans.alias()
+    last = select(func.max(other.c.id)).where(other.c.group == groups.c.id).scalar_subquery()
+    return spans.c.id.not_in(select(func.coalesce(last, 0)).select_from(groups))
+
+
+def _bytes_used(connection: Connection) -> int:
+    pages, free, size = (_pragma(connection, name) for name in ("page_count", "freelist_count", "page_size"))
+    return (pages - free) * size
+
+
+def _shrink(connection: Connection) -> int:
+    """Give free pages at the file's end back to the disk; returns how many.
+
+    One page per statement: SQLite frees a page for each row read, and the driver reads none of rows without columns.
+    """
+    before = _pragma(connection, "freelist_count")
+    for _ in range(min(before, _PAGES)):
+        connection.exec_driver_sql("PRAGMA incremental_vacuum(1)")
+    return before - _pragma(connection, "freelist_count")
+
+
+def _pragma(connection: Connection, name: str) -> int:
+    return int(connection.exec_driver_sql(f"PRAGMA {name}").scalar_one())

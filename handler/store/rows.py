@@ -1,0 +1,181 @@
+"""Rows ↔ the dataclasses of the port: groups and members. Functions run inside their caller's transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
+from typing import Any
+
+from sqlalchemy import Connection, RowMapping, Select, Table, bindparam, case, delete, func, select, update
+from sqlalchemy.dialects.sqlite import insert
+
+from config.errors import StoreError
+from config.units import BalancerId, CloudId, GroupId, Instant, Seconds
+from handler.desired import Definition
+from handler.launches import LaunchId
+from handler.store.interface import Creates, StoredGroup
+from handler.store.schema import groups, members, notes, quiets, sequences
+from handler.world import Phase, Record
+from trigger.requests import GroupState, Quiet
+
+_HOUR: Seconds = 3600.0
+_OUTSTANDING = (Phase.INTENDED, Phase.MADE)
+_STATE = tuple(field.name for field in fields(GroupState) if field.name != "quiets")
+_RECORD = tuple(field.name for field in fields(Record))
+_FRESH = {"deleting": False, "failed_builds": 0, "back_off_until": None}
+
+
+def every(table: Table) -> Select[Any]:
+    """All columns, under the names that dataclasses give them."""
+    return select(*(column.label(column.key) for column in table.c))
+
+
+def named(row: RowMapping, *, leaving_out: Iterable[str] = ()) -> dict[str, Any]:
+    """A row as keyword arguments."""
+    return {str(name): value for name, value in row.items() if name not in leaving_out}
+
+
+def require(connection: Connection, group: GroupId) -> None:
+    """Raise `StoreError` unless the group is there."""
+    if connection.execute(select(groups.c.id).where(groups.c.id == group)).first() is None:
+        raise StoreError(f"group {group} is not in the store: declare it first")
+
+
+# Groups
+
+
+def read_groups(connection: Connection) -> tuple[StoredGroup, ...]:
+    """Every group, sorted by id."""
+    running: dict[GroupId, list[Quiet]] = {}
+    for row in connection.execute(every(quiets).order_by(quiets.c.group, quiets.c.ordinal)).mappings():
+        running.setdefault(row["group"], []).append(Quiet(**named(row, leaving_out=("group", "ordinal"))))
+    rows = connection.execute(every(groups).order_by(groups.c.id)).mappings()
+    return tuple(
+        StoredGroup(
+            state=GroupState(**{name: row[name] for name in _STATE}, quiets=tuple(running.get(row["id"], ()))),
+            **named(row, leaving_out=_STATE),
+        )
+        for row in rows
+    )
+
+
+def declare(connection: Connection, definitions: Sequence[Definition], at: Instant) -> None:
+    """Make the declared groups those that are not ORPHANED, and note what that changes."""
+    orphaned: dict[GroupId, bool] = {}
+    for row in connection.execute(select(groups.c.id, groups.c.orphaned)):
+        orphaned[row.id] = row.orphaned
+    declared = {definition.group.id: definition for definition in definitions}
+    for group, definition in declared.items():
+        if group in orphaned:
+            changed = update(groups).where(groups.c.id == group).values(definition=definition, orphaned=False)
+            connection.execute(changed)
+        else:
+            connection.execute(
+                insert(groups).values(id=group, definition=definition, **_FRESH, **_columns(GroupState()))
+            )
+    gone = [group for group, already in orphaned.items() if group not in declared and not already]
+    for group in gone:
+        connection.execute(update(groups).where(groups.c.id == group).values(orphaned=True))
+    acts = [
+        *((group, "declared") for group in declared if group not in orphaned),
+        *((group, "declared_again") for group in declared if orphaned.get(group)),
+        *((group, "orphaned") for group in gone),
+    ]
+    rows = [{"group": group, "at": at, "name": act, "by": "file", "message": ""} for group, act in acts]
+    if rows:
+        connection.execute(insert(notes), rows)
+
+
+def write_states(connection: Connection, states: Mapping[GroupId, GroupState]) -> None:
+    """Replace the states of groups.
+
+    Raises:
+        StoreError: there is no such group, so there is nobody whose desired size this could be.
+    """
+    if not states:
+        return
+    rows = [_columns(state) | {"row": group} for group, state in states.items()]
+    written = connection.execute(update(groups).where(groups.c.id == bindparam("row")), rows).rowcount
+    if written != len(rows):
+        for group in states:
+            require(connection, group)
+    connection.execute(delete(quiets).where(quiets.c.group == bindparam("row")), [{"row": group} for group in states])
+    running = [_quiet(group, n, quiet) for group, state in states.items() for n, quiet in enumerate(state.quiets)]
+    if running:
+        connection.execute(insert(quiets), running)
+
+
+def desired_of(connection: Connection, group: GroupId) -> int | None:
+    """The desired size, if there is a group and it has one."""
+    return connection.execute(select(groups.c.desired).where(groups.c.id == group)).scalar()
+
+
+def _columns(state: GroupState) -> dict[str, object]:
+    return {name: getattr(state, name) for name in _STATE}
+
+
+def _quiet(group: GroupId, ordinal: int, quiet: Quiet) -> dict[str, object]:
+    values: dict[str, object] = {field.name: getattr(quiet, field.name) for field in fields(Quiet)}
+    return values | {"group": group, "ordinal": ordinal}
+
+
+# Members
+
+
+def read_members(connection: Connection, group: GroupId) -> tuple[Record, ...]:
+    """Members that are not GONE, sorted by sequence."""
+    wanted = every(members).where(members.c.group == group, members.c.phase != Phase.GONE)
+    rows = connection.execute(wanted.order_by(members.c.sequence)).mappings()
+    return tuple(Record(**named(row, leaving_out=("cloud",))) for row in rows)
+
+
+def last_sequence(connection: Connection, group: GroupId) -> int:
+    """The newest sequence that was ever given out under this name."""
+    return connection.execute(select(sequences.c.last).where(sequences.c.group == group)).scalar() or 0
+
+
+def intended(
+    installation: str, group: GroupId, sequence: int, balancers: tuple[tuple[BalancerId, int], ...], at: Instant
+) -> Record:
+    """The record of a member that is about to be created."""
+    return Record(
+        name=LaunchId(installation=installation, group=group, sequence=sequence).name,
+        group=group,
+        sequence=sequence,
+        phase=Phase.INTENDED,
+        intended_at=at,
+        balancers=balancers,
+    )
+
+
+def write_members(connection: Connection, records: Sequence[Record], cloud: CloudId) -> None:
+    """Insert or replace records, and raise the sequences of their groups to theirs."""
+    if not records:
+        return
+    newest: dict[GroupId, int] = {}
+    for record in records:
+        newest[record.group] = max(record.sequence, newest.get(record.group, 0))
+    for group, sequence in newest.items():
+        require(connection, group)
+        raised = insert(sequences).values(group=group, last=sequence)
+        greater = func.max(sequences.c.last, raised.excluded.last)
+        connection.execute(raised.on_conflict_do_update(index_elements=[sequences.c.group], set_={"last": greater}))
+    write = insert(members)
+    replaced = {column: write.excluded[column.key] for column in members.c if not column.primary_key}
+    connection.execute(
+        write.on_conflict_do_update(index_elements=[members.c.group, members.c.name], set_=replaced),
+        [{**{name: getattr(record, name) for name in _RECORD}, "cloud": cloud} for record in records],
+    )
+
+
+def count_creates(connection: Connection, group: GroupId, cloud: CloudId, now: Instant) -> Creates:
+    """How much of the budgets is used."""
+    counts = (func.count(case((members.c.group == group, 1))), func.count(case((members.c.cloud == cloud, 1))))
+    outstanding = connection.execute(select(*counts).where(members.c.phase.in_(_OUTSTANDING))).one()
+    past_hour = connection.execute(select(*counts).where(members.c.intended_at > now - _HOUR)).one()
+    return Creates(
+        group_outstanding=outstanding[0],
+        group_past_hour=past_hour[0],
+        cloud_outstanding=outstanding[1],
+        cloud_past_hour=past_hour[1],
+    )

@@ -1,0 +1,254 @@
+"""The tables, as the newest revision of `migrations/` leaves them.
+
+========  ============================================================================================
+desired   ``groups`` (declared definition and the door's state), ``quiets``
+observed  ``members``, and in ``groups`` how builds go
+identity  ``meta`` (whose store this is), ``sequences`` (outlives its group: a launch id is never used twice)
+history   ``spans``, ``decisions``, ``steps``, ``notes``; outlives its group, goes by retention
+promises  ``answers``: the first answer to each request id
+========  ============================================================================================
+
+Instants are REAL seconds since the epoch, UTC. Enums are stored by value. Columns called ``group_id`` have the key
+``group``, so that rows and dataclasses have the same names.
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import TypeVar
+
+from sqlalchemy import (
+    REAL,
+    Boolean,
+    Column,
+    Dialect,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    Table,
+    Text,
+    TypeDecorator,
+    UniqueConstraint,
+)
+
+from config.errors import StoreError
+from config.model import QuietScope
+from config.units import BalancerId
+from handler.desired import Definition
+from handler.steps import Result
+from handler.store.codec import from_text, to_text
+from handler.world import Leaving, Phase
+from trigger.explain import Explanation
+from trigger.reasons import Reason
+from trigger.requests import Clamp, Pause
+from trigger.verdicts import Direction
+
+HEAD = "0001"
+"""The revision that this release reads and writes."""
+
+E = TypeVar("E", bound=enum.Enum)
+D = TypeVar("D")
+
+
+class Word(TypeDecorator[E]):
+    """An enum, by value."""
+
+    impl = Text
+    cache_ok = True
+
+    def __init__(self, words: type[E]) -> None:
+        super().__init__()
+        self.words = words
+
+    def process_bind_param(self, value: E | None, dialect: Dialect) -> str | None:
+        """To the database."""
+        return None if value is None else str(value.value)
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> E | None:
+        """From the database."""
+        if value is None:
+            return None
+        try:
+            return self.words(value)
+        except ValueError as error:
+            raise StoreError(f"the store holds {value!r}, which is no {self.words.__name__} of this release") from error
+
+
+class Document(TypeDecorator[D]):
+    """A frozen dataclass, or a tuple of such, as JSON."""
+
+    impl = Text
+    cache_ok = True
+
+    def __init__(self, kind: type[D]) -> None:
+        super().__init__()
+        self.kind = kind
+
+    def process_bind_param(self, value: D | None, dialect: Dialect) -> str | None:
+        """To the database."""
+        return None if value is None else to_text(value, self.kind)
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> D | None:
+        """From the database."""
+        return None if value is None else from_text(value, self.kind)
+
+
+METADATA = MetaData(
+    naming_convention={
+        "pk": "pk_%(table_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_name)s",
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+    }
+)
+
+
+def _group(*, primary_key: bool = False, of_groups: bool = False) -> Column[str]:
+    owner = [ForeignKey("groups.id", ondelete="CASCADE")] if of_groups else []
+    return Column("group_id", Text, *owner, key="group", primary_key=primary_key, nullable=False)
+
+
+meta = Table(
+    "meta",
+    METADATA,
+    Column("name", Text, primary_key=True),
+    Column("value", Text, nullable=False),
+)
+
+groups = Table(
+    "groups",
+    METADATA,
+    Column("id", Text, primary_key=True),
+    Column("definition", Document(Definition), nullable=False),
+    Column("desired", Integer),
+    Column("revision", Integer, nullable=False),
+    Column("forced", Boolean, nullable=False),
+    Column("kept", Boolean, nullable=False),
+    Column("grown_at", REAL),
+    Column("pause", Word(Pause), nullable=False),
+    Column("orphaned", Boolean, nullable=False),
+    Column("deleting", Boolean, nullable=False),
+    Column("failed_builds", Integer, nullable=False),
+    Column("back_off_until", REAL),
+)
+
+sequences = Table(
+    "sequences",
+    METADATA,
+    _group(primary_key=True),
+    Column("last", Integer, nullable=False),
+)
+
+quiets = Table(
+    "quiets",
+    METADATA,
+    _group(primary_key=True, of_groups=True),
+    Column("ordinal", Integer, primary_key=True),
+    Column("policy", Text),
+    Column("scope", Word(QuietScope), nullable=False),
+    Column("direction", Word(Direction), nullable=False),
+    Column("until", REAL, nullable=False),
+)
+
+members = Table(
+    "members",
+    METADATA,
+    _group(primary_key=True, of_groups=True),
+    Column("name", Text, primary_key=True),
+    Column("cloud", Text, nullable=False),
+    Column("sequence", Integer, nullable=False),
+    Column("phase", Word(Phase), nullable=False),
+    Column("intended_at", REAL, nullable=False),
+    Column("server_id", Text),
+    Column("made_at", REAL),
+    Column("in_service_at", REAL),
+    Column("balancers", Document(tuple[tuple[BalancerId, int], ...]), nullable=False),
+    Column("leaving", Word(Leaving)),
+    Column("leaving_at", REAL),
+    Column("drained_at", REAL),
+    Column("protected", Boolean, nullable=False),
+    Column("absent_listings", Integer, nullable=False),
+    Column("absent_at", REAL),
+    Column("create_attempts", Integer, nullable=False),
+    Column("destroy_attempts", Integer, nullable=False),
+    Column("gone_at", REAL),
+    UniqueConstraint("group", "sequence"),
+    Index(None, "phase"),
+    Index(None, "intended_at"),
+)
+
+steps = Table(
+    "steps",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    _group(),
+    Column("at", REAL, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("member", Text),
+    Column("ended_at", REAL),
+    Column("result", Word(Result)),
+    Column("message", Text, nullable=False),
+    Index(None, "group", "at"),
+    Index(None, "at"),
+    sqlite_autoincrement=True,  # an id is an open step's only handle: never used again after retention
+)
+
+decisions = Table(
+    "decisions",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    _group(),
+    Column("at", REAL, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("by", Text, nullable=False),
+    Column("desired_from", Integer),
+    Column("desired_to", Integer),
+    Column("clamps", Document(tuple[Clamp, ...]), nullable=False),
+    Column("message", Text, nullable=False),
+    Index(None, "group", "at"),
+    Index(None, "at"),
+)
+
+notes = Table(
+    "notes",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    _group(),
+    Column("at", REAL, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("by", Text, nullable=False),
+    Column("desired_from", Integer),
+    Column("desired_to", Integer),
+    Column("message", Text, nullable=False),
+    Index(None, "group", "at"),
+    Index(None, "at"),
+)
+
+answers = Table(
+    "answers",
+    METADATA,
+    _group(primary_key=True),
+    Column("request", Text, primary_key=True),
+    Column("at", REAL, nullable=False),
+    Column("reason", Word(Reason), nullable=False),
+    Column("desired_from", Integer),
+    Column("desired_to", Integer),
+    Index(None, "at"),
+)
+
+spans = Table(
+    "spans",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    _group(),
+    Column("first_at", REAL, nullable=False),
+    Column("last_at", REAL, nullable=False),
+    Column("ticks", Integer, nullable=False),
+    Column("first", Document(Explanation), nullable=False),
+    Column("least", Document(tuple[float | None, ...]), nullable=False),
+    Column("greatest", Document(tuple[float | None, ...]), nullable=False),
+    Index(None, "group", "first_at"),
+    Index(None, "group"),
+    Index(None, "last_at"),
+)

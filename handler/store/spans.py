@@ -1,0 +1,145 @@
+"""Run-length history of evaluations: ticks in a row with one and the same answer are one span.
+
+Pure bookkeeping in memory; `handler.store.sqlite` writes what this says must be written.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from config.units import GroupId
+from handler.store.interface import Span, Tick
+from trigger.explain import Explanation, shape
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenSpan:
+    """The last span of a group: the next tick may extend it."""
+
+    id: int
+    shape: Hashable
+    span: Span
+    on_disk: bool
+    """Its row exists, if perhaps with an earlier end."""
+
+    def extended(self, tick: Tick) -> OpenSpan:
+        """With one more tick of the same shape."""
+        values, span = _values(tick.explanation), self.span
+        return replace(
+            self,
+            span=replace(
+                span,
+                last_at=tick.at,
+                ticks=span.ticks + 1,
+                least=tuple(map(_least, span.least, values)),
+                greatest=tuple(map(_greatest, span.greatest, values)),
+            ),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """What ticks do to the book."""
+
+    new: tuple[OpenSpan, ...]
+    """Rows to insert."""
+    ended: tuple[OpenSpan, ...]
+    """Rows to update: another span follows them."""
+    last: Mapping[GroupId, OpenSpan]
+    """The groups' last spans afterwards."""
+
+
+class Book:
+    """The last span of every group, and who may extend it now.
+
+    Whoever holds a group's page (`holding`) is alone in changing it, from looking at it until the disk has confirmed.
+    """
+
+    def __init__(self, next_id: Callable[[], int]) -> None:
+        self._next_id = next_id
+        self._last: dict[GroupId, OpenSpan] = {}
+        self._behind: set[GroupId] = set()
+        self._held: set[GroupId] = set()
+        self._released = threading.Condition()
+
+    @contextmanager
+    def holding(self, groups: frozenset[GroupId]) -> Iterator[frozenset[GroupId]]:
+        """Wait until nobody else holds any of these, then hold all of them."""
+        with self._released:
+            self._released.wait_for(lambda: not self._held & groups)
+            self._held |= groups
+        try:
+            yield groups
+        finally:
+            with self._released:
+                self._held -= groups
+                self._released.notify_all()
+
+    def last(self, group: GroupId) -> OpenSpan | None:
+        """The group's last span since the start, as in memory."""
+        return self._last.get(group)
+
+    def behind(self) -> frozenset[GroupId]:
+        """Groups whose row on disk is behind memory."""
+        with self._released:
+            return frozenset(self._behind)
+
+    def plan(self, ticks: Sequence[Tick]) -> Entry:
+        """Say what ``ticks`` lead to, in their order, without doing it."""
+        new: dict[int, OpenSpan] = {}
+        ended: list[OpenSpan] = []
+        last: dict[GroupId, OpenSpan] = {}
+        for tick in ticks:
+            before = last.get(tick.group) or self._last.get(tick.group)
+            form = shape(tick.explanation)
+            if before is not None and before.shape == form:
+                after = before.extended(tick)
+            else:
+                after = self._opened(tick, form)
+                if before is not None and before.on_disk:
+                    ended.append(before)
+            if not after.on_disk:
+                new[after.id] = after
+            last[tick.group] = after
+        return Entry(new=tuple(new.values()), ended=tuple(ended), last=last)
+
+    def confirm(self, last: Mapping[GroupId, OpenSpan], written: frozenset[GroupId]) -> None:
+        """Take an entry over. The rows of the ``written`` groups are on disk as they are now, the others' not."""
+        with self._released:
+            for group, span in last.items():
+                self._last[group] = replace(span, on_disk=True) if group in written else span
+            self._behind = (self._behind | last.keys()) - written
+
+    def forget(self, group: GroupId) -> None:
+        """The group is gone; its rows stay as they are."""
+        with self._released:
+            self._last.pop(group, None)
+            self._behind.discard(group)
+
+    def _opened(self, tick: Tick, form: Hashable) -> OpenSpan:
+        values = _values(tick.explanation)
+        span = Span(
+            group=tick.group,
+            first_at=tick.at,
+            last_at=tick.at,
+            ticks=1,
+            first=tick.explanation,
+            least=values,
+            greatest=values,
+        )
+        return OpenSpan(id=self._next_id(), shape=form, span=span, on_disk=False)
+
+
+def _values(explanation: Explanation) -> tuple[float | None, ...]:
+    return tuple(condition.value for policy in explanation.policies for condition in policy.conditions)
+
+
+def _least(one: float | None, other: float | None) -> float | None:
+    return min((value for value in (one, other) if value is not None), default=None)
+
+
+def _greatest(one: float | None, other: float | None) -> float | None:
+    return max((value for value in (one, other) if value is not None), default=None)

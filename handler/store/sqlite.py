@@ -1,0 +1,264 @@
+"""The store on SQLite: one writer with group commit, readers that wait for nobody.
+
+Implements `handler.store.interface.Store`. The file is its owner's alone (mode 0600). Who may open it is not decided
+here: the daemon holds the state directory.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from sqlalchemy import Connection, Engine, delete, func, select, update
+from sqlalchemy.dialects.sqlite import insert
+
+from config.errors import Refused, StoreError
+from config.units import BalancerId, CloudId, GroupId, Instant, MemberName
+from handler.desired import Definition
+from handler.steps import Result
+from handler.store import history, retention, rows
+from handler.store.database import checkpoint, reader_engine, translated, writer_engine
+from handler.store.interface import Creates, Event, Span, StoredAnswer, StoredGroup, Tick
+from handler.store.recording import Recorder
+from handler.store.revisions import create_file, to_head
+from handler.store.schema import groups, meta, notes, spans, steps
+from handler.store.writer import Writer
+from handler.world import Record
+from trigger.requests import GroupState
+
+
+class SqliteStore:
+    """The one place that remembers; `open` makes one."""
+
+    def __init__(self, path: Path, installation: str, writer: Writer, reading: Engine, recorder: Recorder) -> None:
+        self._path = path
+        self._installation = installation
+        self._writer = writer
+        self._reading = reading
+        self._recorder = recorder
+        self._closed = False
+
+    @classmethod
+    def open(cls, path: Path, *, installation: str) -> SqliteStore:
+        """Open the store at ``path``; create it, or bring an older release's up to date (a copy is made first).
+
+        Args:
+            path: the file; its directory must be there.
+            installation: whose store it is: the part of every launch id that tells installations apart.
+
+        Raises:
+            Refused: a newer release wrote it, or it belongs to another installation.
+            StoreError: it is damaged, no store at all, or cannot be opened.
+        """
+        with translated(path), contextlib.ExitStack() as undo:
+            create_file(path)
+            to_head(path)
+            reading = reader_engine(path)
+            undo.callback(reading.dispose)
+            writer = Writer(writer_engine(path), path)
+            writer.start()
+            undo.callback(writer.close)
+            first_id = writer.do(lambda connection: _claimed(connection, path, installation))
+            undo.pop_all()
+        recorder = Recorder(writer, itertools.count(first_id).__next__)
+        return cls(path, installation, writer, reading, recorder)
+
+    def close(self) -> None:
+        """Flush and close. Later calls raise `StoreError`."""
+        if self._closed:
+            return
+        try:
+            self._recorder.flush()
+        finally:
+            self._closed = True
+            self._reading.dispose()
+            self._writer.close()
+
+    # Groups
+
+    def groups(self) -> tuple[StoredGroup, ...]:
+        """Every group ever declared and not deleted, sorted by id."""
+        with self._snapshot() as connection:
+            return rows.read_groups(connection)
+
+    def declare(self, definitions: Sequence[Definition], at: Instant) -> None:
+        """Write the declared groups in one transaction: new ones have no desired size, all others become ORPHANED.
+
+        Groups that are there keep their state; who comes, goes or returns is noted in its history.
+        """
+        self._writer.do(lambda connection: rows.declare(connection, definitions, at))
+
+    def save_builds(self, group: GroupId, failed_builds: int, back_off_until: Instant | None) -> None:
+        """Write down how builds go."""
+        self._alter(group, {"failed_builds": failed_builds, "back_off_until": back_off_until})
+
+    def mark_deleting(self, group: GroupId) -> None:
+        """The group is to be emptied and forgotten."""
+        self._alter(group, {"deleting": True})
+
+    def drop_group(self, group: GroupId) -> None:
+        """Forget a group and its members; its history stays until retention, its sequence for ever."""
+
+        def drop(connection: Connection) -> None:
+            connection.execute(delete(groups).where(groups.c.id == group))
+
+        self._recorder.forget(group, drop)
+
+    # Decisions
+
+    def record(self, ticks: Sequence[Tick]) -> None:
+        """Write ticks: new states, decisions and answers at once, spans run-length. One transaction."""
+        if self._closed:
+            raise self._is_closed()
+        self._recorder.record(ticks)
+
+    def flush(self) -> None:
+        """Write spans that were only extended in memory."""
+        if self._closed:
+            raise self._is_closed()
+        self._recorder.flush()
+
+    def answered(self, group: GroupId, request: str) -> StoredAnswer | None:
+        """What was answered to this request id, if it was ever asked."""
+        with self._snapshot() as connection:
+            return history.read_answer(connection, group, request)
+
+    # Members
+
+    def members(self, group: GroupId) -> tuple[Record, ...]:
+        """Members that are not GONE, sorted by sequence."""
+        with self._snapshot() as connection:
+            return rows.read_members(connection, group)
+
+    def intend(
+        self, group: GroupId, cloud: CloudId, count: int, balancers: tuple[tuple[BalancerId, int], ...], at: Instant
+    ) -> tuple[Record, ...]:
+        """Mint ``count`` sequences and write INTENDED records under them, in one transaction, before any call."""
+
+        def write(connection: Connection) -> tuple[Record, ...]:
+            first = rows.last_sequence(connection, group) + 1
+            records = tuple(
+                rows.intended(self._installation, group, sequence, balancers, at)
+                for sequence in range(first, first + count)
+            )
+            rows.write_members(connection, records, cloud)
+            return records
+
+        return self._writer.do(write)
+
+    def save(self, records: Sequence[Record], cloud: CloudId) -> None:
+        """Write records whole (insert or replace), in one transaction; raises the group's sequence to theirs."""
+        self._writer.do(lambda connection: rows.write_members(connection, records, cloud))
+
+    def creates(self, group: GroupId, cloud: CloudId, now: Instant) -> Creates:
+        """How much of the budgets is used."""
+        with self._snapshot() as connection:
+            return rows.count_creates(connection, group, cloud, now)
+
+    # History
+
+    def begin_step(
+        self, group: GroupId, name: str, member: MemberName | None, at: Instant, save: Sequence[Record], cloud: CloudId
+    ) -> int:
+        """Write a step's journal line, and the records that must be durable before it, in one transaction."""
+
+        def write(connection: Connection) -> int:
+            rows.write_members(connection, save, cloud)
+            line = insert(steps).values(group=group, name=name, member=member, at=at, message="")
+            return int(connection.execute(line).lastrowid)
+
+        return self._writer.do(write)
+
+    def end_step(
+        self, step: int, result: Result, message: str, at: Instant, save: Sequence[Record], cloud: CloudId
+    ) -> None:
+        """Complete a step's journal line, and write the records that follow from it, in one transaction.
+
+        The line may be gone by retention; the records are written all the same.
+        """
+
+        def write(connection: Connection) -> None:
+            rows.write_members(connection, save, cloud)
+            ended = update(steps).where(steps.c.id == step)
+            connection.execute(ended.values(result=result, message=message, ended_at=at))
+
+        self._writer.do(write)
+
+    def note(
+        self, group: GroupId, name: str, by: str, message: str, at: Instant, state: GroupState | None = None
+    ) -> None:
+        """Write down an act of a person or of the daemon, with the state that it leads to.
+
+        If that changes desired size, the line of history says from what to what.
+        """
+
+        def write(connection: Connection) -> None:
+            line: dict[str, object] = {"group": group, "name": name, "by": by, "message": message, "at": at}
+            if state is not None:
+                before = rows.desired_of(connection, group)
+                rows.write_states(connection, {group: state})
+                line |= {"desired_from": before, "desired_to": state.desired} if before != state.desired else {}
+            connection.execute(insert(notes).values(line))
+
+        self._writer.do(write)
+
+    def history(self, group: GroupId, *, before: Instant | None, limit: int) -> tuple[Event, ...]:
+        """The newest events, newest first; those of one instant are never parted, so there may be a few more."""
+        with self._snapshot() as connection:
+            return history.read_events(connection, group, before=before, limit=limit)
+
+    def span_at(self, group: GroupId, at: Instant) -> Span | None:
+        """The span that covers ``at``, or the last one before it; with what is not flushed yet."""
+        with self._snapshot() as connection:
+            last = self._recorder.last(group)
+            if last is not None and last.span.first_at <= at:
+                return last.span
+            return history.read_span(connection, group, at)
+
+    def prune(self, *, before: Instant, bytes_at_most: int) -> int:
+        """Delete history older than ``before``, and the oldest beyond the disk budget; returns rows deleted.
+
+        The file shrinks by what was deleted. The budget is for the file; its write-ahead log may add 16 MiB.
+        """
+        deleted = retention.prune(self._writer.do, before, bytes_at_most)
+        if deleted:
+            with translated(self._path):
+                checkpoint(self._reading)
+        return deleted
+
+    # Inside
+
+    @contextlib.contextmanager
+    def _snapshot(self) -> Iterator[Connection]:
+        """Read one state of the store, whatever is written meanwhile."""
+        if self._closed:
+            raise self._is_closed()
+        with translated(self._path), self._reading.connect() as connection:
+            yield connection
+
+    def _is_closed(self) -> StoreError:
+        return StoreError(f"store {self._path} is closed")
+
+    def _alter(self, group: GroupId, values: dict[str, object]) -> None:
+        def write(connection: Connection) -> None:
+            rows.require(connection, group)
+            connection.execute(update(groups).where(groups.c.id == group).values(values))
+
+        self._writer.do(write)
+
+
+def _claimed(connection: Connection, path: Path, installation: str) -> int:
+    """Write down whose store it is, or refuse a stranger; returns the first free id for spans.
+
+    Under another installation's id no member would be found again on its cloud: the fleet would be made twice.
+    """
+    connection.execute(insert(meta).values(name="installation", value=installation).on_conflict_do_nothing())
+    owner = connection.execute(select(meta.c.value).where(meta.c.name == "installation")).scalar_one()
+    if owner != installation:
+        raise Refused(
+            f"store {path} belongs to installation {owner}, not {installation}: "
+            f"write {owner} into the file 'installation' beside it, or move the store away"
+        )
+    return int(connection.execute(select(func.max(spans.c.id))).scalar() or 0) + 1

@@ -1,0 +1,154 @@
+"""The one thread that writes, and group commit.
+
+# Note [Group commit]
+
+A durable commit costs one sync of the disk, milliseconds, whether it carries one write or a hundred. So the thread
+takes all that waits into one transaction, each under a savepoint of its own: one that fails is undone alone, and its
+caller alone is told. Callers are woken once the commit is durable.
+
+If the transaction as a whole is lost (a full disk may take it away, a commit may fail), nothing of it is on disk. Each
+write is then tried once more in a transaction of its own, so that a big one does not take small ones with it. A write
+may therefore be called twice; only the last call counts.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Generic, TypeVar
+
+from sqlalchemy import Connection, Engine
+from sqlalchemy.exc import SQLAlchemyError
+
+from config.errors import StoreError
+from handler.store.database import explained
+
+T = TypeVar("T")
+R_co = TypeVar("R_co", covariant=True)
+
+_AT_ONCE = 256
+"""Writes in one transaction, at most."""
+
+
+class Writer:
+    """Runs writes one after another on a thread of its own, as many per commit as are waiting."""
+
+    def __init__(self, engine: Engine, path: Path) -> None:
+        self._engine = engine
+        self._path = path
+        self._queue: queue.SimpleQueue[_Write[object] | None] = queue.SimpleQueue()
+        self._gate = threading.Lock()
+        self._closed = False
+        self._thread = threading.Thread(target=self._serve, name="store-writer", daemon=True)
+        self.commits = 0
+        """Transactions that became durable."""
+
+    def start(self) -> None:
+        """Begin to take writes."""
+        self._thread.start()
+
+    def do(self, function: Callable[[Connection], T]) -> T:
+        """Run ``function`` in a transaction and return its result once that is durable.
+
+        Raises:
+            StoreError: nothing of it is on disk; or the store is closed.
+        """
+        write = _Write(function)
+        with self._gate:
+            if self._closed:
+                raise StoreError(f"store {self._path} is closed")
+            self._queue.put(write)
+        return write.result(self._path)
+
+    def close(self) -> None:
+        """Finish what waits, then end the thread and its connection."""
+        with self._gate:
+            if not self._closed:
+                self._closed = True
+                self._queue.put(None)
+        self._thread.join()
+        self._engine.dispose()
+
+    def _serve(self) -> None:
+        for batch in self._batches():
+            self._carry_out(batch)
+            for write in batch:
+                write.done.set()
+
+    def _batches(self) -> Iterator[list[_Write[object]]]:
+        """All that waits, up to `_AT_ONCE`, again and again until the end is asked for."""
+        while (first := self._queue.get()) is not None:
+            batch = [first]
+            while len(batch) < _AT_ONCE and not self._queue.empty():
+                following = self._queue.get()
+                if following is None:
+                    yield batch
+                    return
+                batch.append(following)
+            yield batch
+
+    def _carry_out(self, batch: Sequence[_Write[object]]) -> None:
+        """See Note [Group commit]."""
+        attempt = _Attempt()
+        with attempt, self._engine.begin() as connection:
+            for write in batch:
+                write.run(connection)
+        if attempt.error is None:
+            self.commits += 1
+        elif len(batch) == 1:
+            batch[0].error = batch[0].error or attempt.error
+        else:
+            for write in batch:
+                self._carry_out([write])
+
+
+class _Attempt:
+    """Keeps whatever its block raises, for those who wait: the thread that serves everybody does not end by it."""
+
+    def __init__(self) -> None:
+        self.error: BaseException | None = None
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        self.error = error
+        return True
+
+
+class _Write(Generic[R_co]):
+    """One caller's function, and what became of it."""
+
+    def __init__(self, function: Callable[[Connection], R_co]) -> None:
+        self._function = function
+        self._results: list[R_co] = []
+        self.error: BaseException | None = None
+        self.done = threading.Event()
+
+    def run(self, connection: Connection) -> None:
+        """Call the function under a savepoint; if it fails, undo it alone.
+
+        Raises:
+            SQLAlchemyError: the transaction is lost, and with it what ran before.
+        """
+        attempt = _Attempt()
+        connection.exec_driver_sql("SAVEPOINT write")
+        with attempt:
+            self._results = [self._function(connection)]
+        self.error = attempt.error
+        if self.error is not None:
+            connection.exec_driver_sql("ROLLBACK TO write")
+        connection.exec_driver_sql("RELEASE write")
+
+    def result(self, path: Path) -> R_co:
+        """Wait until it is durable, or raise why it is not."""
+        self.done.wait()
+        if isinstance(self.error, SQLAlchemyError):
+            raise explained(self.error, path) from self.error
+        if self.error is not None:
+            raise self.error
+        return self._results[0]

@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from handler.store.decisions import told
+from tests.support.store import an_answer, an_explanation, at
+from trigger.reasons import Reason
+from trigger.requests import Cause, Clamp
+
+
+def names(explanation, before=None):
+    return [(event.name, event.by) for event in told(explanation, before or {}).events]
+
+
+def test_a_quiet_tick_is_no_history():
+    assert told(an_explanation(), {}).events == ()
+
+
+def test_a_change_is_one_line_with_its_cause_and_its_clamps():
+    clamp = Clamp(guard=Reason.AT_MAX, before=12, after=10)
+    winner = replace(an_answer(Reason.SCALED_OUT), clamps=(clamp,))
+    (event,) = told(an_explanation(reason=Reason.SCALED_OUT, sizes=(3, 10), answers=(winner,)), {}).events
+    assert (event.name, event.by, event.desired_from, event.desired_to, event.clamps) == (
+        "scaled_out",
+        "policy out",
+        3,
+        10,
+        (clamp,),
+    )
+
+
+def test_a_change_that_nobody_asked_for_has_no_author():
+    assert names(an_explanation(reason=Reason.BOUNDS, sizes=(12, 10))) == [("bounds", "")]
+
+
+@pytest.mark.parametrize("cause", [Cause.ALARM, Cause.PERSON])
+def test_every_request_from_outside_is_told_and_its_answer_kept(cause):
+    refused = an_answer(Reason.QUIET, cause=cause, by="ada", request="r9")
+    tale = told(an_explanation(reason=Reason.QUIET, answers=(refused,)), {"ada": Reason.QUIET})
+    assert [(event.name, event.by) for event in tale.events] == [("quiet", f"{cause.value} ada")]
+    assert [(answer.request, answer.reason, answer.desired_to) for answer in tale.answers] == [("r9", Reason.QUIET, 3)]
+
+
+def test_an_answer_to_a_policy_is_not_kept_by_request():
+    assert told(an_explanation(answers=(an_answer(Reason.QUIET),)), {}).answers == ()
+
+
+def test_the_same_refusal_of_a_policy_is_told_once():
+    refused = an_explanation(reason=Reason.AT_MAX, answers=(an_answer(Reason.AT_MAX),))
+    first = told(refused, {})
+    again = told(refused, first.refusals)
+    assert [len(first.events), len(again.events)] == [1, 0]
+
+
+def test_another_reason_is_told_again():
+    assert names(an_explanation(answers=(an_answer(Reason.QUIET),)), {"out": Reason.AT_MAX}) == [
+        ("quiet", "policy out")
+    ]
+
+
+def test_a_policy_that_stopped_asking_is_told_again_when_it_is_refused_anew():
+    silent = told(an_explanation(), {"out": Reason.AT_MAX})
+    assert names(an_explanation(answers=(an_answer(Reason.AT_MAX),)), silent.refusals) == [("at_max", "policy out")]
+
+
+def test_a_request_between_two_ticks_does_not_make_policies_forgotten():
+    alone = an_explanation(values=(), answers=(an_answer(Reason.QUIET, cause=Cause.ALARM),))
+    assert told(alone, {"out": Reason.AT_MAX}).refusals == {"out": Reason.AT_MAX}
+
+
+def test_a_loser_is_told_with_the_size_that_it_did_not_change():
+    won, lost = an_answer(Reason.SCALED_OUT), an_answer(Reason.OUTBID, cause=Cause.ALARM, by="nagios", request="r2")
+    change, refusal = told(an_explanation(reason=Reason.SCALED_OUT, sizes=(3, 5), answers=(won, lost)), {}).events
+    assert (change.desired_from, change.desired_to) == (3, 5)
+    assert (refusal.name, refusal.desired_from, refusal.desired_to) == ("outbid", 3, 3)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "until", "message"),
+    [
+        (7, at(90), "wanted 7, possible in 1m30s"),
+        (7, None, "wanted 7"),
+        (None, at(1), "possible in 1s"),
+        (None, at(-1), ""),
+    ],
+    ids=["both", "no end", "no size", "over"],
+)
+def test_a_refusal_says_what_was_wanted_and_when_it_is_possible(wanted, until, message):
+    refused = replace(an_answer(Reason.QUIET), wanted=wanted, until=until)
+    (event,) = told(an_explanation(answers=(refused,)), {}).events
+    assert event.message == message

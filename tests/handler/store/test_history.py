@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from config.units import GroupId
+from handler.steps import Result
+from handler.store.interface import EventKind
+from tests.support.store import LOCAL, WEB, a_tick, an_explanation, at
+from trigger.reasons import Reason
+
+FRESH = itertools.count()
+
+
+@pytest.fixture
+def told(empty):
+    """Decisions at 0, 10 and 20, steps at 1, 11 and 21, notes at 2, 12 and 22; and another group's note."""
+    for ten in (0, 10, 20):
+        empty.record((a_tick(an_explanation(at(ten), reason=Reason.SCALED_OUT, sizes=(ten, ten + 1))),))
+        step = empty.begin_step(WEB, "create", None, at(ten + 1), (), LOCAL)
+        empty.end_step(step, Result.DONE, "", at(ten + 1.5), (), LOCAL)
+        empty.note(WEB, "observe", "ada", "", at(ten + 2))
+    empty.note(GroupId("worker"), "observe", "ada", "", at(2))
+    return empty
+
+
+def instants(events):
+    return [event.at for event in events]
+
+
+def test_events_of_all_kinds_come_newest_first(told):
+    events = told.history(WEB, before=None, limit=100)
+    assert instants(events) == [at(s) for s in (22, 21, 20, 12, 11, 10, 2, 1, 0)]
+    assert [event.kind for event in events[:3]] == [EventKind.NOTE, EventKind.STEP, EventKind.DECISION]
+
+
+def test_a_page_holds_as_many_as_asked_and_goes_on_before_its_last(told):
+    first = told.history(WEB, before=None, limit=4)
+    second = told.history(WEB, before=first[-1].at, limit=4)
+    assert instants(first + second) == [at(s) for s in (22, 21, 20, 12, 11, 10, 2, 1)]
+
+
+@pytest.mark.parametrize("limit", [0, -1])
+def test_no_lines_asked_none_given(told, limit):
+    assert told.history(WEB, before=None, limit=limit) == ()
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(moments=st.lists(st.integers(0, 4), max_size=12), limit=st.integers(1, 5))
+def test_paging_misses_nothing_and_repeats_nothing(empty, moments, limit):
+    name = GroupId(f"g{next(FRESH)}")
+    for number, moment in enumerate(moments):
+        if number % 2:
+            empty.note(name, str(number), "ada", "", at(moment))
+        else:
+            empty.begin_step(name, str(number), None, at(moment), (), LOCAL)
+    seen, before = [], None
+    while page := empty.history(name, before=before, limit=limit):
+        seen, before = [*seen, *page], page[-1].at
+    assert sorted(event.name for event in seen) == sorted(str(number) for number in range(len(moments)))
+    assert instants(seen) == sorted(instants(seen), reverse=True)

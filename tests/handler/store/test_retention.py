@@ -1,0 +1,117 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from sqlalchemy import func, select
+
+from config.units import GroupId
+from handler.steps import Result
+from handler.store.schema import METADATA
+from handler.world import Phase
+from tests.support.store import LOCAL, WEB, a_record, a_state, a_tick, an_answer, an_explanation, at
+from trigger.reasons import Reason
+from trigger.requests import Cause
+
+PLENTY = 1 << 30
+DAY = 86400.0
+
+
+def counts(store) -> dict[str, int]:
+    def count(connection):
+        return {
+            n: connection.execute(select(func.count()).select_from(t)).scalar_one() for n, t in METADATA.tables.items()
+        }
+
+    return store._writer.do(count)
+
+
+def tell(store, seconds: float, reason: Reason = Reason.SCALED_OUT, note: str = "") -> None:
+    """A decision with its answer and span, a step and a note, all at one instant."""
+    answer = an_answer(reason, cause=Cause.ALARM, request=f"a{seconds}")
+    store.record((a_tick(an_explanation(at(seconds), reason=reason, sizes=(1, 2), answers=(answer,))),))
+    step = store.begin_step(WEB, "create", None, at(seconds), (), LOCAL)
+    store.end_step(step, Result.DONE, note, at(seconds), (), LOCAL)
+    store.note(WEB, "observe", "ada", note, at(seconds))
+
+
+@pytest.fixture
+def old(store):
+    """History ten days old and of today, spans with it."""
+    tell(store, -10 * DAY)
+    tell(store, 0, Reason.SCALED_IN)
+    return store
+
+
+def test_history_older_than_asked_goes_and_the_rest_stays(old):
+    assert old.prune(before=at(-DAY), bytes_at_most=PLENTY) == 5
+    left = counts(old)
+    assert [left[name] for name in ("spans", "decisions", "steps", "answers")] == [1, 1, 1, 1]
+    assert {event.at for event in old.history(WEB, before=None, limit=100)} == {at(0)}
+
+
+def test_nothing_old_nothing_deleted(old):
+    assert old.prune(before=at(-11 * DAY), bytes_at_most=PLENTY) == 0
+
+
+def test_state_and_members_stay_whatever_their_age_and_the_budget(store):
+    store.record((a_tick(an_explanation(at(-10 * DAY)), state=a_state()),))
+    store.save((replace(a_record(), intended_at=at(-10 * DAY)),), LOCAL)
+    before = store.groups(), store.members(WEB)
+    store.prune(before=at(DAY), bytes_at_most=0)
+    assert (store.groups(), store.members(WEB)) == before
+
+
+@pytest.mark.parametrize(("age", "left"), [(3599.0, 1), (3601.0, 0)], ids=["younger", "older"])
+def test_a_gone_member_stays_for_an_hour_more_since_budgets_count_it(store, age, left):
+    store.save((replace(a_record(phase=Phase.GONE), intended_at=at(-age), gone_at=at(-age)),), LOCAL)
+    store.prune(before=at(0), bytes_at_most=0)
+    assert counts(store)["members"] == left
+
+
+def test_a_member_that_went_lately_stays_however_long_it_lived(store):
+    store.save((replace(a_record(phase=Phase.GONE), intended_at=at(-DAY), gone_at=at(-1)),), LOCAL)
+    store.prune(before=at(0), bytes_at_most=PLENTY)
+    assert counts(store)["members"] == 1
+
+
+def test_the_last_span_of_a_group_stays_and_can_still_be_extended(store):
+    store.record((a_tick(an_explanation(at(-10 * DAY))),))
+    store.prune(before=at(0), bytes_at_most=0)
+    store.record((a_tick(an_explanation(at(0))),))
+    store.flush()
+    assert counts(store)["spans"] == 1
+    assert store.span_at(WEB, at(0)).ticks == 2
+
+
+def test_spans_of_a_dropped_group_go(store):
+    store.record((a_tick(an_explanation(at(-10 * DAY))),))
+    store.drop_group(WEB)
+    store.prune(before=at(0), bytes_at_most=PLENTY)
+    assert counts(store)["spans"] == 0
+
+
+def test_beyond_the_budget_the_oldest_goes_first_and_the_file_shrinks(store, file):
+    def fill(connection):
+        notes = METADATA.tables["notes"]
+        rows = [{"group": WEB, "at": at(n), "name": str(n), "by": "ada", "message": "x" * 500} for n in range(8_000)]
+        connection.execute(notes.insert(), rows)
+
+    store._writer.do(fill)
+    store.prune(before=at(-DAY), bytes_at_most=PLENTY)
+    budget = 2_500_000
+    assert store.prune(before=at(-DAY), bytes_at_most=budget) > 0
+    assert file.stat().st_size <= budget
+    left = store.history(WEB, before=None, limit=20_000)
+    assert left[0].name == "7999"
+    assert left[-1].at > at(1000)
+    assert len(left) > 2000
+
+
+def test_the_budget_spares_answers_and_steps_under_way(store):
+    tell(store, 0)
+    store.begin_step(GroupId("worker"), "create", None, at(-5), (), LOCAL)
+    store.prune(before=at(-DAY), bytes_at_most=0)
+    left = counts(store)
+    assert [left[name] for name in ("decisions", "notes", "steps", "answers", "spans")] == [0, 0, 1, 1, 1]
+    assert store.history(GroupId("worker"), before=None, limit=5)[0].result is None

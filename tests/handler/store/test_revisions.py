@@ -1,0 +1,189 @@
+"""Opening: creating, migrating, refusing.
+
+`fixtures/0001.sqlite` was written by the release that had schema 0001, with `tests.support.store.fill`. It is never
+written again: what people have on disk does not change either.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import sqlite3
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy.exc import OperationalError
+
+from config.errors import Refused, StoreError
+from config.units import GroupId
+from handler.store.database import writer_engine
+from handler.store.interface import EventKind
+from handler.store.revisions import MIGRATIONS, to_head
+from handler.store.schema import HEAD, METADATA
+from handler.world import Phase
+from tests.support.store import WEB, a_definition, a_record, at, full_record, full_state, opened
+from trigger.reasons import Reason
+
+FIXTURES = Path(__file__).with_name("fixtures")
+
+
+@pytest.fixture
+def first(tmp_path: Path) -> Path:
+    """A store as the release of schema 0001 left it."""
+    return Path(shutil.copy(FIXTURES / "0001.sqlite", tmp_path / "trimtab.sqlite"))
+
+
+@pytest.fixture
+def later(tmp_path: Path) -> Path:
+    """The migrations of a release to come: 0002 replaces ``groups``, as migrations on SQLite do."""
+    scripts = Path(shutil.copytree(MIGRATIONS, tmp_path / "migrations"))
+    (scripts / "versions" / "r0002_second.py").write_text(
+        "import sqlalchemy as sa\n"
+        "from alembic import op\n"
+        "revision, down_revision = '0002', '0001'\n"
+        "def upgrade():\n"
+        "    with op.batch_alter_table('groups', recreate='always') as table:\n"
+        "        table.add_column(sa.Column('colour', sa.Text))\n"
+    )
+    return scripts
+
+
+def rows(path: Path, query: str) -> list[tuple[object, ...]]:
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        return connection.execute(query).fetchall()
+
+
+def alter(path: Path, statement: str) -> None:
+    with contextlib.closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(statement)
+
+
+def test_the_migrations_lead_to_the_tables_that_the_code_uses(file):
+    engine = writer_engine(file)
+    with engine.connect() as connection:
+        assert compare_metadata(MigrationContext.configure(connection), METADATA) == []
+    engine.dispose()
+
+
+def test_the_code_expects_the_newest_migration():
+    assert ScriptDirectory(str(MIGRATIONS)).get_heads() == [HEAD]
+
+
+def test_a_new_store_is_its_owners_alone(tmp_path):
+    opened(tmp_path / "new.sqlite").close()
+    assert [path.stat().st_mode & 0o777 for path in tmp_path.iterdir()] == [0o600]
+
+
+def test_a_store_that_others_could_read_is_closed_to_them(file):
+    file.chmod(0o644)
+    store = opened(file)
+    store.declare((a_definition(),), at(0))
+    assert {path.stat().st_mode & 0o777 for path in file.parent.iterdir()} == {0o600}
+    store.close()
+
+
+def test_state_of_schema_0001_is_all_there(first):
+    store = opened(first)
+    web, worker = store.groups()
+    assert (web.id, web.state, web.definition) == (WEB, full_state(), a_definition("web"))
+    assert (web.failed_builds, web.back_off_until, web.deleting) == (2, at(600), False)
+    assert (worker.id, worker.state.desired, worker.state.orphaned) == (GroupId("worker"), None, True)
+    intended = [replace(a_record(number, phase=Phase.INTENDED), intended_at=at(2)) for number in (1, 2)]
+    assert store.members(WEB) == (*intended, full_record())
+    assert store.intend(WEB, web.definition.cloud.id, 1, (), at(700))[0].sequence == 8
+    assert store.answered(WEB, "alarm-1").reason is Reason.SCALED_OUT
+    store.close()
+
+
+def test_history_of_schema_0001_is_all_there(first):
+    store = opened(first)
+    told = [(event.kind, event.name, event.by) for event in store.history(WEB, before=None, limit=10)]
+    assert told == [
+        (EventKind.DECISION, "quiet", "person ada"),
+        (EventKind.NOTE, "pause", "ada"),
+        (EventKind.STEP, "create", "web-k3f9ab-2"),
+        (EventKind.STEP, "create", "web-k3f9ab-1"),
+        (EventKind.DECISION, "scaled_out", "alarm nagios"),
+        (EventKind.NOTE, "declared", "file"),
+    ]
+    span = store.span_at(WEB, at(40))
+    assert (span.first_at, span.last_at, span.ticks, span.least, span.greatest) == (at(31), at(61), 2, (40.0,), (60.0,))
+    store.close()
+
+
+def test_a_migration_keeps_members_although_it_replaces_groups(first, later):
+    to_head(first, scripts=later, head="0002")
+    assert rows(first, "SELECT version_num FROM alembic_version") == [("0002",)]
+    assert rows(first, "SELECT id, desired, colour FROM groups") == [("web", 5, None), ("worker", None, None)]
+    assert len(rows(first, "SELECT * FROM members")) == 3
+    assert len(rows(first, "SELECT * FROM quiets")) == 2
+
+
+def test_before_a_migration_a_copy_is_laid_beside(first, later):
+    before = rows(first, "SELECT * FROM members")
+    to_head(first, scripts=later, head="0002")
+    copy = first.with_name("trimtab.sqlite.before-0002")
+    assert rows(copy, "SELECT * FROM members") == before
+    assert rows(copy, "SELECT version_num FROM alembic_version") == [("0001",)]
+    assert copy.stat().st_mode & 0o777 == 0o600
+    assert not list(first.parent.glob("*.draft"))
+
+
+def test_a_migration_that_fails_leaves_the_store_as_it_was(first, later):
+    with (later / "versions" / "r0002_second.py").open("a") as script:
+        script.write("    op.execute('SELECT nonsense')\n")
+    with pytest.raises(OperationalError, match="nonsense"):
+        to_head(first, scripts=later, head="0002")
+    store = opened(first)
+    assert len(store.members(WEB)) == 3
+    store.close()
+
+
+def test_a_migration_that_would_leave_orphan_rows_is_undone(first, later):
+    with (later / "versions" / "r0002_second.py").open("a") as script:
+        script.write("    op.execute('DELETE FROM groups')\n")
+    with pytest.raises(StoreError, match="rows without their group"):
+        to_head(first, scripts=later, head="0002")
+    assert len(rows(first, "SELECT * FROM groups")) == 2
+
+
+def test_a_store_of_a_newer_release_is_refused_and_untouched(first):
+    alter(first, "UPDATE alembic_version SET version_num = '0999'")
+    before = first.read_bytes()
+    with pytest.raises(Refused, match=r"schema 0999; this release knows up to 0001\): run that release") as refused:
+        opened(first)
+    assert "trimtab.sqlite.before-0999" in str(refused.value)
+    assert first.read_bytes() == before
+
+
+def test_a_file_that_is_no_database_is_refused_with_what_to_do(tmp_path):
+    path = tmp_path / "trimtab.sqlite"
+    path.write_text("groups: {}\n" * 1000)
+    with pytest.raises(StoreError, match="not an SQLite database; restore a backup, or move it away"):
+        opened(path)
+    assert path.read_text() == "groups: {}\n" * 1000
+
+
+def test_a_damaged_file_is_refused_with_what_to_do(first):
+    content = bytearray(first.read_bytes())
+    (root,) = rows(first, "SELECT rootpage FROM sqlite_master WHERE name = 'members'")[0]
+    content[(root - 1) * 4096 : root * 4096] = b"\xff" * 4096
+    first.write_bytes(content)
+    with pytest.raises(StoreError, match=r"damaged.*restore a backup"):
+        opened(first)
+
+
+def test_a_database_of_something_else_is_refused(tmp_path):
+    path = tmp_path / "trimtab.sqlite"
+    alter(path, "CREATE TABLE songs (name TEXT)")
+    with pytest.raises(StoreError, match="a database of something else"):
+        opened(path)
+
+
+def test_a_directory_that_is_not_there_is_refused(tmp_path):
+    with pytest.raises(StoreError, match="No such file or directory"):
+        opened(tmp_path / "nowhere" / "trimtab.sqlite")

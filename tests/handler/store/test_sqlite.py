@@ -1,0 +1,342 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from config.errors import Refused, StoreError
+from config.units import BalancerId, CloudId, GroupId
+from handler.desired import Definition
+from handler.steps import Result
+from handler.store.interface import Creates, Event, EventKind, Store
+from handler.store.sqlite import SqliteStore
+from handler.world import Phase
+from tests.support.store import (
+    EDGE,
+    INSTALLATION,
+    LOCAL,
+    NOW,
+    WEB,
+    a_definition,
+    a_quiet,
+    a_record,
+    a_state,
+    a_tick,
+    an_answer,
+    an_explanation,
+    at,
+    full_record,
+    full_state,
+    opened,
+)
+from trigger.reasons import Reason
+from trigger.requests import Cause, GroupState, Pause
+
+WORKER = GroupId("worker")
+
+
+def group_of(store: Store, group: GroupId = WEB):
+    return next(stored for stored in store.groups() if stored.id == group)
+
+
+def acts(store: Store, group: GroupId = WEB) -> list[str]:
+    return [event.name for event in reversed(store.history(group, before=None, limit=100))]
+
+
+# Opening and closing
+
+
+def test_another_installation_is_refused(file):
+    with pytest.raises(Refused, match="belongs to installation k3f9ab, not zzzzzz: write k3f9ab into"):
+        SqliteStore.open(file, installation="zzzzzz")
+    opened(file).close()
+
+
+def test_everything_is_there_after_closing_and_opening(file):
+    store = opened(file)
+    store.declare((a_definition(),), NOW)
+    store.record((a_tick(state=full_state()),))
+    store.save((full_record(),), LOCAL)
+    store.close()
+    again = opened(file)
+    assert (group_of(again).state, again.members(WEB)) == (full_state(), (full_record(),))
+    again.close()
+
+
+CALLS = {
+    "groups": lambda store: store.groups(),
+    "declare": lambda store: store.declare((), NOW),
+    "save_builds": lambda store: store.save_builds(WEB, 0, None),
+    "mark_deleting": lambda store: store.mark_deleting(WEB),
+    "drop_group": lambda store: store.drop_group(WEB),
+    "record": lambda store: store.record((a_tick(),)),
+    "flush": lambda store: store.flush(),
+    "answered": lambda store: store.answered(WEB, "r"),
+    "members": lambda store: store.members(WEB),
+    "intend": lambda store: store.intend(WEB, LOCAL, 1, (), NOW),
+    "save": lambda store: store.save((a_record(),), LOCAL),
+    "creates": lambda store: store.creates(WEB, LOCAL, NOW),
+    "begin_step": lambda store: store.begin_step(WEB, "create", None, NOW, (), LOCAL),
+    "end_step": lambda store: store.end_step(1, Result.DONE, "", NOW, (), LOCAL),
+    "note": lambda store: store.note(WEB, "pause", "ada", "", NOW),
+    "history": lambda store: store.history(WEB, before=None, limit=1),
+    "span_at": lambda store: store.span_at(WEB, NOW),
+    "prune": lambda store: store.prune(before=NOW, bytes_at_most=1),
+}
+
+
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+def test_a_closed_store_answers_nothing(store, call):
+    store.record((a_tick(),))  # so that the call below would only extend a span in memory
+    store.close()
+    with pytest.raises(StoreError, match="is closed"):
+        call(store)
+
+
+def test_closing_twice_is_closing_once(store):
+    store.close()
+    store.close()
+
+
+# Groups
+
+
+def test_a_new_group_has_no_desired_size(store):
+    assert [(stored.id, stored.state) for stored in store.groups()] == [(WEB, GroupState()), (WORKER, GroupState())]
+
+
+def test_a_definition_is_kept_whole(store):
+    assert group_of(store).definition == a_definition("web")
+
+
+def test_a_declared_group_keeps_its_state_and_takes_its_new_definition(store):
+    store.record((a_tick(state=full_state()),))
+    store.declare((a_definition("web", maximum=20), a_definition("worker")), at(1))
+    assert (group_of(store).state, group_of(store).definition.group.maximum) == (full_state(), 20)
+
+
+def test_a_group_that_leaves_is_orphaned_and_keeps_state_and_definition(store):
+    store.record((a_tick(state=full_state()),))
+    store.declare((a_definition("worker"),), at(1))
+    assert group_of(store).state == replace(full_state(), orphaned=True)
+    assert group_of(store).definition == a_definition("web")
+
+
+def test_a_group_that_returns_is_no_longer_orphaned(store):
+    store.declare((), at(1))
+    store.declare((a_definition("web"),), at(2))
+    assert [stored.state.orphaned for stored in store.groups()] == [False, True]
+
+
+def test_who_comes_goes_and_returns_is_history_once(store):
+    for seconds, declared in enumerate([(), (), (a_definition("web"),), (a_definition("web"),)]):
+        store.declare(declared, at(seconds))
+    assert acts(store) == ["declared", "orphaned", "declared_again"]
+
+
+def test_how_builds_go_is_kept(store):
+    store.save_builds(WEB, 3, at(60))
+    assert (group_of(store).failed_builds, group_of(store).back_off_until) == (3, at(60))
+    store.save_builds(WEB, 0, None)
+    assert (group_of(store).failed_builds, group_of(store).back_off_until) == (0, None)
+
+
+def test_a_group_to_be_deleted_is_marked(store):
+    store.mark_deleting(WEB)
+    assert [stored.deleting for stored in store.groups()] == [True, False]
+
+
+def test_a_dropped_group_leaves_nothing_but_its_history(store):
+    store.record((a_tick(state=a_state(quiets=(a_quiet(),))),))
+    store.save((a_record(),), LOCAL)
+    store.note(WEB, "delete", "ada", "", at(1))
+    store.drop_group(WEB)
+    assert [stored.id for stored in store.groups()] == [WORKER]
+    assert store.members(WEB) == ()
+    assert acts(store) == ["declared", "delete"]
+    assert store.span_at(WEB, NOW) is not None
+
+
+def test_a_group_that_comes_back_after_it_was_dropped_never_reuses_a_launch_id(store):
+    store.intend(WEB, LOCAL, 2, (), NOW)
+    store.drop_group(WEB)
+    store.declare((a_definition("web"),), at(1))
+    assert [record.name for record in store.intend(WEB, LOCAL, 1, (), at(2))] == ["web-k3f9ab-3"]
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda store, group: store.save_builds(group, 1, None),
+        lambda store, group: store.mark_deleting(group),
+        lambda store, group: store.intend(group, LOCAL, 1, (), NOW),
+        lambda store, group: store.save((a_record(group=group),), LOCAL),
+        lambda store, group: store.begin_step(group, "create", None, NOW, (a_record(group=group),), LOCAL),
+        lambda store, group: store.note(group, "pause", "ada", "", NOW, a_state()),
+        lambda store, group: store.record((a_tick(an_explanation(group=group), state=a_state()),)),
+    ],
+    ids=["builds", "deleting", "intend", "save", "step", "note", "record"],
+)
+def test_state_of_a_group_that_is_not_there_is_refused_as_a_whole(store, write):
+    with pytest.raises(StoreError, match="group nobody is not in the store"):
+        write(store, GroupId("nobody"))
+    assert store.history(GroupId("nobody"), before=None, limit=10) == ()
+
+
+# Decisions
+
+
+def test_the_first_answer_to_a_request_is_the_answer(store):
+    grown = an_answer(Reason.SCALED_OUT, cause=Cause.ALARM, request="a1")
+    refused = an_answer(Reason.QUIET, cause=Cause.ALARM, request="a1")
+    store.record((a_tick(an_explanation(at(1), reason=Reason.SCALED_OUT, sizes=(3, 5), answers=(grown,))),))
+    store.record((a_tick(an_explanation(at(2), sizes=(5, 5), answers=(refused,))),))
+    answer = store.answered(WEB, "a1")
+    assert (answer.at, answer.reason, answer.desired_from, answer.desired_to) == (at(1), Reason.SCALED_OUT, 3, 5)
+
+
+def test_a_request_is_known_by_its_group_and_id(store):
+    store.record((a_tick(an_explanation(answers=(an_answer(cause=Cause.PERSON, request="a1"),))),))
+    assert store.answered(WORKER, "a1") is None
+    assert store.answered(WEB, "a2") is None
+
+
+def test_quiet_times_are_kept_in_their_order_and_replaced_as_a_whole(store):
+    quiets = (a_quiet(at(9)), a_quiet(at(3), policy=None), a_quiet(at(6), policy="in"))
+    store.record((a_tick(state=a_state(quiets=quiets)),))
+    assert group_of(store).state.quiets == quiets
+    store.record((a_tick(state=a_state(quiets=quiets[1:])),))
+    assert group_of(store).state.quiets == quiets[1:]
+
+
+# Members
+
+
+def test_intents_are_on_disk_under_minted_names(store):
+    minted = store.intend(WEB, LOCAL, 2, (EDGE,), at(5))
+    assert minted == tuple(replace(a_record(n, phase=Phase.INTENDED), intended_at=at(5)) for n in (1, 2))
+    assert store.members(WEB) == minted
+
+
+def test_sequences_go_on_and_are_each_groups_own(store):
+    store.intend(WEB, LOCAL, 2, (), NOW)
+    assert [record.sequence for record in store.intend(WEB, LOCAL, 2, (), NOW)] == [3, 4]
+    assert [record.sequence for record in store.intend(WORKER, LOCAL, 1, (), NOW)] == [1]
+
+
+def test_intending_nothing_writes_nothing(store):
+    assert store.intend(WEB, LOCAL, 0, (), NOW) == ()
+    assert store.intend(WEB, LOCAL, 1, (), NOW)[0].sequence == 1
+
+
+def test_a_saved_record_raises_the_sequence_and_an_older_one_does_not_lower_it(store):
+    store.save((a_record(9), a_record(4)), LOCAL)
+    store.save((a_record(2),), LOCAL)
+    assert store.intend(WEB, LOCAL, 1, (), NOW)[0].sequence == 10
+
+
+def test_a_record_is_replaced_whole(store):
+    store.save((full_record(),), LOCAL)
+    plain = a_record(7)
+    store.save((plain,), LOCAL)
+    assert store.members(WEB) == (plain,)
+
+
+def test_two_records_cannot_share_a_sequence(store):
+    store.save((a_record(1),), LOCAL)
+    with pytest.raises(StoreError, match="UNIQUE"):
+        store.save((replace(a_record(1), name="web-other0-1"),), LOCAL)
+
+
+def test_members_come_by_sequence_and_without_those_that_are_gone(store):
+    store.save((a_record(11), a_record(2), a_record(3, phase=Phase.GONE)), LOCAL)
+    assert [record.sequence for record in store.members(WEB)] == [2, 11]
+
+
+def test_budgets_count_what_is_outstanding_and_what_was_made_in_the_past_hour(store):
+    other = CloudId("other")
+    store.save(
+        (
+            a_record(1, phase=Phase.INTENDED, since=at(-7200)),
+            a_record(2, phase=Phase.MADE, since=at(-10)),
+            a_record(3, phase=Phase.IN_SERVICE, since=at(-20)),
+            a_record(4, phase=Phase.GONE, since=at(-30)),
+            a_record(5, phase=Phase.GONE, since=at(-3600)),
+        ),
+        LOCAL,
+    )
+    store.save((a_record(1, group="worker", phase=Phase.INTENDED, since=at(-5)),), LOCAL)
+    store.save((a_record(2, group="worker", phase=Phase.INTENDED, since=at(-5)),), other)
+    assert store.creates(WEB, LOCAL, NOW) == Creates(
+        group_outstanding=2, group_past_hour=3, cloud_outstanding=3, cloud_past_hour=4
+    )
+
+
+def test_an_empty_store_has_used_no_budget(store):
+    assert store.creates(WEB, LOCAL, NOW) == Creates(
+        group_outstanding=0, group_past_hour=0, cloud_outstanding=0, cloud_past_hour=0
+    )
+
+
+# History
+
+
+def test_a_step_is_under_way_until_it_is_ended(store):
+    member = a_record().name
+    step = store.begin_step(WEB, "drain", member, at(1), (), LOCAL)
+    (begun, _) = store.history(WEB, before=None, limit=2)
+    assert begun == Event(at=at(1), group=WEB, kind=EventKind.STEP, name="drain", by=member)
+    store.end_step(step, Result.RETRY, "timed out", at(3.5), (), LOCAL)
+    (ended, _) = store.history(WEB, before=None, limit=2)
+    assert ended == replace(begun, result=Result.RETRY, message="timed out", took=2.5)
+
+
+def test_records_go_with_the_steps_beginning_and_end(store):
+    intended, made = a_record(phase=Phase.INTENDED), a_record(phase=Phase.MADE)
+    step = store.begin_step(WEB, "create", None, at(1), (intended,), LOCAL)
+    assert store.members(WEB) == (intended,)
+    store.end_step(step, Result.DONE, "", at(2), (made,), LOCAL)
+    assert store.members(WEB) == (made,)
+
+
+def test_a_step_whose_line_was_pruned_still_saves_its_records(store):
+    step = store.begin_step(WEB, "create", None, at(1), (), LOCAL)
+    store.prune(before=at(100), bytes_at_most=1 << 30)
+    store.end_step(step, Result.DONE, "", at(200), (a_record(),), LOCAL)
+    assert store.members(WEB) == (a_record(),)
+
+
+def test_a_note_is_written_with_the_state_that_it_leads_to(store):
+    paused = replace(GroupState(), pause=Pause.ALL)
+    store.note(WEB, "pause", "ada", "maintenance", at(1), paused)
+    assert group_of(store).state == paused
+    assert store.history(WEB, before=None, limit=1) == (
+        Event(at=at(1), group=WEB, kind=EventKind.NOTE, name="pause", by="ada", message="maintenance"),
+    )
+
+
+def test_a_note_that_changes_the_size_says_from_what_to_what(store):
+    store.note(WEB, "found", "convergence", "", at(1), a_state(4))
+    store.note(WEB, "vanished", "convergence", "1 gone", at(2), a_state(3))
+    (vanished, found, _) = store.history(WEB, before=None, limit=3)
+    assert [(e.desired_from, e.desired_to) for e in (found, vanished)] == [(None, 4), (4, 3)]
+
+
+def test_a_note_without_a_state_leaves_the_state(store):
+    store.record((a_tick(state=full_state()),))
+    store.note(WEB, "protect", "ada", "web-k3f9ab-1", at(1))
+    assert group_of(store).state == full_state()
+
+
+def test_balancers_with_which_a_member_was_made_are_kept_in_order(store):
+    record = replace(a_record(), balancers=((BalancerId("b"), 2), (BalancerId("a"), 1)))
+    store.save((record,), LOCAL)
+    assert store.members(WEB)[0].balancers == record.balancers
+
+
+def test_definitions_are_compared_as_values(store):
+    stored = group_of(store).definition
+    assert isinstance(stored, Definition)
+    assert stored == a_definition("web")
+    assert stored != a_definition("web", maximum=11)
+    assert INSTALLATION not in str(stored)
