@@ -1,0 +1,202 @@
+"""`make run`: a daemon, real members, short days of load, and an end that leaves nothing behind."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import shutil
+import signal
+import sys
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from config.errors import Refused
+from config.units import GroupId
+from handler.app import logs
+from handler.app.run import Running, running
+from handler.demo.fleet import Remains
+from handler.demo.load import Day
+from handler.demo.model import GROUP, SERVICE, declaration, haproxy_configuration
+from handler.demo.show import Frame, Screen, screen_for
+from handler.status import MemberState
+from handler.web.render import plain
+from trigger.words import say
+
+_DAY = Day(length=165.0, low=25.0, high=150.0)
+_DAYS_AT_MOST = 100
+_READY_WITHIN = 60.0
+_WEB = GroupId(GROUP)
+
+
+@dataclass(slots=True, kw_only=True)
+class Report:
+    """What one day came to."""
+
+    sent: int = 0
+    failed: int = 0
+    p95: float | None = None
+    rate: float = 0.0
+    sizes: list[int] = field(default_factory=list)
+    """Members in service, once a second."""
+
+    @property
+    def good(self) -> bool:
+        """Nothing failed, and the fleet followed the load there and back."""
+        return (
+            self.failed == 0
+            and bool(self.sizes)
+            and max(self.sizes) > self.sizes[0]
+            and self.sizes[-1] == self.sizes[0]
+        )
+
+    def words(self) -> str:
+        """One line."""
+        p95 = f", p95 {self.p95 * 1000:.0f} ms" if self.p95 is not None else ""
+        sizes = (
+            f"{self.sizes[0]} to {max(self.sizes)} and back to {self.sizes[-1]} members" if self.sizes else "no members"
+        )
+        return f"{self.sent} requests, {self.failed} failed{p95}; {sizes}"
+
+
+async def run_demo(*, balancer: str, state: Path, port: int, once: bool, json: bool) -> int:
+    """Run the demo until INT or TERM, or (``once``) until its first day is over; 0 if every day went well.
+
+    Raises:
+        Refused: HAProxy is asked for and not there, or another daemon holds the state directory.
+    """
+    file = _prepared(balancer, state)
+    screen = screen_for(as_json=json)
+    with (state / "trimtab.log").open("a") as log:
+        logs.configure(stream=log)
+        try:
+            async with _balancer(balancer, state), Remains(file, state), running(file, state, port=port) as daemon:
+                screen.say(f"console and API on http://127.0.0.1:{daemon.port}, log in {state / 'trimtab.log'}")
+                screen.say(f"in another terminal: .venv/bin/trimtab status web --state {state}")
+                return await _days(daemon, screen, once=once)
+        finally:
+            screen.close()
+
+
+def _prepared(balancer: str, state: Path) -> Path:
+    """Write the demo's declaration into its state directory."""
+    state.mkdir(parents=True, exist_ok=True, mode=0o700)
+    file = state / "demo.yaml"
+    file.write_text(declaration(balancer, state))
+    return file
+
+
+async def _days(daemon: Running, screen: Screen, *, once: bool) -> int:
+    stop = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    well = True
+    for _ in range(1 if once else _DAYS_AT_MOST):
+        day = asyncio.create_task(_one_day(daemon, screen))
+        stopped = asyncio.create_task(stop.wait())
+        await asyncio.wait({day, stopped}, return_when=asyncio.FIRST_COMPLETED)
+        if not day.done():
+            screen.say("ending the demo fleet …")
+            day.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await day
+            break
+        stopped.cancel()
+        report = day.result()
+        well = well and report.good
+        screen.say(f"the day is over: {report.words()}")
+    return 0 if well else 1
+
+
+async def _one_day(daemon: Running, screen: Screen) -> Report:
+    report = Report()
+    showing = asyncio.create_task(_show(daemon, screen, report))
+    try:
+        await _settled(daemon)
+        report.sizes.clear()
+        await _drive(report)
+        return report
+    finally:
+        showing.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await showing
+
+
+async def _settled(daemon: Running) -> None:
+    """Wait until the fleet that the day begins with is in service."""
+    for _ in range(round(_READY_WITHIN / 0.2)):
+        status = daemon.desk.group(_WEB)
+        serving = sum(member.state is MemberState.IN_SERVICE for member in status.members)
+        if status.desired is not None and serving >= status.desired:
+            return
+        await asyncio.sleep(0.2)
+    raise Refused(f"the demo fleet did not come up within {_READY_WITHIN:.0f} s: see {daemon.directory.path / 'logs'}")
+
+
+async def _drive(report: Report) -> None:
+    """Run the load in a process of its own, so that it and the daemon do not wait for each other."""
+    options = ["--day", f"{_DAY.length}s", "--low", str(_DAY.low), "--high", str(_DAY.high), "--report", "1s", "--json"]
+    target = f"{SERVICE[0]}:{SERVICE[1]}"
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "handler.demo.load", "--target", target, *options, stdout=asyncio.subprocess.PIPE,
+        start_new_session=True,
+    )  # fmt: skip
+    assert process.stdout is not None  # noqa: S101  # asked for above
+    try:
+        async for line in process.stdout:
+            told: dict[str, Any] = json.loads(line)
+            report.sent, report.failed = told["sent"], told["failed"]
+            report.p95, report.rate = told["p95"], told["rate"]
+        await process.wait()
+    finally:
+        if process.returncode is None:
+            process.terminate()
+            await process.wait()
+
+
+async def _show(daemon: Running, screen: Screen, report: Report) -> None:
+    while True:
+        status = daemon.desk.group(_WEB)
+        report.sizes.append(sum(member.state is MemberState.IN_SERVICE for member in status.members))
+        explanation = daemon.engine.rooms[_WEB].explanation
+        now = daemon.engine.parts.clock().wall
+        shown: Any = plain(status)
+        events: Any = plain(await daemon.desk.history(_WEB, before=None, limit=30))
+        screen.show(
+            Frame(
+                at=now,
+                group=shown,
+                words=say(explanation, now) if explanation else ("waiting for the first listing",),
+                events=events,
+                rate=report.rate,
+                sent=report.sent,
+                failed=report.failed,
+                p95=report.p95,
+            )
+        )
+        await asyncio.sleep(1.0)
+
+
+@contextlib.asynccontextmanager
+async def _balancer(kind: str, state: Path) -> AsyncIterator[None]:
+    """Run HAProxy for the demo, if that is what it is to use."""
+    if kind != "haproxy":
+        yield
+        return
+    program = shutil.which("haproxy") or shutil.which("haproxy", path="/usr/sbin")
+    if program is None:
+        raise Refused("haproxy is not on the PATH; on Debian: apt-get install haproxy, or run without BALANCER=haproxy")
+    configuration = state / "haproxy.cfg"
+    configuration.write_text(haproxy_configuration(state))
+    with (state / "haproxy.log").open("a") as log:
+        process = await asyncio.create_subprocess_exec(
+            program, "-db", "-f", str(configuration), stdout=log, stderr=log, start_new_session=True
+        )
+        try:
+            yield
+        finally:
+            if process.returncode is None:
+                process.terminate()
+            await process.wait()

@@ -1,0 +1,97 @@
+"""What the demo declares: the same YAML that an operator writes, with quicker clocks."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+GROUP = "web"
+SERVICE = ("127.0.0.1", 8480)
+"""Where the load goes."""
+
+_MEMBER_PORT = 8082
+_MODEL = """\
+# The demo's declaration, written by `trimtab demo`. It is what you would write, with quicker clocks.
+counters:
+  busy: {{snmp: "TRIMTAB-DEMO::busyPercent.0", unit: percent, range: [0, 100]}}
+  cpu:  {{snmp: "TRIMTAB-DEMO::cpuPercent.0", unit: percent, range: [0, 100]}}
+
+conditions:
+  busy:  {{counter: busy, across: avg, window: 4s, aggregate: avg, above: 65}}
+  idle:  {{counter: busy, across: avg, window: 4s, aggregate: max, below: 40}}
+
+policies:
+  out: {{when: [busy], duration: 2s, add: 2, quiet_time: 4s}}
+  in:  {{when: [idle], duration: 4s, remove: 25%, at_least: 1, quiet_time: 4s}}
+
+clouds:
+  local: {{process: {{}}, budget: {{outstanding: 10, per_hour: 500}}}}
+
+balancers:
+  edge: {balancer}
+
+profiles:
+  web:
+    cloud: local
+    command: {command}
+    snmp: {{port: 1161}}
+    ready: {{http: /healthz, port: 8081, within: 30s}}
+
+groups:
+  web:
+    profile: web
+    balancers: [{{use: edge, port: {port}}}]
+    min: 2
+    max: 10
+    interval: 2s
+    warm_up: 2s
+    drain: 10s
+    grace: 15s
+    build_timeout: 60s
+    budget: {{outstanding: 10, per_hour: 500}}
+    policies: [out, in]
+"""
+_HAPROXY = """\
+global
+    stats socket {socket} mode 600 level admin
+defaults
+    mode http
+    timeout connect 5s
+    timeout client 30s
+    timeout server 30s
+    option redispatch
+    retries 3
+frontend service
+    bind {host}:{port}
+    default_backend web
+backend web
+    balance leastconn
+    option httpclose
+"""
+
+
+def haproxy_socket(state: Path) -> Path:
+    """Where the demo's HAProxy listens for commands."""
+    return state / "haproxy.sock"
+
+
+def haproxy_configuration(state: Path) -> str:
+    """An HAProxy with one empty backend: Trimtab adds the servers."""
+    host, port = SERVICE
+    return _HAPROXY.format(socket=haproxy_socket(state), host=host, port=port)
+
+
+def declaration(balancer: str, state: Path) -> str:
+    """The YAML of the demo."""
+    host, port = SERVICE
+    command = [sys.executable, "-m", "handler.demo.member", "--slots", "3", "--service-time", "100ms"]
+    if balancer == "haproxy":
+        declared = f"{{haproxy: {{socket: {json.dumps(str(haproxy_socket(state)))}, backend: web}}}}"
+        command += ["--listen", str(_MEMBER_PORT)]
+        port = _MEMBER_PORT
+    else:
+        declared = f'{{shared_listener: {{listen: "{host}:{port}"}}}}'
+        command += ["--listener", "edge"]
+    command += ["--snmp-port", "1161", "--health-port", "8081"]
+    return _MODEL.format(balancer=declared, command=json.dumps(command), port=port)
