@@ -108,12 +108,15 @@ class Stage(Protocol):
 
 class _Members:
     def __init__(self, directory: Path) -> None:
-        self._release = directory / "release"
+        self._directory, self._release = directory, directory / "release"
         self._running: dict[MemberName, subprocess.Popen[bytes]] = {}
 
     def start(self, name: MemberName, options: Sequence[str]) -> None:
         program = [sys.executable, "-m", "tests.support.tiny_member", name, str(self._release)]
         self._running[name] = subprocess.Popen([*program, *options], cwd=ROOT)
+
+    def accepts(self, name: MemberName) -> bool:
+        return (self._directory / name).exists()
 
     def kill(self, name: MemberName) -> None:
         process = self._running.pop(name)
@@ -135,7 +138,7 @@ class ListenerStage:
         self.balancer = SharedListenerBalancer(declaration, directory)
         self.port = declaration.port
         self._members = _Members(directory)
-        self.kill, self.release = self._members.kill, self._members.release
+        self.accepts, self.kill, self.release = self._members.accepts, self._members.kill, self._members.release
 
     def member(self, name: MemberName) -> tuple[str, int]:
         self._members.start(name, ["--seat", str(self.balancer.control)])
@@ -183,7 +186,7 @@ class HaproxyStage:
     def member(self, name: MemberName) -> tuple[str, int]:
         port = free_tcp_port()
         self._members.start(name, ["--port", str(port)])
-        until(lambda: _listens(port))
+        until(lambda: self._members.accepts(name))
         return "127.0.0.1", port
 
     def seat_stranger(self) -> str:
@@ -208,11 +211,6 @@ class HaproxyStage:
             self.balancer.leave(name)
             return True
         return False
-
-
-def _listens(port: int) -> bool:
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 @contextlib.contextmanager

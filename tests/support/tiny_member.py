@@ -1,4 +1,6 @@
-"""A member for tests, as a program: answers its name over HTTP, and ``/hold`` only once a file exists.
+"""A member for tests, as a program: answers its name over HTTP, and ``/hold`` only once the file RELEASE exists.
+
+Beside RELEASE it makes a file of its own name once it accepts.
 
 python -m tests.support.tiny_member NAME RELEASE --seat CONTROL | --port PORT
 """
@@ -23,6 +25,7 @@ class TinyMember:
 
     async def start(self, listening: socket.socket) -> None:
         self._server = await asyncio.start_server(self._answer, sock=listening, backlog=1024)
+        self._release.with_name(self._name).touch()
 
     async def stop(self) -> None:
         if self._server is not None:
