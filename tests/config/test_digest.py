@@ -4,9 +4,15 @@ import dataclasses
 
 from hypothesis import given, settings
 
+from config.digest import digest_of
 from config.load import parse
-from config.model import Catalogue
+from config.model import Catalogue, HaproxyField
 from tests.support.config import DECLARATION, EXAMPLE, catalogues, declared, digest_again
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class LikeHaproxyField:
+    field: str
 
 
 @settings(max_examples=40)
@@ -36,3 +42,7 @@ def test_what_a_file_declares_changes_the_digest() -> None:
     digests = {declared().digest, *(declared(change).digest for change in changes)}
     assert len(digests) == 4
     assert parse(EXAMPLE.read_text(encoding="utf-8"), "web.yaml").digest not in digests
+
+
+def test_values_of_different_types_differ_though_their_fields_are_alike() -> None:
+    assert digest_of({"c": HaproxyField(field="scur")}) != digest_of({"c": LikeHaproxyField(field="scur")})

@@ -101,6 +101,16 @@ def test_a_wrong_interval_leaves_durations_and_windows_alone() -> None:
     assert [line.split(": ")[1] for line in problems(text)] == ["groups.web.interval"]
 
 
+def test_a_wrong_range_leaves_thresholds_alone() -> None:
+    text = DECLARATION.replace("ssCpuUser.0", "ssCpuUser.0, range: [5]").replace("above: 80", "above: 800")
+    assert [line.split(": ")[1] for line in problems(text)] == ["counters.cpu.range"]
+
+
+def test_a_wrong_threshold_contradicts_nobody() -> None:
+    text = DECLARATION.replace("above: 80", "above: high").replace("below: 30", "below: 90")
+    assert [line.split(": ")[1] for line in problems(text)] == ["conditions.busy.above"]
+
+
 def test_the_rest_of_an_entity_is_judged_beside_its_fault() -> None:
     text = DECLARATION.replace("min: 2, max: 8", "min: 9, max: 8, drain: soon, profle: x")
     assert [line.split(": ")[1] for line in problems(text)] == ["groups.web.min", "groups.web.drain", "groups.web"]
