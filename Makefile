@@ -23,7 +23,7 @@ check: ## lint, types, import rules, generated files
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/mypy
-	@$(BIN)/lint-imports --no-cache --config pyproject.toml | tail -n 3
+	@told=$$($(BIN)/lint-imports --no-cache --config pyproject.toml) || { echo "$$told"; exit 1; }
 	@$(BIN)/python -m config.schema --check
 
 format: ## let ruff put the code in order
