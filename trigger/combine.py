@@ -20,7 +20,7 @@ source would lift the veto of the policy that reads it, and missing data would c
 remove members therefore both have to be ready: AWS ("in only if all agree") and Azure ("in: all rules") read it so too.
 An alarm from outside has made up its mind elsewhere, so nobody is asked.
 
-Equal sizes: the smaller request id wins, so the order of asking never matters. Source: DESIGN.md issue 5, "Combining".
+Equal sizes: the smaller request id wins, so the order of asking never matters. Source: DESIGN.md "Sizing", combining.
 """
 
 from __future__ import annotations
