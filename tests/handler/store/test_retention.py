@@ -102,6 +102,7 @@ def test_beyond_the_budget_the_oldest_goes_first_and_the_file_shrinks(store, fil
     budget = 2_500_000
     assert store.prune(before=at(-DAY), bytes_at_most=budget) > 0
     assert file.stat().st_size <= budget
+    assert file.with_name(f"{file.name}-wal").stat().st_size == 0
     left = store.history(WEB, before=None, limit=20_000)
     assert left[0].name == "7999"
     assert left[-1].at > at(1000)

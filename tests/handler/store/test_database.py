@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import sqlite3
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from sqlalchemy import insert
+from sqlalchemy.exc import OperationalError
+
+from handler.store.database import explained, reader_engine, writer_engine
+from handler.store.schema import meta
+from tests.support.store import NOW, a_definition
+
+
+def test_the_writer_syncs_before_a_commit_returns_and_follows_foreign_keys(file):
+    engine = writer_engine(file)
+    with engine.connect() as connection:
+        found = [
+            connection.exec_driver_sql(f"PRAGMA {name}").scalar()
+            for name in ("journal_mode", "synchronous", "foreign_keys", "busy_timeout", "auto_vacuum")
+        ]
+    engine.dispose()
+    full, incremental = 2, 2
+    assert found == ["wal", full, 1, 5000, incremental]
+
+
+def test_a_reader_cannot_write(file):
+    engine = reader_engine(file)
+    with engine.connect() as connection, pytest.raises(OperationalError, match="readonly"):
+        connection.execute(insert(meta).values(name="a", value=""))
+    engine.dispose()
+
+
+def test_reading_waits_for_no_writer_and_sees_the_last_commit(store):
+    begun, go = threading.Event(), threading.Event()
+
+    def write_slowly(connection):
+        connection.exec_driver_sql("DELETE FROM groups")
+        begun.set()
+        go.wait(10)
+
+    with ThreadPoolExecutor(1) as pool:
+        writing = pool.submit(store._writer.do, write_slowly)
+        assert begun.wait(10)
+        seen = [stored.id for stored in store.groups()]
+        go.set()
+        writing.result()
+    assert seen == ["web", "worker"]
+    assert store.groups() == ()
+    store.declare((a_definition(),), NOW)
+
+
+@pytest.mark.parametrize(
+    ("code", "advice"),
+    [
+        ("SQLITE_FULL", "free space on its disk"),
+        ("SQLITE_IOERR_FSYNC", "its disk fails or is full"),
+        ("SQLITE_BUSY_SNAPSHOT", "end that program"),
+        ("SQLITE_READONLY_DBMOVED", "look at its owner and permissions"),
+        ("SQLITE_CANTOPEN", "look at its owner and permissions"),
+        ("SQLITE_NOTADB", "not an SQLite database; restore a backup, or move it away"),
+        ("SQLITE_CORRUPT_INDEX", "it is damaged; restore a backup, or move it away"),
+    ],
+)
+def test_an_error_says_what_to_do(file, code, advice):
+    cause = sqlite3.OperationalError("as SQLite says it")
+    cause.sqlite_errorname = code
+    said = str(explained(OperationalError("INSERT …", {"secret": "s3cret"}, cause), file))
+    assert said.startswith(f"store {file}: ")
+    assert advice in said
+    assert said.endswith(f"({code}: as SQLite says it)")
