@@ -47,10 +47,18 @@ class _Decided:
 class Door:
     """Serialises decisions. Lives on the event loop; the store is called from a thread."""
 
-    def __init__(self, store: Store, catalogue: Callable[[], Catalogue], decided: Callable[[Decision], None]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        catalogue: Callable[[], Catalogue],
+        decided: Callable[[Decision], None],
+        *,
+        storing: Callable[[], contextlib.AbstractContextManager[None]] = contextlib.nullcontext,
+    ) -> None:
         self._store = store
         self._catalogue = catalogue
         self._decided = decided
+        self._storing = storing
         self._turn = asyncio.Lock()
         self._waiting: list[tuple[Question, asyncio.Future[Decision]]] = []
 
@@ -102,7 +110,8 @@ class Door:
             states[question.room.id] = result.decision.state
             decided.append(result)
         try:
-            await asyncio.to_thread(self._store.record, [_tick(result) for result in decided])
+            with self._storing():
+                await asyncio.to_thread(self._store.record, [_tick(result) for result in decided])
         except StoreError as error:
             for _, future in batch:
                 future.set_exception(error)

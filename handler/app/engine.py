@@ -83,7 +83,7 @@ class Engine:
         self.metrics = Metrics(self.rooms, lambda: parts.clock().wall)
         self._reporter = Reporter(self.metrics)
         self._catalogue: Catalogue | None = None
-        self.door = Door(parts.store, self.catalogue, self._reporter.decided)
+        self.door = Door(parts.store, self.catalogue, self._reporter.decided, storing=self.metrics.storing)
         self.keeper = Keeper(
             converger=parts.converger, store=parts.store, door=self.door, clock=parts.clock, saw=self._saw
         )
@@ -136,6 +136,7 @@ class Engine:
             try:
                 after = await asyncio.to_thread(load, self.parts.file)
             except DeclarationError as error:
+                self.metrics.refused()
                 logs.warn("reload_refused", problems=len(error.problems), first=str(error.problems[0]))
                 return Reloaded(problems=error.problems, added=(), changed=(), orphaned=())
             await self._take(after)
@@ -177,7 +178,7 @@ class Engine:
             for kept in await asyncio.to_thread(self.parts.store.groups):
                 self._furnish(kept, catalogue)
             self._catalogue = catalogue
-        self.metrics.took(catalogue.digest, now.wall)
+        self.metrics.took(catalogue, now.wall)
         logs.say("catalogue", digest=catalogue.digest[:12], groups=len(catalogue.groups))
         for room in self.rooms.values():
             self.keeper.start(room)

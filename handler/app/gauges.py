@@ -10,10 +10,12 @@ from prometheus_client.registry import Collector
 from config.model import Mode
 from config.units import GroupId, Instant
 from handler.app.rooms import Room
-from handler.app.statuses import counts_of
+from handler.app.statuses import condition_of, counts_of
+from handler.status import GroupCondition
 from handler.steps import Wait
 from trigger.explain import ConditionExplanation, PolicyExplanation
 from trigger.reasons import Reason
+from trigger.requests import Pause
 from trigger.verdicts import Truth
 
 Rows = Iterable[tuple[tuple[str, ...], float | None]]
@@ -21,7 +23,7 @@ Rows = Iterable[tuple[tuple[str, ...], float | None]]
 
 
 class Gauges(Collector):
-    """Every state that is exported, from the rooms as they are."""
+    """Every state that is exported, from the rooms as they are. Reads values that are replaced, never changed."""
 
     def __init__(self, rooms: Mapping[GroupId, Room], now: Callable[[], Instant]) -> None:
         self._rooms = rooms
@@ -37,26 +39,29 @@ class Gauges(Collector):
                 name,
                 text,
                 ("group", label),
-                [((room.id, word), value) for room in rooms for word, value in words(room)],
+                [((room.id, word), value) for room in rooms for word, value in words(room, now)],
             )
         shown = [(room, policy) for room in rooms if room.explanation for policy in room.explanation.policies]
-        yield _family(
-            "policy_ready_seconds_remaining",
-            "How long its conditions must still hold; absent while they do not.",
-            ("group", "policy"),
-            [((room.id, policy.policy), _remaining(policy)) for room, policy in shown],
-        )
+        for name, text, gauge in _PER_POLICY:
+            rows = [((room.id, policy.policy), gauge(policy)) for room, policy in shown]
+            yield _family(name, text, ("group", "policy"), rows)
+        judged = [(room, policy, condition) for room, policy in shown for condition in policy.conditions]
         for name, text, measure in _PER_CONDITION:
             yield _family(
                 name,
                 text,
                 ("group", "policy", "condition"),
-                [
-                    ((room.id, policy.policy, condition.condition), measure(condition))
-                    for room, policy in shown
-                    for condition in policy.conditions
-                ],
+                [((room.id, policy.policy, cond.condition), measure(cond)) for room, policy, cond in judged],
             )
+        yield _family(
+            "condition_info",
+            "What a condition compares: counter, unit and comparison.",
+            ("group", "policy", "condition", "counter", "unit", "compare"),
+            [
+                ((room.id, policy.policy, cond.condition, cond.counter, cond.unit, cond.compare.value), 1.0)
+                for room, policy, cond in judged
+            ],
+        )
 
 
 def _family(name: str, text: str, labels: Sequence[str], rows: Rows) -> GaugeMetricFamily:
@@ -91,15 +96,43 @@ def _distrust(room: Room) -> float | None:
     return float(not room.seen.world.complete or any(wait is Wait.MANY_VANISHED for wait, _ in room.seen.plan.waits))
 
 
-def _members(room: Room) -> Iterator[tuple[str, float]]:
+def _interval(room: Room, _: Instant) -> float | None:
+    watched = not room.state.orphaned and room.definition.group.mode is not Mode.OFF
+    return room.definition.group.interval if watched else None
+
+
+def _creates_left(room: Room, _: Instant) -> int | None:
+    return room.seen.fleet.creates_left if room.seen is not None else None
+
+
+def _back_off_left(room: Room, now: Instant) -> float:
+    until = room.back_off_until
+    return max(until - now, 0.0) if until is not None else 0.0
+
+
+def _members(room: Room, _: Instant) -> Iterator[tuple[str, float]]:
     return ((state.value, count) for state, count in counts_of(room).items())
 
 
-def _modes(room: Room) -> Iterator[tuple[str, float]]:
+def _modes(room: Room, _: Instant) -> Iterator[tuple[str, float]]:
     return ((mode.value, float(room.definition.group.mode is mode)) for mode in Mode)
 
 
-def _restrictions(room: Room) -> Iterator[tuple[str, float]]:
+def _pauses(room: Room, _: Instant) -> Iterator[tuple[str, float]]:
+    return ((pause.value, float(room.state.pause is pause)) for pause in Pause)
+
+
+def _conditions(room: Room, now: Instant) -> Iterator[tuple[str, float]]:
+    current = condition_of(room, now)
+    return ((condition.value, float(condition is current)) for condition in GroupCondition)
+
+
+def _waits(room: Room, _: Instant) -> Iterator[tuple[str, float]]:
+    told = dict(room.seen.plan.waits) if room.seen is not None else {}
+    return ((wait.value, told.get(wait, 0)) for wait in Wait)
+
+
+def _restrictions(room: Room, _: Instant) -> Iterator[tuple[str, float]]:
     told = {Reason.UNHEARD} if room.unheard else set()
     if room.explanation is not None:
         told |= {room.explanation.reason, *(policy.reason for policy in room.explanation.policies)}
@@ -122,21 +155,42 @@ _PER_GROUP: tuple[tuple[str, str, Callable[[Room, Instant], float | None]], ...]
     ("group_max", "Greatest desired size.", lambda room, _: room.definition.group.maximum),
     ("group_recommended", "What would be done in mode advise.", _advised),
     ("group_revision", "Revision of the desired size.", lambda room, _: room.state.revision),
+    ("group_interval_seconds", "How often it is judged; absent while it is not (orphaned, mode off).", _interval),
+    ("group_decided_timestamp_seconds", "When it was last decided.", lambda room, _: room.decided_at),
+    ("group_converged_timestamp_seconds", "When a pass last had nothing to do.", lambda room, _: room.converged_at),
+    ("group_creates_left", "Creates that the hourly budgets still allow.", _creates_left),
+    ("group_failed_builds", "Builds that failed in a row.", lambda room, _: room.failed_builds),
+    ("group_back_off_seconds_remaining", "How long growth still waits after failed builds.", _back_off_left),
     ("group_quiet_seconds_remaining", "Longest quiet time still to run.", _quiet_left),
     ("group_unheard_members", "Members unheard for more than ten intervals.", lambda room, _: len(room.unheard)),
     ("drift_members", "Members in service too many or too few.", lambda room, _: _drift(room)),
     ("inventory_distrust", "1 while a listing is partial or many vanished at once.", lambda room, _: _distrust(room)),
 )
 
-_PER_GROUP_AND_WORD: tuple[tuple[str, str, str, Callable[[Room], Iterable[tuple[str, float]]]], ...] = (
+_PER_GROUP_AND_WORD: tuple[tuple[str, str, str, Callable[[Room, Instant], Iterable[tuple[str, float]]]], ...] = (
     ("group_members", "Members by state.", "state", _members),
     ("group_mode", "1 for the mode in force.", "mode", _modes),
+    ("group_pause", "1 for what a person has stopped.", "pause", _pauses),
+    ("group_condition", "1 for how the group is.", "condition", _conditions),
+    ("group_waits", "Members that convergence waits for, or does not touch, by why.", "wait", _waits),
     ("restricted", "1 for each reason of the last tick.", "reason", _restrictions),
+)
+
+_PER_POLICY: tuple[tuple[str, str, Callable[[PolicyExplanation], float | None]], ...] = (
+    (
+        "policy_ready_seconds_remaining",
+        "How long its conditions must still hold; absent while they do not.",
+        _remaining,
+    ),
+    ("policy_held_seconds", "How long its conditions have held; 0 while they do not.", lambda policy: policy.held),
+    ("policy_duration_seconds", "How long its conditions must hold.", lambda policy: policy.needed),
 )
 
 _PER_CONDITION: tuple[tuple[str, str, Callable[[ConditionExplanation], float | None]], ...] = (
     ("condition_value", "What was measured; absent while there is nothing.", lambda condition: condition.value),
     ("condition_threshold", "What it is compared with.", lambda condition: condition.threshold),
     ("condition_met", "1 TRUE, 0 FALSE; absent while UNKNOWN.", _met),
+    ("condition_heard_members", "Members behind the value.", lambda condition: condition.heard),
+    ("condition_expected_members", "Members that should have answered.", lambda condition: condition.expected),
     ("counter_age_seconds", "Age of the newest answer behind a condition.", lambda condition: condition.age),
 )

@@ -2,33 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import version
 
-import numpy as np
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    ProcessCollector,
+    disable_created_metrics,
+    generate_latest,
+)
 
-from collector.samples import Reply
+from config.errors import StoreError
+from config.model import Catalogue
 from config.units import GroupId, Instant
 from handler.app.deciding import TickReport
 from handler.app.gauges import Gauges
+from handler.app.replies import Replies
 from handler.app.rooms import Room
 from handler.converge import Pass
 from handler.steps import Create, Destroy, Drain, Enable, Join, Leave, Result
 from handler.web.render import snake
+from trigger.reasons import Reason
 from trigger.requests import Decision
 from trigger.verdicts import Direction
 
 _SECONDS = (0.001, 0.005, 0.02, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300)
 _CALLS = (Create, Destroy, Drain, Enable, Join, Leave)
+_STEPS = tuple(snake(step.__name__) for step in _CALLS)
+_MOVES = (
+    *(("out", reason) for reason in (Reason.SCALED_OUT, Reason.FORCED, Reason.BOUNDS, Reason.BLIND_FLOOR)),
+    *(("in", reason) for reason in (Reason.SCALED_IN, Reason.FORCED, Reason.BOUNDS)),
+)
+"""Decisions that move a size: counted from zero, so that the first one shows in a rate."""
+_GRANTED = frozenset({Reason.SCALED_OUT, Reason.SCALED_IN, Reason.FORCED, Reason.ADVISED})
+_UNASKED = frozenset(
+    {Reason.FIRST_LISTING, Reason.BOUNDS, Reason.BLIND_FLOOR, Reason.VANISHED, Reason.STEADY, Reason.UNHEARD}
+)
+_UNREADY = frozenset({Reason.NOT_MET, Reason.HOLDING, Reason.BLIND})
+_REFUSALS = tuple(reason for reason in Reason if reason not in _GRANTED | _UNASKED | _UNREADY)
 
 
 class Metrics:
     """Everything that is exported: events as they are reported, states as they are when scraped."""
 
     def __init__(self, rooms: Mapping[GroupId, Room], now: Callable[[], Instant]) -> None:
+        disable_created_metrics()  # a second series for each counter, which nobody asks for
         registry = CollectorRegistry()
         self._registry = registry
+        self._rooms = rooms
         self._decisions = Counter(
             "trimtab_decisions",
             "Decisions by what became of them.",
@@ -39,7 +64,7 @@ class Metrics:
             "trimtab_restrictions", "Requests that a guard refused.", ["group", "reason"], registry=registry
         )
         self._actions = Counter(
-            "trimtab_actions", "Calls to clouds and balancers.", ["step", "result"], registry=registry
+            "trimtab_actions", "Calls to clouds and balancers.", ["group", "step", "result"], registry=registry
         )
         self._action_seconds = Histogram(
             "trimtab_action_duration_seconds",
@@ -51,7 +76,7 @@ class Metrics:
         self._poll_seconds = Histogram(
             "trimtab_poll_duration_seconds", "How long polls took.", buckets=_SECONDS, registry=registry
         )
-        self._replies = Counter("trimtab_poll_replies", "Answers to polls.", ["reply"], registry=registry)
+        self._replies = Replies(registry, _SECONDS)
         self._lag = Histogram(
             "trimtab_evaluation_lag_seconds", "How late ticks began.", buckets=_SECONDS, registry=registry
         )
@@ -62,22 +87,34 @@ class Metrics:
         self._holds = Histogram(
             "trimtab_loop_hold_seconds", "How long the event loop was held.", buckets=_SECONDS, registry=registry
         )
+        self._store_seconds = Histogram(
+            "trimtab_store_write_seconds",
+            "How long decisions waited for the disk.",
+            buckets=_SECONDS,
+            registry=registry,
+        )
+        self._store_failures = Counter(
+            "trimtab_store_write_failures", "Writes of decisions that failed.", registry=registry
+        )
         self.reloads = Gauge(
             "trimtab_config_last_reload_success_timestamp_seconds", "When the file was last taken.", registry=registry
+        )
+        self._reload_well = Gauge(
+            "trimtab_config_last_reload_successful",
+            "1 if the file was taken when last read, 0 if it was refused.",
+            registry=registry,
         )
         self.config_hash = Gauge("trimtab_config_hash_info", "The configuration in force.", ["hash"], registry=registry)
         Gauge("trimtab_build_info", "The running version.", ["version"], registry=registry).labels(
             version("trimtab")
         ).set(1)
-        for reply in Reply:
-            self._replies.labels(reply.name.lower())
-        for step in _CALLS:
-            for result in Result:
-                self._actions.labels(snake(step.__name__), result.value)
+        for step in _STEPS:
+            self._action_seconds.labels(step)
+        ProcessCollector(registry=registry)
         registry.register(Gauges(rooms, now))
 
     def text(self) -> bytes:
-        """The exposition."""
+        """The exposition. For thousands of groups it takes a while: call it beside the event loop, from any thread."""
         return generate_latest(self._registry)
 
     def decided(self, decision: Decision) -> None:
@@ -94,8 +131,7 @@ class Metrics:
         self._lag.observe(max(report.lag, 0.0))
         self._poll_seconds.observe(report.poll_took)
         self._decide_seconds.observe(report.decide_took)
-        for code, count in zip(*np.unique(report.scrape.reply, return_counts=True), strict=True):
-            self._replies.labels(Reply(int(code)).name.lower()).inc(float(count))
+        self._replies.count(report.slot.groups, report.scrape)
 
     def passed(self, group: GroupId, done: Pass) -> None:
         """Count a convergence pass and its calls."""
@@ -104,23 +140,47 @@ class Metrics:
         for outcome in done.outcomes:
             if isinstance(outcome.step, _CALLS):
                 name = snake(type(outcome.step).__name__)
-                self._actions.labels(name, outcome.result.value).inc()
+                self._actions.labels(group, name, outcome.result.value).inc()
                 self._action_seconds.labels(name).observe(max(outcome.finished_at - outcome.started_at, 0.0))
 
     def held(self, seconds: float) -> None:
         """The event loop was held this long."""
         self._holds.observe(seconds)
 
+    @contextlib.contextmanager
+    def storing(self) -> Iterator[None]:
+        """Around a write of decisions: how long it takes, and whether it fails."""
+        with self._store_seconds.time(), self._store_failures.count_exceptions(StoreError):
+            yield
+
     def forget(self, group: GroupId) -> None:
         """Remove a group's series."""
-        for metric in (self._decisions, self._restrictions, self._passes):
+        for metric in (self._decisions, self._restrictions, self._actions, self._passes):
             metric.remove_by_labels({"group": group})
 
-    def took(self, digest: str, at: Instant) -> None:
-        """A configuration is in force."""
+    def took(self, catalogue: Catalogue, at: Instant) -> None:
+        """A configuration is in force: its series begin at zero."""
         self.config_hash.clear()
-        self.config_hash.labels(digest).set(1)
+        self.config_hash.labels(catalogue.digest).set(1)
         self.reloads.set(at)
+        self._reload_well.set(1)
+        self._replies.declare(catalogue)
+        for group in self._rooms:
+            self._begin(group)
+
+    def refused(self) -> None:
+        """A changed file was not taken; the configuration before it stays in force."""
+        self._reload_well.set(0)
+
+    def _begin(self, group: GroupId) -> None:
+        for direction, reason in _MOVES:
+            self._decisions.labels(group, direction, reason.value)
+        for reason in _REFUSALS:
+            self._restrictions.labels(group, reason.value)
+        for result in Result:
+            self._passes.labels(group, result.value)
+            for step in _STEPS:
+                self._actions.labels(group, step, result.value)
 
 
 def _way(before: int, after: int) -> Direction:
