@@ -97,6 +97,31 @@ def _size(explanation: Explanation) -> str:
     return "; ".join(parts)
 
 
+def brief(explanation: Explanation) -> str:
+    """Explain it in one line: what happened, and the condition that says most.
+
+    That is one of a policy that acts, else of one that holds, else of a blind one, else whatever is nearest to its
+    threshold.
+    """
+    pairs = [(policy, condition) for policy in explanation.policies for condition in policy.conditions]
+    sentence = sentence_of(explanation.reason)
+    if not pairs:
+        return sentence
+    return f"{sentence}; {_condition(min(pairs, key=_closeness)[1])}"
+
+
+_TELLING = (Reason.HOLDING, Reason.BLIND, Reason.NOT_MET)
+"""Whatever else a policy has for a reason comes before these."""
+
+
+def _closeness(pair: tuple[PolicyExplanation, ConditionExplanation]) -> tuple[int, float]:
+    policy, condition = pair
+    rank = _TELLING.index(policy.reason) if policy.reason in _TELLING else -1
+    if condition.value is None:
+        return rank, -1.0 if policy.reason is Reason.BLIND else math.inf
+    return rank, abs(condition.value - condition.threshold) / (abs(condition.threshold) or 1.0)
+
+
 # Policies
 
 

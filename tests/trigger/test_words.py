@@ -16,7 +16,7 @@ from trigger.explain import AnswerExplanation, ConditionExplanation, Explanation
 from trigger.reasons import Reason
 from trigger.requests import Cause, Clamp, Pause, Quiet
 from trigger.verdicts import Direction, Truth
-from trigger.words import say, sentence_of
+from trigger.words import brief, say, sentence_of
 
 
 def a_condition(
@@ -331,3 +331,32 @@ def test_the_examples_of_the_docstrings_are_true(module: ModuleType) -> None:
     result = doctest.testmod(module)
     assert result.attempted > 0
     assert result.failed == 0
+
+
+# In one line
+
+
+def test_one_line_shows_the_condition_that_holds_before_one_that_is_nearer() -> None:
+    holding = a_policy(a_condition(99.0, Truth.TRUE), reason=Reason.HOLDING)
+    near = a_policy(a_condition(79.9), id="also")
+
+    assert brief(an_explanation(near, holding, reason=Reason.HOLDING)) == (
+        "conditions hold, but not for long enough yet; cpu avg 1m = 99 % (10 of 10 members, 4 s old), above 80 %"
+    )
+
+
+def test_one_line_shows_what_is_nearest_to_its_threshold_when_nothing_holds() -> None:
+    far, near = a_policy(a_condition(10.0)), a_policy(a_condition(35.0, compare=Compare.BELOW, threshold=30.0), id="in")
+
+    assert "cpu avg 1m = 35 %" in brief(an_explanation(far, near))
+
+
+def test_one_line_shows_what_is_lacking_when_blind() -> None:
+    unknown = a_condition(None, Truth.UNKNOWN, lack=Lack.NO_SAMPLES)
+    policies = (a_policy(a_condition(10.0), id="in"), a_policy(a_condition(), unknown, reason=Reason.BLIND))
+
+    assert "nobody was heard" in brief(an_explanation(*policies, reason=Reason.BLIND))
+
+
+def test_one_line_without_policies_is_the_sentence() -> None:
+    assert brief(an_explanation(reason=Reason.STEADY)) == sentence_of(Reason.STEADY)
