@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import shutil
 import signal
-import sys
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,9 +19,10 @@ from handler.demo.fleet import Remains
 from handler.demo.load import Day
 from handler.demo.model import GROUP, SERVICE, declaration, haproxy_configuration
 from handler.demo.show import Frame, Screen, screen_for
+from handler.demo.traffic import Traffic
 from handler.status import MemberState
 from handler.web.render import plain
-from trigger.words import say
+from trigger.words import brief, say
 
 _DAY = Day(length=165.0, low=25.0, high=150.0)
 _DAYS_AT_MOST = 100
@@ -39,45 +38,58 @@ class Report:
     failed: int = 0
     p95: float | None = None
     rate: float = 0.0
+    joined: bool = False
+    """The day had begun before, under a daemon that was killed: where the fleet came from is not known."""
     sizes: list[int] = field(default_factory=list)
     """Members in service, once a second."""
 
     @property
     def good(self) -> bool:
         """Nothing failed, and the fleet followed the load there and back."""
-        return (
-            self.failed == 0
-            and bool(self.sizes)
-            and max(self.sizes) > self.sizes[0]
-            and self.sizes[-1] == self.sizes[0]
-        )
+        if self.failed or not self.sizes:
+            return False
+        return self.joined or max(self.sizes) > self.sizes[0] == self.sizes[-1]
 
     def words(self) -> str:
         """One line."""
         p95 = f", p95 {self.p95 * 1000:.0f} ms" if self.p95 is not None else ""
         sizes = (
-            f"{self.sizes[0]} to {max(self.sizes)} and back to {self.sizes[-1]} members" if self.sizes else "no members"
+            f"; from {self.sizes[0]} to {max(self.sizes)} and to {self.sizes[-1]} members in service"
+            if self.sizes
+            else ""
         )
-        return f"{self.sent} requests, {self.failed} failed{p95}; {sizes}"
+        return f"{self.sent} requests, {self.failed} failed{p95}{sizes}"
 
 
 async def run_demo(*, balancer: str, state: Path, port: int, once: bool, json: bool) -> int:
-    """Run the demo until INT or TERM, or (``once``) until its first day is over; 0 if every day went well.
+    """Run the demo until INT, TERM or HUP, or (``once``) until its first day is over; 0 if every day went well.
 
     Raises:
         Refused: HAProxy is asked for and not there, or another daemon holds the state directory.
     """
     file = _prepared(balancer, state)
-    screen = screen_for(as_json=json)
+    traffic, screen = Traffic(state / "load.jsonl"), screen_for(as_json=json)
+    near = _seen_from_here(state)
     with (state / "trimtab.log").open("a") as log:
         logs.configure(stream=log)
         try:
             async with _balancer(balancer, state), Remains(file, state), running(file, state, port=port) as daemon:
-                screen.say(f"console and API on http://127.0.0.1:{daemon.port}, log in {state / 'trimtab.log'}")
-                screen.say(f"in another terminal: .venv/bin/trimtab status web --state {state}")
-                return await _days(daemon, screen, once=once)
+                screen.say(f"API and metrics on http://127.0.0.1:{daemon.port}, log in {near / 'trimtab.log'}")
+                screen.say(f"in another terminal: .venv/bin/trimtab why {GROUP} --state {near}; Ctrl-C ends the demo")
+                try:
+                    well = await _days(daemon, screen, traffic, once=once)
+                finally:
+                    screen.close()
+                    await traffic.stop()
+            screen.say("ended; nothing is left running")
+            return 0 if well else 1
         finally:
             screen.close()
+
+
+def _seen_from_here(path: Path) -> Path:
+    """As short as it can be typed."""
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
 
 def _prepared(balancer: str, state: Path) -> Path:
@@ -88,35 +100,36 @@ def _prepared(balancer: str, state: Path) -> Path:
     return file
 
 
-async def _days(daemon: Running, screen: Screen, *, once: bool) -> int:
+async def _days(daemon: Running, screen: Screen, traffic: Traffic, *, once: bool) -> bool:
     stop = asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     well = True
     for _ in range(1 if once else _DAYS_AT_MOST):
-        day = asyncio.create_task(_one_day(daemon, screen))
+        day = asyncio.create_task(_one_day(daemon, screen, traffic))
         stopped = asyncio.create_task(stop.wait())
         await asyncio.wait({day, stopped}, return_when=asyncio.FIRST_COMPLETED)
         if not day.done():
-            screen.say("ending the demo fleet …")
             day.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await day
+            screen.close()
+            screen.say("ending the demo fleet …")
             break
         stopped.cancel()
         report = day.result()
         well = well and report.good
         screen.say(f"the day is over: {report.words()}")
-    return 0 if well else 1
+    return well
 
 
-async def _one_day(daemon: Running, screen: Screen) -> Report:
-    report = Report()
+async def _one_day(daemon: Running, screen: Screen, traffic: Traffic) -> Report:
+    report = Report(joined=traffic.under_way)
     showing = asyncio.create_task(_show(daemon, screen, report))
     try:
         await _settled(daemon)
         report.sizes.clear()
-        await _drive(report)
+        await _drive(traffic, report)
         return report
     finally:
         showing.cancel()
@@ -135,25 +148,13 @@ async def _settled(daemon: Running) -> None:
     raise Refused(f"the demo fleet did not come up within {_READY_WITHIN:.0f} s: see {daemon.directory.path / 'logs'}")
 
 
-async def _drive(report: Report) -> None:
+async def _drive(traffic: Traffic, report: Report) -> None:
     """Run the load in a process of its own, so that it and the daemon do not wait for each other."""
-    options = ["--day", f"{_DAY.length}s", "--low", str(_DAY.low), "--high", str(_DAY.high), "--report", "1s", "--json"]
     target = f"{SERVICE[0]}:{SERVICE[1]}"
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "handler.demo.load", "--target", target, *options, stdout=asyncio.subprocess.PIPE,
-        start_new_session=True,
-    )  # fmt: skip
-    assert process.stdout is not None  # noqa: S101  # asked for above
-    try:
-        async for line in process.stdout:
-            told: dict[str, Any] = json.loads(line)
-            report.sent, report.failed = told["sent"], told["failed"]
-            report.p95, report.rate = told["p95"], told["rate"]
-        await process.wait()
-    finally:
-        if process.returncode is None:
-            process.terminate()
-            await process.wait()
+    options = ["--day", f"{_DAY.length}s", "--low", str(_DAY.low), "--high", str(_DAY.high), "--report", "1s"]
+    async for told in traffic.day("--target", target, *options):
+        report.sent, report.failed = told["sent"], told["failed"]
+        report.p95, report.rate = told["p95"], told["rate"]
 
 
 async def _show(daemon: Running, screen: Screen, report: Report) -> None:
@@ -163,12 +164,13 @@ async def _show(daemon: Running, screen: Screen, report: Report) -> None:
         explanation = daemon.engine.rooms[_WEB].explanation
         now = daemon.engine.parts.clock().wall
         shown: Any = plain(status)
-        events: Any = plain(await daemon.desk.history(_WEB, before=None, limit=30))
+        events: Any = plain(await daemon.desk.history(_WEB, before=None, limit=100))
         screen.show(
             Frame(
                 at=now,
                 group=shown,
                 words=say(explanation, now) if explanation else ("waiting for the first listing",),
+                brief=brief(explanation) if explanation else "waiting for the first listing",
                 events=events,
                 rate=report.rate,
                 sent=report.sent,

@@ -12,6 +12,7 @@ import argparse
 import asyncio
 import contextlib
 import json
+import os
 import random
 import resource
 import socket
@@ -165,7 +166,7 @@ async def _report(tally: Tally, profile: Profile, every: Seconds, *, as_json: bo
 
 
 def _json(at: Seconds, rate: float, tally: Tally) -> str:
-    told = {"at": at, "rate": rate, "sent": tally.sent, "ok": tally.ok, "failed": tally.failed}
+    told = {"pid": os.getpid(), "at": at, "rate": rate, "sent": tally.sent, "ok": tally.ok, "failed": tally.failed}
     return json.dumps({**told, "failures": dict(tally.failures), "p95": tally.latency(95)})
 
 
@@ -200,6 +201,8 @@ def _address(text: str) -> tuple[str, int]:
 
 async def _main(options: argparse.Namespace) -> Tally:
     tally, day = Tally(), Day(length=options.day, low=options.low, high=options.high)
+    if options.json:
+        _say(_json(0.0, day(0.0), tally))
     reporting = asyncio.create_task(_report(tally, day, options.report, as_json=options.json))
     await drive(options.target, day, options.day, tally, limit=options.limit, seed=options.seed)
     reporting.cancel()

@@ -5,19 +5,22 @@ from __future__ import annotations
 import json
 import sys
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
+from rich.table import Table as Grid
 from rich.text import Text
 
 from handler.app.tables import groups_table, members_table
 
 _BARS = "▁▂▃▄▅▆▇█"
 _KEPT = 60
+_HISTORY = 3
+"""Rows: a blank one and two decisions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +32,8 @@ class Frame:
     """As the API gives it."""
     words: Sequence[str]
     """The last decision, explained."""
+    brief: str
+    """The same in one line."""
     events: Sequence[dict[str, Any]]
     """Newest first."""
     rate: float
@@ -62,11 +67,15 @@ def screen_for(*, as_json: bool) -> Screen:
 
 
 class Table:
-    """A table that is drawn anew."""
+    """A picture that is drawn anew, in the rows that the terminal has."""
 
     def __init__(self, console: Console) -> None:
         self._sizes: deque[int] = deque(maxlen=_KEPT)
         self._rates: deque[float] = deque(maxlen=_KEPT)
+        self._decisions = News()
+        self._latest: deque[str] = deque(maxlen=_KEPT)
+        self._tallest = (0, 0)
+        self._console = console
         self._live = Live(console=console, auto_refresh=False, screen=False, transient=False)
         self._live.start()
 
@@ -74,56 +83,70 @@ class Table:
         """Draw it."""
         self._sizes.append(len(frame.group["members"]))
         self._rates.append(frame.rate)
+        self._latest.extendleft(_event_line(event) for event in self._decisions.of(frame))
         self._live.update(self._drawn(frame), refresh=True)
 
     def say(self, text: str) -> None:
-        """Print above the table."""
-        self._live.console.print(text)
+        """Print above the table, or below it once that is closed."""
+        self._console.print(text, soft_wrap=True)
 
     def close(self) -> None:
         """Leave the last table standing."""
         self._live.stop()
 
     def _drawn(self, frame: Frame) -> RenderableType:
+        top = Group(groups_table([frame.group]), Text(), *self._load(frame), Text(), *self._words(frame), Text())
+        left = self._console.height - 1 - self._rows(top)
+        members = self._members(frame.group["members"], left)
+        left -= self._rows(members) + 1
+        lines = [Text(line, style="dim") for line in list(self._latest)[: max(left, 0)]]
+        return Group(top, members, Text(), *lines) if lines else Group(top, members)
+
+    def _load(self, frame: Frame) -> Iterator[Text]:
         failed = Text(f"{frame.failed} failed", style="bold red" if frame.failed else "green")
         p95 = f", p95 {frame.p95 * 1000:.0f} ms" if frame.p95 is not None else ""
-        load = Text.assemble(f"load {frame.rate:5.0f}/s, {frame.sent} requests{p95}, ", failed)
-        history = [Text(_event_line(event), style="dim") for event in list(frame.events)[:6]]
-        return Group(
-            groups_table([frame.group]),
-            Text(),
-            load,
-            Text(f"load    {_bars(self._rates)}", style="cyan"),
-            Text(f"members {_bars(self._sizes)}", style="green"),
-            Text(),
-            *(Text(word, style="bold" if index == 0 else "") for index, word in enumerate(frame.words)),
-            Text(),
-            members_table(frame.group["members"]),
-            Text(),
-            *history,
-        )
+        yield Text.assemble(f"load {frame.rate:5.0f}/s, {frame.sent} requests{p95}, ", failed)
+        yield Text(f"load    {_bars(self._rates)}", style="cyan")
+        yield Text(f"members {_bars(self._sizes)}", style="green")
+
+    def _words(self, frame: Frame) -> list[Text]:
+        """As many rows as there have ever been, so that what stands below does not jump."""
+        width, tallest = self._tallest
+        lines: list[Text] = []
+        for index, word in enumerate(frame.words):
+            lines.extend(Text(word, style="bold" if index == 0 else "").wrap(self._console, self._console.width))
+        self._tallest = (self._console.width, max(len(lines), tallest if width == self._console.width else 0))
+        return lines + [Text()] * (self._tallest[1] - len(lines))
+
+    def _members(self, members: list[dict[str, Any]], rows: int) -> RenderableType:
+        """The whole table if it leaves room for some history, else names and states side by side, else nothing."""
+        for drawn in (members_table(members), _side_by_side(members, self._console.width)):
+            if self._rows(drawn) + _HISTORY <= rows:
+                return drawn
+        return Text(f"{len(members)} members; a taller terminal shows them", style="dim")
+
+    def _rows(self, drawn: RenderableType) -> int:
+        return len(self._console.render_lines(drawn, pad=False))
 
 
 class Lines:
-    """One line for each event of the history, and one a little while for the state."""
+    """One line for each decision, and one a little while for the state."""
 
     def __init__(self, *, as_json: bool) -> None:
         self._as_json = as_json
-        self._told = 0.0
+        self._decisions = News()
         self._last_state = 0.0
 
     def show(self, frame: Frame) -> None:
         """Say what is new."""
-        for event in reversed(frame.events):
-            if event["at"] > self._told and event["kind"] == "decision":
-                self._line({"event": event["name"], **event}, _event_line(event))
-        self._told = max([self._told, *(event["at"] for event in frame.events)])
+        for event in self._decisions.of(frame):
+            self._line({"event": event["name"], **event}, _event_line(event))
         if frame.at - self._last_state >= 10:  # noqa: PLR2004  # seconds: often enough to follow, seldom enough to read
             self._last_state = frame.at
             group = frame.group
             state = {"event": "state", "members": len(group["members"]), "rate": frame.rate, "sent": frame.sent}
             load = f"load {frame.rate:.0f}/s, {frame.sent} requests, {frame.failed} failed"
-            text = f"{len(group['members'])} members, {load}: {frame.words[0]}"
+            text = f"{len(group['members'])} members, {load}: {frame.brief}"
             self._line({**state, "failed": frame.failed, "reason": group["reason"]}, text)
 
     def say(self, text: str) -> None:
@@ -138,15 +161,34 @@ class Lines:
         sys.stdout.flush()
 
 
+class News:
+    """The decisions that have not been told yet."""
+
+    def __init__(self) -> None:
+        self._told = 0.0
+
+    def of(self, frame: Frame) -> list[dict[str, Any]]:
+        """Oldest first."""
+        new = [event for event in reversed(frame.events) if event["at"] > self._told and event["kind"] == "decision"]
+        self._told = max([self._told, *(event["at"] for event in new)])
+        return new
+
+
 def _event_line(event: dict[str, Any]) -> str:
     clock = datetime.fromtimestamp(event["at"], UTC).strftime("%H:%M:%S")
-    moved = event["desired_to"] is not None and event["desired_from"] != event["desired_to"]
-    size = (
-        f" {event['desired_from'] if event['desired_from'] is not None else '–'} → {event['desired_to']}"
-        if moved
-        else ""
-    )
-    return f"{clock} {event['name'].replace('_', ' ')}{size} {event['by']} {event['message']}".rstrip()
+    before, after = event["desired_from"], event["desired_to"]
+    moved = "" if after is None or before == after else f" {'–' if before is None else before} → {after}"
+    rest = ", ".join(part for part in (event["by"], event["message"]) if part)
+    return f"{clock} {event['name'].replace('_', ' ')}{moved}{f', {rest}' if rest else ''}"
+
+
+def _side_by_side(members: list[dict[str, Any]], width: int) -> RenderableType:
+    names = [f"{member['name']} {member['state'].replace('_', ' ')}" for member in members]
+    grid = Grid.grid(padding=(0, 2))
+    columns = max((width + 2) // (max(map(len, names), default=0) + 2), 1)
+    for start in range(0, len(names), columns):
+        grid.add_row(*names[start : start + columns])
+    return grid if names else Text("no members")
 
 
 def _bars(values: Sequence[float]) -> str:

@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import asyncio
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from handler.demo.http import Door, Response
+from handler.demo.traffic import Traffic
+from tests.support.demo import with_door
+
+
+async def done(_: str) -> Response:
+    return Response(status=HTTPStatus.OK, body="done\n")
+
+
+def a_day(target: tuple[str, int], length: str) -> tuple[str, ...]:
+    return ("--target", f"{target[0]}:{target[1]}", "--day", length, "--low", "50", "--high", "50", "--report", "100ms")
+
+
+async def until_answered(traffic: Traffic, *options: str) -> dict[str, Any]:
+    """Listen until something has been sent, then listen no more: what a daemon that is killed leaves."""
+    async for told in traffic.day(*options):
+        if told["ok"]:
+            return told
+    raise AssertionError("the day ended before any request")
+
+
+def test_a_day_is_reported_from_its_beginning_to_its_end(tmp_path: Path) -> None:
+    traffic, told = Traffic(tmp_path / "load.jsonl"), []
+
+    async def scene(_: Door, target: tuple[str, int]) -> None:
+        told.extend([line async for line in traffic.day(*a_day(target, "500ms"))])
+        await traffic.stop()
+
+    asyncio.run(with_door(done, scene))
+
+    assert told[0]["sent"] == 0 < told[-1]["sent"] == told[-1]["ok"]
+    assert told[-1]["rate"] == 0.0
+    assert not traffic.under_way
+
+
+def test_a_load_that_outlived_its_daemon_is_joined_and_can_be_stopped(tmp_path: Path) -> None:
+    async def scene(_: Door, target: tuple[str, int]) -> None:
+        first, second = Traffic(tmp_path / "load.jsonl"), Traffic(tmp_path / "load.jsonl")
+        before = await until_answered(first, *a_day(target, "60s"))
+        assert second.under_way
+
+        after = await until_answered(second, *a_day(target, "60s"))
+
+        assert after["pid"] == before["pid"]
+        await second.stop()
+        assert not first.under_way
+        await first.stop()
+
+    asyncio.run(with_door(done, scene))
+
+
+def test_the_next_day_starts_a_report_of_its_own(tmp_path: Path) -> None:
+    async def scene(_: Door, target: tuple[str, int]) -> None:
+        traffic = Traffic(tmp_path / "load.jsonl")
+        first = [told async for told in traffic.day(*a_day(target, "300ms"))]
+        second = [told async for told in traffic.day(*a_day(target, "300ms"))]
+        await traffic.stop()
+        assert {told["pid"] for told in first}.isdisjoint({told["pid"] for told in second})
+
+    asyncio.run(with_door(done, scene))
+
+
+@pytest.mark.parametrize("text", [None, ""], ids=["no report", "an empty report"])
+def test_nothing_is_under_way_and_stopping_it_does_nothing(tmp_path: Path, text: str | None) -> None:
+    report = tmp_path / "load.jsonl"
+    if text is not None:
+        report.write_text(text)
+
+    asyncio.run(Traffic(report).stop())
+
+    assert not Traffic(report).under_way
