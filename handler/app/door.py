@@ -13,9 +13,10 @@ from dataclasses import dataclass
 
 from config.errors import StoreError
 from config.model import Catalogue
-from config.units import Moment
+from config.units import GroupId, Moment
 from handler.app import logs
 from handler.app.rooms import Room
+from handler.app.whole import whole
 from handler.store.interface import Store, Tick
 from trigger.decide import decide
 from trigger.evaluate import requests_from
@@ -37,9 +38,18 @@ class Question:
     evaluation: Evaluation | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Waiting:
+    question: Question
+    answer: asyncio.Future[Decision]
+    restarts: int
+    """How often the group's holds had been restarted when it was asked."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Decided:
-    question: Question
+    waiting: _Waiting
+    before: GroupState
     decision: Decision
     explanation: Explanation
 
@@ -60,7 +70,7 @@ class Door:
         self._decided = decided
         self._storing = storing
         self._turn = asyncio.Lock()
-        self._waiting: list[tuple[Question, asyncio.Future[Decision]]] = []
+        self._waiting: list[_Waiting] = []
 
     async def ask(self, question: Question) -> Decision:
         """Pass one question.
@@ -72,14 +82,24 @@ class Door:
         return decision
 
     async def ask_all(self, questions: Sequence[Question]) -> list[Decision]:
-        """Pass several at once, for example all groups of a slot. Raises as `ask`."""
+        """Pass several at once, for example all groups of a slot. Raises as `ask`.
+
+        Cancelled, it takes back what has not been decided yet; what is being written is written.
+        """
         loop = asyncio.get_running_loop()
-        waiting = [(question, loop.create_future()) for question in questions]
-        self._waiting.extend(waiting)
-        async with self._turn:
-            while any(not future.done() for _, future in waiting):
-                await self._pass_batch()
-        return [future.result() for _, future in waiting]
+        mine = [
+            _Waiting(question=question, answer=loop.create_future(), restarts=question.room.restarts)
+            for question in questions
+        ]
+        self._waiting.extend(mine)
+        try:
+            async with self._turn:
+                while any(not waiting.answer.done() for waiting in mine):
+                    await whole(self._pass_batch())
+            return [waiting.answer.result() for waiting in mine]
+        finally:
+            for waiting in mine:
+                waiting.answer.cancel()  # no more than a mark on those that are answered
 
     async def change(
         self, room: Room, transition: Callable[[GroupState], GroupState], *, act: str, by: str, message: str, at: Moment
@@ -90,9 +110,7 @@ class Door:
             StoreError: it could not be written down, so nothing has changed.
         """
         async with self._turn:
-            state = transition(room.state)
-            await asyncio.to_thread(self._store.note, room.id, act, by, message, at.wall, state)
-            room.state = state
+            await whole(self._change(room, transition, act=act, by=by, message=message, at=at))
         logs.say("act", group=room.id, act=act, by=by, message=message or None)
 
     @contextlib.asynccontextmanager
@@ -101,64 +119,88 @@ class Door:
         async with self._turn:
             yield
 
+    async def _change(
+        self, room: Room, transition: Callable[[GroupState], GroupState], *, act: str, by: str, message: str, at: Moment
+    ) -> None:
+        state = transition(room.state)
+        await asyncio.to_thread(self._store.note, room.id, act, by, message, at.wall, state)
+        room.state = state
+
     async def _pass_batch(self) -> None:
-        batch, self._waiting = self._waiting[:_BATCH], self._waiting[_BATCH:]
-        states: dict[str, GroupState] = {}
-        decided: list[_Decided] = []
-        for question, _ in batch:
-            result = self._decide(question, states.get(question.room.id, question.room.state))
-            states[question.room.id] = result.decision.state
-            decided.append(result)
+        asked = [waiting for waiting in self._waiting if not waiting.answer.done()]
+        batch, self._waiting = asked[:_BATCH], asked[_BATCH:]
         try:
+            decided = self._decide_all(batch)
             with self._storing():
                 await asyncio.to_thread(self._store.record, [_tick(result) for result in decided])
         except StoreError as error:
-            for _, future in batch:
-                future.set_exception(error)
-                future.exception()  # whoever asked may have gone; the error is logged by those who have not
+            _refuse(batch, error)
+            for waiting in batch:
+                waiting.question.room.unrecorded = str(error)
             return
-        for result, (_, future) in zip(decided, batch, strict=True):
+        except BaseException as error:
+            _refuse(batch, error)  # a defect: nobody may wait for ever
+            raise
+        for result in decided:
             self._carry(result)
-            future.set_result(result.decision)
+            if not result.waiting.answer.done():
+                result.waiting.answer.set_result(result.decision)
 
-    def _decide(self, question: Question, state: GroupState) -> _Decided:
-        catalogue, room = self._catalogue(), question.room
+    def _decide_all(self, batch: Sequence[_Waiting]) -> list[_Decided]:
+        """Questions about one group build on each other."""
+        states: dict[GroupId, GroupState] = {}
+        decided = []
+        for waiting in batch:
+            room = waiting.question.room
+            result = self._decide(waiting, states.get(room.id, room.state))
+            states[room.id] = result.decision.state
+            decided.append(result)
+        return decided
+
+    def _decide(self, waiting: _Waiting, state: GroupState) -> _Decided:
+        question, catalogue = waiting.question, self._catalogue()
+        group, fleet = question.room.definition.group, question.room.fleet()
         own = requests_from(catalogue, question.evaluation) if question.evaluation is not None else ()
-        decision = decide(
-            room.definition.group,
-            (*question.requests, *own),
-            room.fleet(),
-            state,
-            question.at,
-            evaluation=question.evaluation,
-        )
+        asked = (*question.requests, *own)
+        decision = decide(group, asked, fleet, state, question.at, evaluation=question.evaluation)
         return _Decided(
-            question=question,
+            waiting=waiting,
+            before=state,
             decision=decision,
-            explanation=explain(catalogue, room.definition.group, question.evaluation, decision, room.fleet()),
+            explanation=explain(catalogue, group, question.evaluation, decision, fleet),
         )
 
     def _carry(self, result: _Decided) -> None:
-        room, decision = result.question.room, result.decision
+        question, decision = result.waiting.question, result.decision
+        room = question.room
         room.state = decision.state
         room.decided_at = decision.at.wall
-        if result.question.evaluation is not None or room.explanation is None or decision.changed:
+        room.unrecorded = None
+        if question.evaluation is not None or room.explanation is None or decision.changed:
             room.explanation = result.explanation
-        if result.question.evaluation is not None:
-            room.evaluation = result.question.evaluation
-            room.holds = result.question.evaluation.holds
+        if question.evaluation is not None:
+            room.evaluation = question.evaluation
+            if room.restarts == result.waiting.restarts:  # else it was judged before they began anew
+                room.holds = question.evaluation.holds
         if decision.restarts_holds:
-            room.holds = {}
+            room.restart_holds()
         if decision.changed or decision.answers:
             room.wake.set()  # a refused request, too, is a reason to look whether the fleet is as it should be
         self._decided(decision)
 
 
 def _tick(result: _Decided) -> Tick:
-    decision, room = result.decision, result.question.room
+    decision = result.decision
     return Tick(
-        group=room.id,
+        group=decision.group,
         at=decision.at.wall,
         explanation=result.explanation,
-        state=decision.state if decision.state != room.state else None,
+        state=decision.state if decision.state != result.before else None,
     )
+
+
+def _refuse(batch: Sequence[_Waiting], error: BaseException) -> None:
+    for waiting in batch:
+        if not waiting.answer.done():
+            waiting.answer.set_exception(error)
+            waiting.answer.exception()  # whoever asked may have gone

@@ -48,18 +48,20 @@ class Room:
     failed_builds: int = 0
     back_off_until: Instant | None = None
     seen: Seen | None = None
-    listed: bool = False
-    """A complete listing has been seen since the daemon started."""
     holds: Mapping[PolicyId, Hold] = field(default_factory=dict)
+    restarts: int = 0
+    """How often all holds have begun anew."""
     evaluation: Evaluation | None = None
     explanation: Explanation | None = None
     silence: Silence = field(default_factory=Silence)
     unheard: tuple[MemberName, ...] = ()
+    unrecorded: str | None = None
+    """Why the last decision could not be written down, and so does not count."""
     decided_at: Instant | None = None
     converged_at: Instant | None = None
     wake: asyncio.Event = field(default_factory=asyncio.Event)
-    addresses: dict[MemberName, str] = field(default_factory=dict)
-    """Where each member was last seen."""
+    addresses: Mapping[MemberName, str] = field(default_factory=dict)
+    """Where each present member was last seen."""
     accept_vanished: bool = False
     """A person ordered convergence; the next pass believes that many are gone."""
 
@@ -73,6 +75,11 @@ class Room:
             failed_builds=self.failed_builds,
             back_off_until=self.back_off_until,
         )
+
+    def restart_holds(self) -> None:
+        """A policy fired: every hold of the group begins anew."""
+        self.holds = {}
+        self.restarts += 1
 
     def fleet(self) -> Fleet:
         """What the door must know; before the first pass: nothing is listed."""
@@ -90,8 +97,6 @@ class Room:
         warm_up = self.definition.group.warm_up
         members = []
         for member in self.seen.world.members:
-            if member.server is not None and member.server.address is not None:
-                self.addresses[member.name] = member.server.address
             state = self.seen.states[member.name]
             if state not in _POLLED or member.record is None or member.record.in_service_at is None:
                 continue

@@ -52,7 +52,8 @@ def messages_of(room: Room) -> tuple[str, ...]:
     """Why a group is ERROR or WARNING, worst first."""
     unheard = ", ".join(room.unheard[:_NAMED]) + (" …" if len(room.unheard) > _NAMED else "")
     silent = (f"not heard for more than ten intervals: {unheard}",) if room.unheard else ()
-    return (*room.seen.failures, *room.seen.retries, *silent) if room.seen else silent
+    lost = (f"decisions cannot be written down, so none is taken: {room.unrecorded}",) if room.unrecorded else ()
+    return (*lost, *room.seen.failures, *room.seen.retries, *silent) if room.seen else (*lost, *silent)
 
 
 def condition_of(room: Room, now: Instant) -> GroupCondition:
@@ -60,7 +61,7 @@ def condition_of(room: Room, now: Instant) -> GroupCondition:
     checks = (
         (room.deleting, GroupCondition.DELETING),
         (room.state.orphaned, GroupCondition.ORPHANED),
-        (room.seen is not None and bool(room.seen.failures), GroupCondition.ERROR),
+        (room.unrecorded is not None or (room.seen is not None and bool(room.seen.failures)), GroupCondition.ERROR),
         (bool(messages_of(room)), GroupCondition.WARNING),
         (room.state.pause is not Pause.NO, GroupCondition.PAUSED),
         (room.seen is None or room.state.desired is None, GroupCondition.STARTING),
