@@ -22,7 +22,7 @@ from config.model import Catalogue, Mode
 from config.units import GroupId, Instant, Moment, Seconds
 from handler.app import logs
 from handler.app.door import Door, Question
-from handler.app.guard import guarded
+from handler.app.guard import Guard
 from handler.app.rooms import Room
 from trigger.evaluate import evaluate
 
@@ -124,14 +124,11 @@ class Decider:
         return self._tasks
 
     async def _keep(self, slot: Slot, catalogue: Catalogue, aggregator: Aggregator) -> None:
+        guard = Guard("tick", interval=slot.interval, phase=slot.phase, groups=len(slot.groups))
         while True:
             due = slot.next_at(self._clock().steady)
             await asyncio.sleep(due - self._clock().steady)
-            await guarded(
-                partial(self.tick, slot, catalogue, aggregator, due),
-                what="tick",
-                groups=len(slot.groups),
-            )
+            await guard.run(partial(self.tick, slot, catalogue, aggregator, due))
 
     async def tick(self, slot: Slot, catalogue: Catalogue, aggregator: Aggregator, due: float) -> None:
         """One slot, once: everything the chain does, in the order of the chain."""

@@ -6,6 +6,8 @@ import json as json_module
 import logging
 import sys
 import time
+import traceback
+from collections.abc import Mapping
 from typing import TextIO
 
 _LOG = logging.getLogger("trimtab")
@@ -17,8 +19,16 @@ def _quote(value: object) -> str:
     if text and set(text) <= _PLAIN:
         return text
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    printable = (each if each.isprintable() else each.encode("unicode_escape").decode() for each in escaped)
-    return f'"{"".join(printable)}"'
+    return f'"{printable(escaped)}"'
+
+
+def printable(text: str) -> str:
+    r"""Text from elsewhere on one line: what would steer a terminal or begin a line is spelt out.
+
+    >>> printable("ok \x1b[2J")
+    'ok \\x1b[2J'
+    """
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
 
 
 def logfmt(event: str, **fields: object) -> str:
@@ -30,16 +40,20 @@ def logfmt(event: str, **fields: object) -> str:
     return " ".join(f"{key}={_quote(value)}" for key, value in {"event": event, **fields}.items() if value is not None)
 
 
-def say(event: str, *, level: int = logging.INFO, **fields: object) -> None:
+def say(event: str, **fields: object) -> None:
     """Log one transition. Fields that are ``None`` are left out."""
-    if _LOG.isEnabledFor(level):
-        told = {key: value for key, value in {"event": event, **fields}.items() if value is not None}
-        _LOG.log(level, "%s", logfmt(event, **fields), extra={"fields": told})
+    _log(logging.INFO, event, fields)
 
 
 def warn(event: str, **fields: object) -> None:
     """Log one transition for the worse."""
-    say(event, level=logging.WARNING, **fields)
+    _log(logging.WARNING, event, fields)
+
+
+def _log(level: int, event: str, fields: Mapping[str, object]) -> None:
+    if _LOG.isEnabledFor(level):
+        told = {key: value for key, value in {"event": event, **fields}.items() if value is not None}
+        _LOG.log(level, "%s", logfmt(event, **fields), extra={"fields": told})
 
 
 class _Json(logging.Formatter):
@@ -53,12 +67,33 @@ class _Json(logging.Formatter):
         return json_module.dumps(line, default=str, ensure_ascii=False)
 
 
+class _Foreign(logging.Handler):
+    """What libraries say, as lines like ours."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Tell it; of an exception its last place, not its whole trace."""
+        error = record.exc_info[1] if record.exc_info else None
+        frame = traceback.extract_tb(error.__traceback__)[-1:] if error is not None else ()
+        fields = {
+            "logger": record.name,
+            "message": record.getMessage(),
+            "error": f"{type(error).__name__}: {error}" if error is not None else None,
+            "at": f"{frame[0].filename}:{frame[0].lineno}" if frame else None,
+        }
+        _log(record.levelno, "library", fields)
+
+
 def configure(*, level: int = logging.INFO, stream: TextIO | None = None, json: bool = False) -> None:
     """Send the log to ``stream`` (standard error by default), logfmt or JSON, with an instant on each line."""
-    handler = logging.StreamHandler(stream or sys.stderr)
+    told = logging.StreamHandler(stream or sys.stderr)
     formatter = logging.Formatter("time=%(asctime)s.%(msecs)03dZ level=%(levelname)s %(message)s", "%Y-%m-%dT%H:%M:%S")
     formatter.converter = time.gmtime
-    handler.setFormatter(_Json() if json else formatter)
-    _LOG.handlers[:] = [handler]
+    told.setFormatter(_Json() if json else formatter)
+    _LOG.handlers[:] = [told]
     _LOG.setLevel(level)
     _LOG.propagate = False
+    others = logging.getLogger()
+    for handler in [handler for handler in others.handlers if isinstance(handler, _Foreign)]:
+        others.removeHandler(handler)
+    others.addHandler(_Foreign(level=logging.WARNING))
+    logging.getLogger("uvicorn").setLevel(logging.ERROR)  # below that, it tells of clients, and they can make it tell
