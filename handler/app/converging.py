@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import TypeVar
 
 from config.model import Mode, OnVanish
-from config.units import Moment
+from config.units import MemberName, Moment
 from handler.app.door import Door, Question
-from handler.app.guard import guarded
+from handler.app.guard import Guard
 from handler.app.rooms import Room, Seen
+from handler.app.whole import whole
 from handler.converge import Converger, Pass
 from handler.roles import state_of
 from handler.status import MemberState
@@ -19,6 +22,8 @@ from handler.store.interface import Store
 from handler.world import World
 from trigger.decide import vanished
 from trigger.requests import Fleet, Pause
+
+_Result = TypeVar("_Result")
 
 _WORKERS = 8
 
@@ -73,15 +78,18 @@ class Keeper:
     async def alter(self, room: Room, change: Callable[[], None]) -> None:
         """Run ``change`` on the store between two passes of a group, never beside one, then look again."""
         async with self._turn(room):
-            await asyncio.get_running_loop().run_in_executor(self._workers, change)
+            await self._in_thread(change)
         room.wake.set()
 
     async def observe(self, room: Room) -> World:
-        """Gather now and remember what was seen."""
+        """Gather now and remember what was seen. What the last pass could not do stands: nothing was tried now."""
         async with self._turn(room):
-            seen = await self._in_thread(lambda: self._converger.observe(room.stored()))
-        await self._take_in(room, seen)
-        return seen.world
+            done = await self._in_thread(lambda: self._converger.observe(room.stored()))
+        if room.seen is not None:
+            told = dict.fromkeys((*done.retries, *room.seen.retries))
+            done = replace(done, failures=room.seen.failures, retries=tuple(told))
+        await self._take_in(room, done)
+        return done.world
 
     async def converge(self, room: Room) -> Pass:
         """One pass, now."""
@@ -98,14 +106,19 @@ class Keeper:
     def _turn(self, room: Room) -> asyncio.Lock:
         return self._turns.setdefault(room.id, asyncio.Lock())
 
-    async def _in_thread(self, call: Callable[[], Pass]) -> Pass:
-        """Run a pass to its end even if whoever waits for it is cancelled: a half-told pass would be forgotten."""
-        return await asyncio.shield(asyncio.get_running_loop().run_in_executor(self._workers, call))
+    async def _in_thread(self, call: Callable[[], _Result]) -> _Result:
+        """Run a call in a worker, whole: the group's turn does not end before it does."""
+
+        async def run() -> _Result:
+            return await asyncio.get_running_loop().run_in_executor(self._workers, call)
+
+        return await whole(run())
 
     async def _keep(self, room: Room) -> None:
+        guard = Guard("pass", group=room.id)
         while True:
             room.wake.clear()
-            done = await guarded(lambda: self.converge(room), what="pass", group=room.id)
+            done = await guard.run(lambda: self.converge(room))
             interval = room.definition.group.interval
             pause = min(interval, done.next_in) if done is not None and done.next_in is not None else interval
             with contextlib.suppress(TimeoutError):
@@ -115,10 +128,10 @@ class Keeper:
         now = self._clock()
         group = room.definition.group
         room.failed_builds, room.back_off_until = done.failed_builds, done.back_off_until
-        room.listed = room.listed or done.world.complete
+        room.addresses = _addresses(done.world, room.addresses)
         states = {m.name: state_of(m, done.world, room.definition, now.wall) for m in done.world.members}
         fleet = Fleet(
-            listed=room.listed,
+            listed=done.world.complete,
             marked=sum(member.server is not None for member in done.world.members),
             in_service=sum(state is MemberState.IN_SERVICE for state in states.values()),
             creates_left=done.creates_left,
@@ -145,8 +158,14 @@ class Keeper:
                 message=f"{done.vanished} gone",
                 at=now,
             )
-        if room.state.desired is None and room.listed and not room.state.orphaned:
+        if room.state.desired is None and fleet.listed and not _hands_off(room):
             await self._door.ask(Question(room=room, at=now))
+
+
+def _addresses(world: World, before: Mapping[MemberName, str]) -> dict[MemberName, str]:
+    """Where the present members are, or were when they were last seen."""
+    seen = {m.name: m.server.address for m in world.members if m.server is not None and m.server.address is not None}
+    return {m.name: before[m.name] for m in world.members if m.name in before} | seen
 
 
 def _hands_off(room: Room) -> bool:
