@@ -113,7 +113,9 @@ class Desk:
                 desired_to=before.desired_to,
                 answer=None,
             )
-        declared = self._engine.catalogue().policies[policy]
+        declared = self._engine.catalogue().policies.get(policy)
+        if declared is None:
+            raise NoSuch(f"policy {policy} is no longer declared: group {room.id} is orphaned")
         request = Request(
             id=request_id,
             group=room.id,
@@ -176,16 +178,12 @@ class Desk:
     async def delete(self, group: GroupId, *, members: bool, by: str) -> None:
         """Forget an ORPHANED group; with ``members``, empty it first."""
         room = self._room(group)
-        if not room.state.orphaned:
-            site = self._engine.catalogue().sites.get(("groups", group))
-            where = f"{site.file}:{site.line}" if site else str(self._engine.parts.file)
-            raise Refused(f"group {group} is declared at {where}: remove it there, reload, then delete it")
+        self._engine.refuse_declared(room)
         await self._note(room, "delete", by, "with members" if members else "members are left as they are")
-        if not members:
+        if members:
+            await self._engine.empty(room)
+        else:
             await self._engine.forget(room)
-            return
-        await self._engine.keeper.alter(room, lambda: self._engine.parts.store.mark_deleting(group))
-        room.deleting = True
 
     async def replace(self, group: GroupId, member: MemberName, *, by: str) -> None:
         """Have another member in this one's place: the new one comes first."""

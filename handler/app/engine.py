@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+import contextlib
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 from collector.poll import Poller
-from config.errors import DeclarationError, DriverError, Refused
+from config.errors import DeclarationError, DriverError, Refused, StoreError
 from config.load import load
 from config.model import Balancer, Catalogue, Mode
-from config.units import BalancerId, GroupId, Instant, Moment, Seconds
+from config.units import BalancerId, GroupId, Instant, Moment, PolicyId, Seconds
 from handler.app import logs
 from handler.app.converging import Keeper
 from handler.app.deciding import Decider
 from handler.app.door import Door, Question
-from handler.app.guard import guarded
+from handler.app.guard import Guard
 from handler.app.metrics import Metrics
 from handler.app.reporting import Reporter
 from handler.app.rooms import Room
@@ -31,6 +32,8 @@ _HEARTBEAT: Seconds = 0.1
 _WATCH: Seconds = 2.0
 _FLUSH: Seconds = 30.0
 _PRUNE: Seconds = 3600.0
+_TOLD = 20
+"""Problems of a refused file that the log repeats; the reload's answer has all of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,24 +57,33 @@ class Parts:
     retention: Retention = Retention()
 
 
-def definition_of(catalogue: Catalogue, group: GroupId, before: Definition | None = None) -> Definition:
+def definition_of(
+    catalogue: Catalogue, group: GroupId, kept: Mapping[BalancerId, Balancer] | None = None
+) -> Definition:
     """One group's declaration with all that it refers to.
 
-    Balancers of the definition before stay, as declared now if they still are: members remain on those that they were
-    made with, whatever is declared since.
+    ``kept`` are balancers that members are still behind: they stay, as declared now if they still are, since members
+    remain on those that they were made with, whatever is declared since.
     """
     declared = catalogue.groups[group]
     profile = catalogue.profiles[declared.profile]
-    kept = before.balancers if before is not None else {}
+    before = kept or {}
     used = {use.balancer for use in declared.balancers}
     return Definition(
         group=declared,
         profile=profile,
         cloud=catalogue.clouds[profile.cloud],
         balancers={
-            balancer: catalogue.balancers.get(balancer) or kept[balancer] for balancer in sorted(used | kept.keys())
+            balancer: catalogue.balancers.get(balancer) or before[balancer] for balancer in sorted(used | before.keys())
         },
     )
+
+
+def rules_of(catalogue: Catalogue, policies: Iterable[PolicyId]) -> tuple[object, ...]:
+    """Everything that policies judge by: equal rules judge equal counters equally."""
+    declared = [catalogue.policies[policy] for policy in policies]
+    conditions = [catalogue.conditions[condition] for policy in declared for condition in policy.when]
+    return (*declared, *conditions, *(catalogue.counters[condition.counter] for condition in conditions))
 
 
 class Engine:
@@ -95,7 +107,7 @@ class Engine:
             report=self._reporter.ticked,
         )
         self._chores: list[asyncio.Task[None]] = []
-        self._reloading = asyncio.Lock()
+        self._changing = asyncio.Lock()
         self._incarnations: dict[BalancerId, str] = {}
 
     def catalogue(self) -> Catalogue:
@@ -111,7 +123,8 @@ class Engine:
             DeclarationError: the file is refused.
             StoreError: the store cannot be written.
         """
-        await self._take(await asyncio.to_thread(load, self.parts.file))
+        async with self._changing:
+            await self._take(await asyncio.to_thread(load, self.parts.file))
         self._chores = [
             asyncio.create_task(self._every(_FLUSH, "flush", self._flush)),
             asyncio.create_task(self._every(_PRUNE, "prune", self._prune)),
@@ -127,34 +140,71 @@ class Engine:
         await self._decider.stop()
         await self.keeper.stop()
         await self.parts.poller.close()
-        await asyncio.to_thread(self.parts.store.close)
+        try:
+            await asyncio.to_thread(self.parts.store.close)
+        except StoreError as error:
+            logs.warn("store_not_flushed", error=str(error))  # the last moments of spans, no decision
 
     async def reload(self) -> Reloaded:
         """Take the file again: all or nothing. A refused file leaves the old catalogue in force."""
-        async with self._reloading:
+        async with self._changing:
             before = self.catalogue()
             try:
                 after = await asyncio.to_thread(load, self.parts.file)
             except DeclarationError as error:
                 self.metrics.refused()
-                logs.warn("reload_refused", problems=len(error.problems), first=str(error.problems[0]))
+                logs.warn("reload_refused", problems=len(error.problems))
+                for problem in error.problems[:_TOLD]:
+                    logs.warn("reload_problem", at=f"{problem.file}:{problem.line}", message=problem.message)
                 return Reloaded(problems=error.problems, added=(), changed=(), orphaned=())
             await self._take(after)
         kept = before.groups.keys() & after.groups.keys()
         return Reloaded(
             problems=(),
             added=tuple(sorted(after.groups.keys() - before.groups.keys())),
-            changed=tuple(sorted(g for g in kept if definition_of(before, g) != definition_of(after, g))),
+            changed=tuple(sorted(group for group in kept if _story(before, group) != _story(after, group))),
             orphaned=tuple(sorted(before.groups.keys() - after.groups.keys())),
         )
 
+    def refuse_declared(self, room: Room) -> None:
+        """Only what the file has let go of can be deleted.
+
+        Raises:
+            Refused: the group is declared; says where.
+        """
+        if room.state.orphaned:
+            return
+        site = self.catalogue().sites.get(("groups", room.id))
+        where = f"{site.file}:{site.line}" if site else str(self.parts.file)
+        raise Refused(f"group {room.id} is declared at {where}: remove it there, reload, then delete it")
+
+    async def empty(self, room: Room) -> None:
+        """Have every member of an ORPHANED group leave, and then forget it.
+
+        Raises:
+            Refused: it has been declared again.
+            StoreError: it could not be written down, so nobody leaves.
+        """
+        async with self._changing:
+            self.refuse_declared(room)
+            await self.keeper.alter(room, lambda: self.parts.store.mark_deleting(room.id))
+            room.deleting = True
+
     async def forget(self, room: Room) -> None:
-        """Drop a group from memory and store."""
-        await asyncio.to_thread(self.parts.store.drop_group, room.id)
-        self.rooms.pop(room.id, None)
-        self._reporter.forget(room)
-        logs.say("group_deleted", group=room.id)
-        await self.keeper.drop(room)
+        """Drop an ORPHANED group from memory and store. Raises as `empty`."""
+        async with self._changing:
+            if self.rooms.get(room.id) is not room:
+                return  # forgotten already
+            self.refuse_declared(room)
+            await self.keeper.drop(room)
+            try:
+                await asyncio.to_thread(self.parts.store.drop_group, room.id)
+            except StoreError:
+                self.keeper.start(room)
+                raise
+            self.rooms.pop(room.id, None)
+            self._reporter.forget(room)
+            logs.say("group_deleted", group=room.id)
 
     def health(self) -> Health:
         """Ready when every loop runs and every group is decided on time."""
@@ -165,27 +215,45 @@ class Engine:
             "catalogue": "ok" if self._catalogue is not None else "not read yet",
             "loops": f"ended: {', '.join(dead)}" if dead else "ok",
             "decisions": f"late: {', '.join(late[:5])}" if late else "ok",
+            "store": next((room.unrecorded for room in self.rooms.values() if room.unrecorded is not None), "ok"),
         }
         return Health(ready=all(check == "ok" for check in checks.values()), checks=checks)
 
     async def _take(self, catalogue: Catalogue) -> None:
         now = self.parts.clock()
-        stored = {group.id: group.definition for group in await asyncio.to_thread(self.parts.store.groups)}
-        definitions = [definition_of(catalogue, group, stored.get(group)) for group in sorted(catalogue.groups)]
         await self._decider.stop()
-        async with self.door.shut():
-            await asyncio.to_thread(self.parts.store.declare, definitions, now.wall)
-            for kept in await asyncio.to_thread(self.parts.store.groups):
-                self._furnish(kept, catalogue)
-            self._catalogue = catalogue
+        try:
+            async with self.door.shut():
+                definitions = await asyncio.to_thread(self._definitions, catalogue)
+                await asyncio.to_thread(self.parts.store.declare, definitions, now.wall)
+                for stored in await asyncio.to_thread(self.parts.store.groups):
+                    self._furnish(stored, catalogue)
+                self._catalogue = catalogue
+        finally:
+            if self._catalogue is not None:
+                self._decider.start(self._catalogue)  # the old one goes on if the new one could not be written down
         self.metrics.took(catalogue, now.wall)
         logs.say("catalogue", digest=catalogue.digest[:12], groups=len(catalogue.groups))
         for room in self.rooms.values():
             self.keeper.start(room)
             room.wake.set()
-        self._decider.start(catalogue)
         declared = [room for room in self.rooms.values() if room.state.desired is not None and not room.state.orphaned]
-        await self.door.ask_all([Question(room=room, at=now) for room in declared])  # bounds may have changed
+        with contextlib.suppress(StoreError):  # the groups' status tells it, and the next tick looks again
+            await self.door.ask_all([Question(room=room, at=now) for room in declared])  # bounds may have changed
+
+    def _definitions(self, catalogue: Catalogue) -> list[Definition]:
+        before = {group.id: group.definition for group in self.parts.store.groups()}
+        return [
+            definition_of(catalogue, group, self._kept(before[group]) if group in before else None)
+            for group in sorted(catalogue.groups)
+        ]
+
+    def _kept(self, before: Definition) -> dict[BalancerId, Balancer]:
+        """The balancers that members are behind, or that a pass under way may still put members behind."""
+        records = self.parts.store.members(before.group.id)
+        behind = {balancer for record in records for balancer, _ in record.balancers}
+        behind |= {use.balancer for use in before.group.balancers}
+        return {balancer: declared for balancer, declared in before.balancers.items() if balancer in behind}
 
     def _furnish(self, stored: StoredGroup, catalogue: Catalogue) -> None:
         room = self.rooms.get(stored.id)
@@ -201,21 +269,32 @@ class Engine:
             return
         if room.state.orphaned is not stored.state.orphaned:
             logs.say("orphaned" if stored.state.orphaned else "declared_again", group=room.id)
+        if room.state.orphaned and not stored.state.orphaned:
+            room.decided_at = None  # nothing was due meanwhile
         room.definition = stored.definition
+        room.deleting = stored.deleting
         room.state = replace(room.state, orphaned=stored.state.orphaned)
-        before = self._catalogue.policies if self._catalogue is not None else {}
-        same = {policy for policy, declared in catalogue.policies.items() if before.get(policy) == declared}
+        before = self._catalogue
+        same = {
+            policy
+            for policy in room.holds
+            if before is not None
+            and policy in catalogue.policies
+            and rules_of(before, (policy,)) == rules_of(catalogue, (policy,))
+        }
         room.holds = {policy: hold for policy, hold in room.holds.items() if policy in same}
 
     def _saw(self, room: Room, done: Pass) -> None:
         self._reporter.passed(room, done)
         if room.deleting and done.world.complete and not done.world.members:
-            self._chores.append(asyncio.create_task(guarded(partial(self.forget, room), what="forget", group=room.id)))
+            guard = Guard("forget", group=room.id)
+            self._chores.append(asyncio.create_task(guard.run(partial(self.forget, room))))
 
     async def _every(self, span: Seconds, what: str, chore: Callable[[], Awaitable[None]]) -> None:
+        guard = Guard(what)
         while True:
             await asyncio.sleep(span)
-            await guarded(chore, what=what)
+            await guard.run(chore)
 
     async def _flush(self) -> None:
         await asyncio.to_thread(self.parts.store.flush)
@@ -249,8 +328,20 @@ class Engine:
             self.metrics.held(max(self.parts.clock().steady - due, 0.0))
 
 
+def _story(catalogue: Catalogue, group: GroupId) -> tuple[object, ...]:
+    """All that is declared of a group, wherever in the file."""
+    return definition_of(catalogue, group), *rules_of(catalogue, catalogue.groups[group].policies)
+
+
 def _balancers(rooms: Iterable[Room]) -> list[Balancer]:
-    declared = {balancer.id: balancer for room in list(rooms) for balancer in room.definition.balancers.values()}
+    """Those that the last passes had to do with."""
+    declared = {
+        balancer: room.definition.balancers[balancer]
+        for room in list(rooms)
+        if room.seen is not None
+        for balancer in room.seen.world.seatings
+        if balancer in room.definition.balancers
+    }
     return [declared[name] for name in sorted(declared)]
 
 

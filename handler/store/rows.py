@@ -67,8 +67,8 @@ def declare(connection: Connection, definitions: Sequence[Definition], at: Insta
     declared = {definition.group.id: definition for definition in definitions}
     for group, definition in declared.items():
         if group in orphaned:
-            changed = update(groups).where(groups.c.id == group).values(definition=definition, orphaned=False)
-            connection.execute(changed)
+            wanted = {"definition": definition, "orphaned": False, "deleting": False}  # declared again: it is wanted
+            connection.execute(update(groups).where(groups.c.id == group).values(wanted))
         else:
             connection.execute(
                 insert(groups).values(id=group, definition=definition, **_FRESH, **_columns(GroupState()))

@@ -72,7 +72,8 @@ class MemoryStore:
                 fresh = StoredGroup(
                     id=group, state=state, definition=definition, deleting=False, failed_builds=0, back_off_until=None
                 )
-                self.kept[group] = fresh if old is None else replace(old, state=state, definition=definition)
+                wanted = fresh if old is None else replace(old, state=state, definition=definition, deleting=False)
+                self.kept[group] = wanted
 
     def save_builds(self, group: GroupId, failed_builds: int, back_off_until: Instant | None) -> None:
         with self._write("save builds"):
