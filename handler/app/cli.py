@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from http import HTTPStatus
 from pathlib import Path
 from typing import Annotated, Any, Literal, NoReturn
@@ -70,7 +71,7 @@ def check(file: File, json: AsJson = False) -> None:
 @app.command()
 def reload(state: State = None, json: AsJson = False) -> None:
     """Have the daemon read its file again: all of it, or, with any problem, none of it."""
-    status, answer = _ask(state, "POST", "reload", body={})
+    status, answer = _ask(state, json, "POST", "reload", body={})
     if json:
         _print_json(answer)
     elif status == HTTPStatus.CONFLICT:
@@ -87,7 +88,7 @@ def status(
 ) -> None:
     """Show every group in a line, or one group with its members."""
     parts = ("groups", group) if group else ("groups",)
-    answer = _get(state, *parts)
+    answer = _get(state, json, *parts)
     if json:
         _print_json(answer)
         return
@@ -105,7 +106,7 @@ def why(
 ) -> None:
     """Explain the last decision, or the one in force at an instant."""
     query = f"?at={_instant(at)}" if at else ""
-    answer = _get(state, "groups", group, "why", query=query)
+    answer = _get(state, json, "groups", group, "why", query=query)
     if json:
         _print_json(answer)
         return
@@ -125,7 +126,7 @@ def history(
     json: AsJson = False,
 ) -> None:
     """List decisions, steps and acts, newest first."""
-    answer = _get(state, "groups", group, "history", query=f"?limit={limit}")
+    answer = _get(state, json, "groups", group, "history", query=f"?limit={limit}")
     if json:
         _print_json(answer)
         return
@@ -143,7 +144,7 @@ def scale(
     json: AsJson = False,
 ) -> None:
     """Set the desired size."""
-    code, answer = _ask(state, "PUT", "groups", group, "size", body={"size": size, "force": force})
+    code, answer = _ask(state, json, "PUT", "groups", group, "size", body={"size": size, "force": force})
     if json:
         _print_json(answer)
     else:
@@ -177,7 +178,7 @@ def converge(
     json: AsJson = False,
 ) -> None:
     """Gather, plan and carry out, now. This also believes that many members have vanished, if so."""
-    _, answer = _ask(state, "POST", "groups", group, "converge", body={"dry_run": dry_run})
+    _, answer = _ask(state, json, "POST", "groups", group, "converge", body={"dry_run": dry_run})
     if json:
         _print_json(answer)
         return
@@ -189,7 +190,7 @@ def converge(
 @app.command()
 def observe(group: Group, state: State = None, json: AsJson = False) -> None:
     """Look at the cloud and the balancers now, and say what is there."""
-    _, answer = _ask(state, "POST", "groups", group, "observe", body={})
+    _, answer = _ask(state, json, "POST", "groups", group, "observe", body={})
     if json:
         _print_json(answer)
         return
@@ -213,7 +214,7 @@ def delete(
 @member.command("list")
 def member_list(group: Group, state: State = None, json: AsJson = False) -> None:
     """List a group's members."""
-    answer = _get(state, "groups", group, "members")
+    answer = _get(state, json, "groups", group, "members")
     if json:
         _print_json(answer)
         return
@@ -288,7 +289,7 @@ class _refusals:  # noqa: N801  # reads as a statement: `with _refusals(json):`
 def _fail(message: str, code: int, *, json: bool = False) -> NoReturn:
     if json:
         _print_json({"error": message})
-    typer.echo(message, err=True)
+    _lines(message.splitlines(), err=True)
     raise typer.Exit(code)
 
 
@@ -301,28 +302,28 @@ def _directory(state: Path | None) -> Path:
 
 
 def _ask(
-    state: Path | None, method: str, *parts: str, body: dict[str, object] | None = None, query: str = ""
+    state: Path | None, json: bool, method: str, *parts: str, body: dict[str, object] | None = None, query: str = ""
 ) -> tuple[int, Any]:
     from handler.app.client import NotReachable, ask, path_of
 
     try:
         code, answer = ask(_directory(state) / "trimtab.sock", method, path_of(*parts) + query, body)
     except NotReachable as error:
-        _fail(str(error), NOT_REACHABLE)
+        _fail(str(error), NOT_REACHABLE, json=json)
     if isinstance(answer, dict) and "error" in answer:
-        _fail(answer["error"], PROBLEMS)
+        _fail(answer["error"], PROBLEMS, json=json)
     return code, answer
 
 
-def _get(state: Path | None, *parts: str, query: str = "") -> Any:  # noqa: ANN401  # JSON from the daemon
-    return _ask(state, "GET", *parts, query=query)[1]
+def _get(state: Path | None, json: bool, *parts: str, query: str = "") -> Any:  # noqa: ANN401  # JSON from the daemon
+    return _ask(state, json, "GET", *parts, query=query)[1]
 
 
 def _act(
     state: Path | None, json: bool, method: str, *parts: str, said: str,
     body: dict[str, object] | None = None, query: str = "",
 ) -> None:  # fmt: skip
-    _, answer = _ask(state, method, *parts, body=body, query=query)
+    _, answer = _ask(state, json, method, *parts, body=body, query=query)
     if json:
         _print_json(answer)
     else:
@@ -343,9 +344,11 @@ def _instant(text: str) -> float:
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
-def _lines(lines: Any) -> None:  # noqa: ANN401
+def _lines(lines: Iterable[str], *, err: bool = False) -> None:
+    from handler.app.logs import printable
+
     for line in lines:
-        typer.echo(line)
+        typer.echo(printable(line), err=err)
 
 
 def _print_json(value: object) -> None:

@@ -32,6 +32,8 @@ class _UnixConnection(http.client.HTTPConnection):
 def ask(socket_path: Path, method: str, path: str, body: dict[str, object] | None = None) -> tuple[int, Any]:
     """Send one request; the status and the JSON that came back.
 
+    An answer that is no JSON (the daemon broke) is told as an ``error``.
+
     Raises:
         NotReachable: nobody listens there, or the daemon went away in between.
     """
@@ -45,13 +47,20 @@ def ask(socket_path: Path, method: str, path: str, body: dict[str, object] | Non
         connection.request(method, path, payload, headers)
         answer = connection.getresponse()
         text = answer.read()
-    except OSError as error:
+    except (OSError, http.client.HTTPException) as error:
         raise NotReachable(
             f"no daemon answers on {socket_path}: {error}; is `trimtab run` up, and --state right?"
         ) from error
     finally:
         connection.close()
-    return answer.status, json.loads(text) if text else None
+    return answer.status, _read(answer.status, text)
+
+
+def _read(status: int, text: bytes) -> Any:  # noqa: ANN401  # JSON from the daemon
+    try:
+        return json.loads(text) if text else None
+    except ValueError:
+        return {"error": f"the daemon answered {status}, and not in JSON: look into its log"}
 
 
 def path_of(*parts: str) -> str:
@@ -64,4 +73,6 @@ def path_of(*parts: str) -> str:
 
 
 def _user() -> str:
-    return (os.environ.get("SUDO_USER") or os.environ.get("USER") or str(os.getuid()))[:64]
+    """Who asks, in what a header can carry."""
+    name = os.environ.get("SUDO_USER") or os.environ.get("USER") or str(os.getuid())
+    return "".join(letter if letter.isascii() and letter.isprintable() else "?" for letter in name)[:64]

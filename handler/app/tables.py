@@ -11,6 +11,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from handler.app.logs import printable
+
 _STYLE = {
     "error": "bold red", "warning": "yellow", "orphaned": "yellow", "deleting": "yellow", "paused": "cyan",
     "starting": "cyan", "scaling": "green", "cooldown": "blue", "running": "green",
@@ -24,7 +26,12 @@ def clock_text(at: float | None) -> str:
 
 
 def _styled(word: str) -> Text:
-    return Text(word, style=_STYLE.get(word, ""))
+    return Text(printable(word), style=_STYLE.get(word, ""))
+
+
+def _cells(*texts: str) -> tuple[Text, ...]:
+    """Plain text: what looks like markup is none."""
+    return tuple(Text(printable(text)) for text in texts)
 
 
 def _table(*columns: str) -> Table:
@@ -46,16 +53,15 @@ def groups_table(groups: list[dict[str, Any]]) -> RenderableType:
         desired = "–" if group["desired"] is None else str(group["desired"]) + (" forced" if group["forced"] else "")
         bounds = f"{group['minimum']}..{group['maximum']}"
         members = _members_in_words(group["members"])
-        table.add_row(
-            group["group"], _styled(group["condition"]), desired, bounds, members, group["reason"], group["mode"]
-        )
+        rest = _cells(desired, bounds, members, group["reason"], group["mode"])
+        table.add_row(*_cells(group["group"]), _styled(group["condition"]), *rest)
     return table if groups else Text("no groups are declared")
 
 
 def group_page(group: dict[str, Any]) -> RenderableType:
     """One group on one screen."""
     parts: list[RenderableType] = [groups_table([group])]
-    parts += [Text(f"  {message}", style="yellow") for message in group["messages"]]
+    parts += [Text(printable(f"  {message}"), style="yellow") for message in group["messages"]]
     policies = ", ".join(f"{policy} {reason}" for policy, reason in group["policies"].items())
     parts.append(Text(f"policies: {policies or 'none'}"))
     for quiet in group["quiets"]:
@@ -74,7 +80,7 @@ def members_table(members: list[dict[str, Any]]) -> RenderableType:
         if member["unheard_since"] is not None:
             notes.append(f"unheard since {clock_text(member['unheard_since'])}")
         row = (member["address"] or "–", clock_text(member["since"]), member["raw_state"], ", ".join(notes))
-        table.add_row(member["name"], _styled(member["state"]), *row)
+        table.add_row(*_cells(member["name"]), _styled(member["state"]), *_cells(*row))
     return table if members else Text("no members")
 
 
@@ -90,8 +96,8 @@ def history_table(events: list[dict[str, Any]]) -> RenderableType:
             )
         result = _styled(event["result"] or "")
         if event["message"]:
-            result.append(f" {event['message']}")
-        table.add_row(clock_text(event["at"]), event["name"], event["by"], size, result)
+            result.append(printable(f" {event['message']}"))
+        table.add_row(*_cells(clock_text(event["at"]), event["name"], event["by"], size), result)
     return table if events else Text("nothing has happened yet")
 
 
@@ -119,6 +125,8 @@ def world_table(world: dict[str, Any]) -> RenderableType:
         phase = member["record"]["phase"] if member["record"] else "–"
         cloud = member["server"]["raw_state"] if member["server"] else ("gone" if member["disproved"] else "not listed")
         ready = {True: "yes", False: "no", None: "–"}[member["ready"]]
-        table.add_row(member["name"], phase, cloud, ready, ", ".join(seats) or "–")
-    whole = Text("the listing is complete" if world["complete"] else f"the listing is partial: {world['because']}")
+        table.add_row(*_cells(member["name"], phase, cloud, ready, ", ".join(seats) or "–"))
+    whole = Text(
+        "the listing is complete" if world["complete"] else printable(f"the listing is partial: {world['because']}")
+    )
     return Group(table, whole)

@@ -6,9 +6,10 @@ from collections.abc import Awaitable, Callable
 from typing import Annotated
 
 from fastapi import APIRouter, FastAPI, Header, Query, Request
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, PlainTextResponse, Response
 from pydantic import BaseModel, ConfigDict, Field
-from trigger.words import say, sentence_of
+from starlette.exceptions import HTTPException
 
 from config.errors import Refused, StoreError
 from config.units import GroupId, Instant, MemberName, PolicyId
@@ -17,8 +18,10 @@ from handler.web.daemon import Asked, Daemon, NoSuch
 from handler.web.render import Json, plain, tagged
 from trigger.reasons import Reason
 from trigger.requests import Decision
+from trigger.words import say, sentence_of
 
 By = Annotated[str, Header(alias="X-Trimtab-User", max_length=64, description="Who asks; recorded in the history.")]
+Key = Annotated[str | None, Header(alias="Idempotency-Key", max_length=200, description="The same again does nothing.")]
 _MOVED = frozenset({Reason.SCALED_OUT, Reason.SCALED_IN, Reason.FORCED, Reason.ADVISED})
 
 
@@ -69,6 +72,8 @@ def build(daemon: Daemon) -> FastAPI:
     app.include_router(_health(daemon))
     for kind, status in ((NoSuch, 404), (Refused, 409), (StoreError, 503)):
         app.add_exception_handler(kind, _refusal(status))
+    app.add_exception_handler(RequestValidationError, _misread)
+    app.add_exception_handler(HTTPException, _unserved)
     return app
 
 
@@ -77,6 +82,20 @@ def _refusal(status: int) -> Callable[[Request, Exception], Awaitable[JSONRespon
         return JSONResponse({"error": str(error)}, status)
 
     return answer
+
+
+async def _misread(_: Request, error: Exception) -> JSONResponse:
+    """Say what is wrong with a request and where; what was sent is not repeated."""
+    problems = error.errors() if isinstance(error, RequestValidationError) else ()
+    words = "; ".join(f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}" for problem in problems)
+    return JSONResponse({"error": words.encode("ascii", "backslashreplace").decode()}, 422)
+
+
+async def _unserved(_: Request, error: Exception) -> JSONResponse:
+    """No such path, or not with this method."""
+    if not isinstance(error, HTTPException):
+        return JSONResponse({"error": "not served"}, 404)
+    return JSONResponse({"error": error.detail}, error.status_code, error.headers)
 
 
 def _reading(daemon: Daemon) -> APIRouter:
@@ -162,9 +181,7 @@ def _sizes(daemon: Daemon) -> APIRouter:
         return _asked(await daemon.alarm(GroupId(group), PolicyId(body.policy), id=body.id, by=body.by))
 
     @routes.post("/groups/{group}/policies/{policy}/execute")
-    async def execute(
-        group: str, policy: str, by: By = "api", request: Annotated[str | None, Header(alias="Idempotency-Key")] = None
-    ) -> JSONResponse:
+    async def execute(group: str, policy: str, by: By = "api", request: Key = None) -> JSONResponse:
         known = request or daemon.fresh_id()
         return _asked(await daemon.alarm(GroupId(group), PolicyId(policy), id=known, by=by))
 
@@ -228,7 +245,7 @@ def _health(daemon: Daemon) -> APIRouter:
     routes = APIRouter(tags=["health"])
 
     @routes.get("/metrics", response_class=PlainTextResponse)
-    async def metrics() -> Response:
+    def metrics() -> Response:  # in a thread: written out, a thousand groups take a while
         return Response(daemon.metrics(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
     @routes.get("/healthz")

@@ -118,7 +118,7 @@ class Daemon(Protocol):
         ...
 
     def metrics(self) -> bytes:
-        """Prometheus text."""
+        """Prometheus text. May be called from any thread."""
         ...
 
     def health(self) -> Health:
