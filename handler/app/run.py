@@ -13,6 +13,7 @@ from handler.app import logs
 from handler.app.desk import Desk
 from handler.app.directory import StateDirectory
 from handler.app.engine import Engine
+from handler.app.guard import Guard
 from handler.app.serving import bind_tcp, bind_unix, serving
 from handler.app.wiring import engine as build_engine
 
@@ -38,9 +39,11 @@ async def running(file: Path, state: Path, *, host: str = "127.0.0.1", port: int
     """
     directory = StateDirectory(state)
     directory.hold()
-    try:
-        tcp = bind_tcp(host, port)
-        unix = bind_unix(directory.socket)
+    with contextlib.ExitStack() as undo:
+        undo.callback(directory.release)
+        tcp = undo.enter_context(bind_tcp(host, port))
+        unix = undo.enter_context(bind_unix(directory.socket))
+        undo.callback(directory.socket.unlink, missing_ok=True)
         engine = build_engine(file, directory)
         desk = Desk(engine)
         try:
@@ -51,25 +54,25 @@ async def running(file: Path, state: Path, *, host: str = "127.0.0.1", port: int
                 yield Running(engine=engine, desk=desk, directory=directory, port=actual)
         finally:
             await engine.stop()
-            directory.socket.unlink(missing_ok=True)
             logs.say("stopped")
-    finally:
-        directory.release()
 
 
 async def run_until_signal(file: Path, state: Path, *, host: str, port: int) -> None:
     """Run until INT or TERM; HUP reloads. Raises as `running`."""
-    stop = asyncio.Event()
+    stop, reload = asyncio.Event(), asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
+    loop.add_signal_handler(signal.SIGHUP, reload.set)  # from the start: by default it would end the process
     async with running(file, state, host=host, port=port) as daemon:
-        reloads: set[asyncio.Task[object]] = set()
-
-        def reload() -> None:
-            task: asyncio.Task[object] = asyncio.create_task(daemon.desk.reload())
-            reloads.add(task)
-            task.add_done_callback(reloads.discard)
-
-        loop.add_signal_handler(signal.SIGHUP, reload)
+        reloading = asyncio.create_task(_reload_on(reload, daemon.desk))
         await stop.wait()
+        reloading.cancel()
+
+
+async def _reload_on(asked: asyncio.Event, desk: Desk) -> None:
+    guard = Guard("reload")
+    while True:
+        await asked.wait()
+        asked.clear()
+        await guard.run(desk.reload)

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from config.errors import Refused
 from handler.web.api import build
@@ -16,6 +17,10 @@ from handler.web.daemon import Daemon
 from handler.web.gate import Access, Gate
 
 _UNIX_PATH_AT_MOST = 107
+_CONNECTIONS = 512
+"""Of each door."""
+_HEAD_WITHIN = 10.0
+"""Seconds from the connection, or from the last answer, to the end of a request's head."""
 _LOOPBACK = frozenset({"127.0.0.1", "::1"})
 
 
@@ -25,6 +30,30 @@ class _Server(uvicorn.Server):
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         yield
+
+
+class _Connection(H11Protocol):
+    """One connection, of a bounded number; it is not kept for a client that never finishes its request's head."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Take it, or turn it away."""
+        super().connection_made(transport)
+        if len(self.connections) > _CONNECTIONS:
+            transport.abort()
+        else:
+            self._await_head()
+
+    def on_response_complete(self) -> None:
+        """The next request may come."""
+        super().on_response_complete()
+        self._await_head()
+
+    def _await_head(self) -> None:
+        self.loop.call_later(_HEAD_WITHIN, self._end_if_idle, self.cycle)
+
+    def _end_if_idle(self, last: object) -> None:
+        if self.cycle is last:
+            self.transport.close()
 
 
 def bind_unix(path: Path) -> socket.socket:
@@ -76,11 +105,11 @@ async def serving(daemon: Daemon, unix: socket.socket, tcp: socket.socket, token
     doors = ((unix, Access(trusted=True)), (tcp, Access(trusted=False, port=port, token=token)))
     servers = [(_Server(_config(Gate(app, access))), door) for door, access in doors]
     tasks = [asyncio.create_task(server.serve(sockets=[door])) for server, door in servers]
-    while not all(server.started for server, _ in servers):
-        if any(task.done() for task in tasks):
-            break
-        await asyncio.sleep(0.01)
     try:
+        while not all(server.started for server, _ in servers):
+            if any(task.done() for task in tasks):
+                raise Refused("the web server did not start: see the lines above in the log")
+            await asyncio.sleep(0.01)
         yield
     finally:
         for server, _ in servers:
@@ -91,11 +120,12 @@ async def serving(daemon: Daemon, unix: socket.socket, tcp: socket.socket, token
 def _config(app: Gate) -> uvicorn.Config:
     return uvicorn.Config(
         app,
+        http=_Connection,
+        ws="none",
         lifespan="off",
         log_config=None,
         access_log=False,
         server_header=False,
         timeout_graceful_shutdown=3,
         h11_max_incomplete_event_size=16 * 1024,
-        limit_concurrency=512,
     )

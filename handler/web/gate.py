@@ -6,6 +6,7 @@ bearer token; the Host header must name this machine, so that no web page can be
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import json
 from collections.abc import Awaitable, Callable, MutableMapping
@@ -20,6 +21,8 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 BODY_AT_MOST = 64 * 1024
+BODY_WITHIN = 10.0
+"""Seconds."""
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 _HOSTS = frozenset({"127.0.0.1", "localhost", "[::1]"})
 
@@ -44,14 +47,18 @@ class Gate:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse, or pass on with the whole body read."""
         if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
+            return  # nothing else is spoken here
         headers = {key.decode("latin-1").lower(): value.decode("latin-1") for key, value in scope["headers"]}
         refusal = self._refuse(scope["method"], headers)
         if refusal is not None:
             await _answer(send, *refusal)
             return
-        body = await _read(receive)
+        try:
+            async with asyncio.timeout(BODY_WITHIN):
+                body = await _read(receive)
+        except TimeoutError:
+            await _answer(send, 408, f"the body did not come within {BODY_WITHIN:.0f} s")
+            return
         if body is None:
             await _answer(send, 413, f"the body is longer than {BODY_AT_MOST} bytes")
             return
