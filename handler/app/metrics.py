@@ -135,7 +135,8 @@ class Metrics:
 
     def passed(self, group: GroupId, done: Pass) -> None:
         """Count a convergence pass and its calls."""
-        worst = max((outcome.result for outcome in done.outcomes), key=list(Result).index, default=Result.DONE)
+        results = [outcome.result for outcome in done.outcomes] + [Result.FAILED] * bool(done.failures)
+        worst = max(results, key=list(Result).index, default=Result.DONE)
         self._passes.labels(group, worst.value).inc()
         for outcome in done.outcomes:
             if isinstance(outcome.step, _CALLS):
