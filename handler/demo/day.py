@@ -15,7 +15,7 @@ from config.errors import Refused
 from config.units import GroupId
 from handler.app import logs
 from handler.app.run import Running, running
-from handler.demo.fleet import Remains
+from handler.demo import fleet
 from handler.demo.load import Day
 from handler.demo.model import GROUP, SERVICE, declaration, haproxy_configuration
 from handler.demo.show import Frame, Screen, screen_for
@@ -67,37 +67,38 @@ async def run_demo(*, balancer: str, state: Path, port: int, once: bool, json: b
     Raises:
         Refused: HAProxy is asked for and not there, or another daemon holds the state directory.
     """
-    file = _prepared(balancer, state)
-    traffic, screen = Traffic(state / "load.jsonl"), screen_for(as_json=json)
-    near = _seen_from_here(state)
+    file = state / "demo.yaml"
+    await asyncio.to_thread(fleet.begin, declaration(balancer, state), file, state)
+    screen, began = screen_for(as_json=json), False
     with (state / "trimtab.log").open("a") as log:
         logs.configure(stream=log)
-        try:
-            async with _balancer(balancer, state), Remains(file, state), running(file, state, port=port) as daemon:
-                screen.say(f"API and metrics on http://127.0.0.1:{daemon.port}, log in {near / 'trimtab.log'}")
-                screen.say(f"in another terminal: .venv/bin/trimtab why {GROUP} --state {near}; Ctrl-C ends the demo")
-                try:
-                    well = await _days(daemon, screen, traffic, once=once)
-                finally:
-                    screen.close()
-                    await traffic.stop()
-            screen.say("ended; nothing is left running")
-            return 0 if well else 1
-        finally:
-            screen.close()
+        async with _balancer(balancer, state):
+            try:
+                async with running(file, state, port=port) as daemon:
+                    began = True
+                    well = await _shown(daemon, screen, once=once)
+            finally:
+                screen.close()
+                if began:  # else the fleet belongs to somebody else
+                    await asyncio.to_thread(fleet.end, file, state)
+    screen.say("ended; nothing is left running")
+    return 0 if well else 1
+
+
+async def _shown(daemon: Running, screen: Screen, *, once: bool) -> bool:
+    state = daemon.directory.path
+    traffic, near = Traffic(state / "load.jsonl"), _seen_from_here(state)
+    screen.say(f"API and metrics: http://127.0.0.1:{daemon.port}, log: {near / 'trimtab.log'}, Ctrl-C ends the demo")
+    screen.say(f"in another terminal: .venv/bin/trimtab why {GROUP} --state {near}")
+    try:
+        return await _days(daemon, screen, traffic, once=once)
+    finally:
+        await traffic.stop()
 
 
 def _seen_from_here(path: Path) -> Path:
     """As short as it can be typed."""
     return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
-
-
-def _prepared(balancer: str, state: Path) -> Path:
-    """Write the demo's declaration into its state directory."""
-    state.mkdir(parents=True, exist_ok=True, mode=0o700)
-    file = state / "demo.yaml"
-    file.write_text(declaration(balancer, state))
-    return file
 
 
 async def _days(daemon: Running, screen: Screen, traffic: Traffic, *, once: bool) -> bool:

@@ -1,11 +1,9 @@
-"""The end of the demo: unlike Trimtab itself, `make run` takes its fleet with it."""
+"""Where the demo's fleet begins and ends: unlike Trimtab itself, `make run` takes its fleet with it."""
 
 from __future__ import annotations
 
-import asyncio
-from dataclasses import dataclass
+import time
 from pathlib import Path
-from types import TracebackType
 
 from config.errors import DriverError
 from config.load import load
@@ -20,46 +18,62 @@ from handler.orchestrators.table import orchestrator_for
 _LEAVE_WITHIN: Seconds = 15.0
 
 
-@dataclass(frozen=True, slots=True)
-class Remains:
-    """Removes what the demo of this state directory has started, when the block ends for whatever reason."""
+def begin(declaration: str, file: Path, state: Path) -> None:
+    """Write the declaration, and have the daemon go on with the fleet of one that was killed, if it can.
 
-    file: Path
-    state: Path
+    A fleet that was declared otherwise is ended. One of which nobody lives, after an end of the demo or of the
+    machine, is forgotten: Trimtab itself would rightly ask a person before it believes in such a loss.
 
-    async def __aenter__(self) -> None:
-        """Nothing yet: a daemon that was killed is followed by one that adopts its members."""
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """End members and holder, and wait until they are gone."""
-        await self._clear()
-
-    async def _clear(self) -> None:
-        directory = StateDirectory(self.state)
-        if not (self.state / "installation").exists():
-            return
-        catalogue = load(self.file)
-        for cloud in catalogue.clouds.values():
-            driver = orchestrator_for(cloud, directory.installation(), directory.path, clock.wall)
-            for group in catalogue.groups:
-                await _empty(driver, group)
-        for balancer in catalogue.balancers.values():
-            if isinstance(balancer, SharedListener):
-                await asyncio.to_thread(SharedListenerBalancer(balancer, directory.listeners).stop)
+    Raises:
+        Refused: another daemon holds the state directory.
+    """
+    directory = StateDirectory(state)
+    directory.hold()
+    try:
+        if file.exists() and file.read_text() != declaration:
+            end(file, state)
+        file.write_text(declaration)
+        if not _alive(file, directory):
+            for name in ("", "-wal", "-shm"):
+                directory.store.with_name(directory.store.name + name).unlink(missing_ok=True)
+    finally:
+        directory.release()
 
 
-async def _empty(driver: Orchestrator, group: GroupId) -> None:
+def end(file: Path, state: Path) -> None:
+    """End members and listener that were started here, and wait until they are gone."""
+    directory = StateDirectory(state)
+    for driver, group in _drivers(file, directory):
+        _empty(driver, group)
+    for balancer in load(file).balancers.values():
+        if isinstance(balancer, SharedListener):
+            SharedListenerBalancer(balancer, directory.listeners).stop()
+
+
+def _alive(file: Path, directory: StateDirectory) -> bool:
+    listings = [driver.list(group) for driver, group in _drivers(file, directory)]
+    return any(listing.servers or not listing.complete for listing in listings)
+
+
+def _drivers(file: Path, directory: StateDirectory) -> list[tuple[Orchestrator, GroupId]]:
+    catalogue = load(file)
+    return [
+        (orchestrator_for(cloud, directory.installation(), directory.path, clock.wall), group)
+        for cloud in catalogue.clouds.values()
+        for group in catalogue.groups
+    ]
+
+
+def _empty(driver: Orchestrator, group: GroupId) -> None:
     """Tell every member to stop, and wait for the last one."""
     deadline = clock.moment().steady + _LEAVE_WITHIN
-    while servers := (await asyncio.to_thread(driver.list, group)).servers:
+    while servers := driver.list(group).servers:
         left = deadline - clock.moment().steady
         for server in servers:
             try:
-                await asyncio.to_thread(driver.destroy, server.name, grace=max(left - 5.0, 0.0))
+                driver.destroy(server.name, grace=max(left - 5.0, 0.0))
             except DriverError as error:
                 logs.warn("demo_member_stays", member=server.name, error=str(error))
         if left < 0:
             return
-        await asyncio.sleep(0.1)
+        time.sleep(0.1)

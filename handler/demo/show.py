@@ -113,8 +113,10 @@ class Table:
         """As many rows as there have ever been, so that what stands below does not jump."""
         width, tallest = self._tallest
         lines: list[Text] = []
-        for index, word in enumerate(frame.words):
-            lines.extend(Text(word, style="bold" if index == 0 else "").wrap(self._console, self._console.width))
+        said = [Text(message, style="yellow") for message in frame.group["messages"]]
+        said += [Text(word, style="bold" if index == 0 else "") for index, word in enumerate(frame.words)]
+        for text in said:
+            lines.extend(text.wrap(self._console, self._console.width))
         self._tallest = (self._console.width, max(len(lines), tallest if width == self._console.width else 0))
         return lines + [Text()] * (self._tallest[1] - len(lines))
 

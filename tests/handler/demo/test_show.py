@@ -30,11 +30,17 @@ def an_event(number: int, *, kind: str = "decision", name: str = "scaled_out") -
 
 
 def a_frame(
-    *, members: int = 8, events: Sequence[dict[str, Any]] = (), words: Sequence[str] = WORDS, at: float = NOON
+    *,
+    members: int = 8,
+    events: Sequence[dict[str, Any]] = (),
+    words: Sequence[str] = WORDS,
+    at: float = NOON,
+    messages: Sequence[str] = (),
 ) -> Frame:
     group = {
         "group": "web", "condition": "running", "desired": members, "forced": False, "minimum": 2, "maximum": 10,
         "members": [a_member(number) for number in range(1, members + 1)], "reason": "holding", "mode": "act",
+        "messages": list(messages),
     }  # fmt: skip
     load: dict[str, Any] = {"rate": 25.0, "sent": 98, "failed": 0, "p95": 0.12}
     return Frame(at=at, group=group, words=words, brief="busy; above", events=events, **load)
@@ -93,6 +99,12 @@ def test_steps_do_not_push_decisions_out_of_the_picture() -> None:
     rows = drawn(a_frame(events=[an_event(5)]), a_frame(events=steps))
 
     assert rows[-1] == "12:00:05 scaled out 5 → 7, policy out"
+
+
+def test_what_is_wrong_stands_before_what_was_decided() -> None:
+    rows = drawn(a_frame(messages=["members are not believed to be gone"]))
+
+    assert rows.index("members are not believed to be gone") + 1 == rows.index(WORDS[0])
 
 
 def test_lines_tell_each_decision_once_and_the_state_with_its_numbers(capsys: pytest.CaptureFixture[str]) -> None:
