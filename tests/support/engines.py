@@ -1,0 +1,198 @@
+"""A whole engine over a cloud and balancers in memory: real loops, a real clock, quick intervals."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable, Coroutine
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from collector.poll import Poller
+from collector.sources.interface import Round
+from config.units import GroupId, MemberName
+from handler.app import clock
+from handler.app.desk import Desk
+from handler.app.engine import Engine, Parts
+from handler.app.rooms import Room
+from handler.converge import Converger
+from handler.status import GroupStatus, MemberState
+from handler.store.interface import Store
+from handler.store.sqlite import SqliteStore
+from tests.support.collector import no_secret
+from tests.support.fake_cloud import FakeBalancer, FakeCloud
+from tests.support.worlds import INSTALLATION
+
+T = TypeVar("T")
+WEB = GroupId("web")
+
+MODEL = """\
+counters: {load: {haproxy: scur, range: [0, 100]}}
+conditions:
+  high: {counter: load, above: 80}
+  low: {counter: load, below: 20}
+policies:
+  out: {when: [high], add: 1, quiet_time: 1h}
+  in: {when: [low], remove: 1, quiet_time: 1h}
+clouds: {box: {process: {}}}
+balancers:
+  edge: {haproxy: {socket: /run/edge.sock, backend: web}}
+  side: {haproxy: {socket: /run/side.sock, backend: web}}
+profiles: {web: {cloud: box, command: [serve]}}
+groups:
+  web:
+    profile: web
+    balancers: [{use: edge, port: 8080}]
+    min: 2
+    max: 4
+    interval: 0.1s
+    warm_up: 0s
+    drain: 1s
+    quiet_time: 1h
+    policies: [out, in]
+"""
+
+
+def model(**changes: object) -> str:
+    """`MODEL` with values of the group's keys changed, or added."""
+    lines = MODEL.splitlines()
+    for key, value in changes.items():
+        name = {"minimum": "min", "maximum": "max"}.get(key, key)
+        lines = [line for line in lines if not line.startswith(f"    {name}:")]
+        lines.append(f"    {name}: {value}")
+    return "\n".join(lines) + "\n"
+
+
+@dataclass
+class Readings:
+    """A source that answers every question with one value, or, while it is ``None``, not at all."""
+
+    value: float | None = 50.0
+
+    async def fetch(self, asked: Round) -> None:
+        for target in asked.targets:
+            for row in target.rows.values():
+                if self.value is not None:
+                    asked.sheet.put(row, self.value, at=asked.clock().steady)
+
+    async def close(self) -> None: ...
+
+
+@dataclass
+class House:
+    """What outlives a daemon: the file, the store's file, the cloud and its balancers."""
+
+    directory: Path
+    text: str = MODEL
+    readings: Readings = field(default_factory=Readings)
+    opened: Callable[[Path], Store] = lambda path: SqliteStore.open(path, installation=INSTALLATION)
+
+    def __post_init__(self) -> None:
+        self.cloud = FakeCloud(clock.wall)
+        self.balancers = {name: FakeBalancer(clock.wall, busy=0.0) for name in ("edge", "side")}
+        self.file = self.directory / "model.yaml"
+        self.declare(self.text)
+
+    @property
+    def edge(self) -> FakeBalancer:
+        return self.balancers["edge"]
+
+    @property
+    def path(self) -> Path:
+        return self.directory / "trimtab.sqlite"
+
+    def declare(self, text: str) -> None:
+        self.file.write_text(text)
+
+    @property
+    def machines(self) -> set[MemberName]:
+        return self.cloud.ours(INSTALLATION, WEB)
+
+    @contextlib.asynccontextmanager
+    async def running(self) -> AsyncIterator[Up]:
+        """One daemon's life."""
+        store = self.opened(self.path)
+        converger = Converger(
+            installation=INSTALLATION,
+            store=store,
+            orchestrator_for=lambda _: self.cloud,
+            balancer_for=lambda declared: self.balancers[declared.id],
+            probe=lambda address, probe: True,
+            clock=clock.wall,
+            workers=1,
+        )
+        engine = Engine(
+            Parts(
+                file=self.file,
+                store=store,
+                converger=converger,
+                poller=Poller(clock=clock.moment, read_secret=no_secret, sources=(self.readings,)),
+                balancer_for=lambda declared: self.balancers[declared.id],
+                clock=clock.moment,
+            )
+        )
+        try:
+            await engine.start()
+            yield Up(self, engine, Desk(engine), store)
+        finally:
+            await engine.stop()
+
+    def run(self, scene: Callable[[Up], Coroutine[Any, Any, T]]) -> T:
+        """Play a scene while a daemon runs."""
+
+        async def play() -> T:
+            async with self.running() as up:
+                return await scene(up)
+
+        return asyncio.run(play())
+
+
+@dataclass
+class Up:
+    """A daemon that is up."""
+
+    house: House
+    engine: Engine
+    desk: Desk
+    store: Store
+
+    @property
+    def room(self) -> Room:
+        return self.engine.rooms[WEB]
+
+    @property
+    def status(self) -> GroupStatus:
+        return self.desk.group(WEB)
+
+    def serving(self) -> int:
+        return sum(member.state is MemberState.IN_SERVICE for member in self.status.members)
+
+    async def until(self, holds: Callable[[], object], within: float = 5.0) -> None:
+        """Wait until it holds, a deadline long."""
+        try:
+            async with asyncio.timeout(within):
+                while not holds():  # noqa: ASYNC110
+                    await asyncio.sleep(0.005)
+        except TimeoutError:
+            raise AssertionError(f"not within {within} s: {self.desk.status()}") from None
+
+    async def grown(self, size: int) -> None:
+        """Wait until so many serve, and nothing is left to do."""
+        await self.until(lambda: self.serving() == size == len(self.house.machines) and self.settled())
+
+    def settled(self) -> bool:
+        return self.room.seen is not None and self.room.seen.plan.converged
+
+    async def ticked(self, times: int = 2) -> None:
+        """Let some more decisions pass."""
+        for _ in range(times):
+            before = self.room.decided_at
+            await self.until(lambda before=before: self.room.decided_at != before)
+
+    async def passed(self, times: int = 2) -> None:
+        """Let some more convergence passes pass."""
+        for _ in range(times):
+            before = self.room.seen
+            self.room.wake.set()
+            await self.until(lambda before=before: self.room.seen is not before)
