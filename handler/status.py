@@ -56,6 +56,8 @@ class MemberStatus:
     raw_state: str
     unheard_since: Instant | None
     """When its counters fell silent, if they have."""
+    in_service_at: Instant | None
+    """When it came into service, if it has."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,3 +84,5 @@ class GroupStatus:
     decided_at: Instant | None
     converged_at: Instant | None
     """When a pass last found nothing to do."""
+    listed: bool | None
+    """Whether the last listing was complete; ``None``: nobody has looked yet."""

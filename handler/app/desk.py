@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import difflib
 import secrets
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 
 from config.errors import Refused
@@ -15,10 +15,13 @@ from handler.app.door import Question
 from handler.app.engine import Engine
 from handler.app.rooms import Room
 from handler.app.statuses import status_of
+from handler.desired import Definition
 from handler.status import GroupStatus
 from handler.steps import Plan
-from handler.store.interface import Event, Span
+from handler.store.interface import EVERY_KIND, Event, EventKind, Span
 from handler.web.daemon import Asked, Health, NoSuch, Reloaded
+from handler.web.pulse import Pulse
+from handler.web.series import Series
 from handler.world import Leaving, Phase, Record, World
 from trigger.decide import paused
 from trigger.explain import Explanation
@@ -52,12 +55,32 @@ class Desk:
         wanted = at if at is not None else self._engine.parts.clock().wall
         return await asyncio.to_thread(self._engine.parts.store.span_at, group, wanted)
 
-    async def history(self, group: GroupId, *, before: Instant | None, limit: int) -> tuple[Event, ...]:
+    async def history(
+        self, group: GroupId, *, before: Instant | None, limit: int, kinds: Collection[EventKind] = EVERY_KIND
+    ) -> tuple[Event, ...]:
         """Newest first; also of a group that has been deleted."""
-        events = await asyncio.to_thread(self._engine.parts.store.history, group, before=before, limit=limit)
+        read = self._engine.parts.store.history
+        events = await asyncio.to_thread(read, group, before=before, limit=limit, kinds=kinds)
         if not events and before is None:
             self._room(group)
         return events
+
+    def definition(self, group: GroupId) -> Definition:
+        """What one group's new members are made of."""
+        return self._room(group).definition
+
+    def recent(self, group: GroupId) -> Series:
+        """The last half hour of one group in numbers."""
+        return self._engine.recent.series(self._room(group))
+
+    @property
+    def pulse(self) -> Pulse:
+        """Where to listen for news of groups."""
+        return self._engine.recent.pulse
+
+    def now(self) -> Instant:
+        """The wall clock."""
+        return self._engine.parts.clock().wall
 
     def metrics(self) -> bytes:
         """Prometheus text."""

@@ -20,6 +20,7 @@ from handler.app.deciding import Decider
 from handler.app.door import Door, Question
 from handler.app.guard import Guard
 from handler.app.metrics import Metrics
+from handler.app.recent import Recent
 from handler.app.reporting import Reporter
 from handler.app.rooms import Room
 from handler.balancers.interface import Balancer as BalancerPort
@@ -27,6 +28,7 @@ from handler.converge import Converger, Pass
 from handler.desired import Definition
 from handler.store.interface import Store, StoredGroup
 from handler.web.daemon import Health, Reloaded
+from trigger.requests import Decision
 
 _HEARTBEAT: Seconds = 0.1
 _WATCH: Seconds = 2.0
@@ -94,8 +96,9 @@ class Engine:
         self.rooms: dict[GroupId, Room] = {}
         self.metrics = Metrics(self.rooms, lambda: parts.clock().wall)
         self._reporter = Reporter(self.metrics)
+        self.recent = Recent(self.rooms)
         self._catalogue: Catalogue | None = None
-        self.door = Door(parts.store, self.catalogue, self._reporter.decided, storing=self.metrics.storing)
+        self.door = Door(parts.store, self.catalogue, self._decided, storing=self.metrics.storing)
         self.keeper = Keeper(
             converger=parts.converger, store=parts.store, door=self.door, clock=parts.clock, saw=self._saw
         )
@@ -204,6 +207,7 @@ class Engine:
                 raise
             self.rooms.pop(room.id, None)
             self._reporter.forget(room)
+            self.recent.forget(room.id)
             logs.say("group_deleted", group=room.id)
 
     def health(self) -> Health:
@@ -284,8 +288,13 @@ class Engine:
         }
         room.holds = {policy: hold for policy, hold in room.holds.items() if policy in same}
 
+    def _decided(self, decision: Decision) -> None:
+        self._reporter.decided(decision)
+        self.recent.decided(decision)
+
     def _saw(self, room: Room, done: Pass) -> None:
         self._reporter.passed(room, done)
+        self.recent.passed(room, self.parts.clock().wall)
         if room.deleting and done.world.complete and not done.world.members:
             guard = Guard("forget", group=room.id)
             self._chores.append(asyncio.create_task(guard.run(partial(self.forget, room))))

@@ -112,6 +112,7 @@ async def serving(daemon: Daemon, unix: socket.socket, tcp: socket.socket, token
             await asyncio.sleep(0.01)
         yield
     finally:
+        daemon.pulse.close()  # or streams of events would be waited for
         for server, _ in servers:
             server.should_exit = True
         await asyncio.gather(*tasks, return_exceptions=True)

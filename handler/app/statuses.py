@@ -36,6 +36,7 @@ def status_of(room: Room, now: Instant) -> GroupStatus:
         waits=room.seen.plan.waits if room.seen else (),
         decided_at=room.decided_at,
         converged_at=room.converged_at,
+        listed=room.seen.world.complete if room.seen else None,
     )
 
 
@@ -92,6 +93,7 @@ def _member(room: Room, seen: Seen, member: Member, now: Instant) -> MemberStatu
         warming=entered is not None and now - entered < room.definition.group.warm_up,
         raw_state=server.raw_state if server else "not listed",
         unheard_since=room.silence.since.get((room.id, member.name)),
+        in_service_at=entered,
     )
 
 

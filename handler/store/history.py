@@ -3,33 +3,42 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 
 from sqlalchemy import Connection, RowMapping, Table, select, union_all
 
 from config.units import GroupId, Instant
-from handler.store.interface import Event, EventKind, Span, StoredAnswer
+from handler.store.interface import EVERY_KIND, Event, EventKind, Span, StoredAnswer
 from handler.store.rows import every, named
 from handler.store.schema import answers, decisions, notes, spans, steps
 
-_TABLES = (steps, decisions, notes)
+_TABLES = {EventKind.STEP: steps, EventKind.DECISION: decisions, EventKind.NOTE: notes}
 
 
-def read_events(connection: Connection, group: GroupId, *, before: Instant | None, limit: int) -> tuple[Event, ...]:
-    """The newest ``limit`` events before an instant, newest first.
+def read_events(
+    connection: Connection,
+    group: GroupId,
+    *,
+    before: Instant | None,
+    limit: int,
+    kinds: Collection[EventKind] = EVERY_KIND,
+) -> tuple[Event, ...]:
+    """The newest ``limit`` events of these kinds before an instant, newest first.
 
     Events of one instant are never parted, so there may be a few more: whoever asks next for those before the last
     one's instant misses nothing.
     """
-    if limit < 1:
+    tables = [table for kind, table in _TABLES.items() if kind in kinds]
+    if limit < 1 or not tables:
         return ()
     end = math.inf if before is None else before
     instants = union_all(
-        *(select(table.c.at).where(table.c.group == group, table.c.at < end) for table in _TABLES)
+        *(select(table.c.at).where(table.c.group == group, table.c.at < end) for table in tables)
     ).subquery()
     nth = select(instants.c.at).order_by(instants.c.at.desc()).limit(1).offset(limit - 1)
     floor = connection.execute(nth).scalar()
     events: list[Event] = []
-    for table in _TABLES:
+    for table in tables:
         wanted = every(table).where(table.c.group == group, table.c.at < end)
         if floor is not None:
             wanted = wanted.where(table.c.at >= floor)

@@ -6,7 +6,7 @@ Calls block and may come from any thread; writes that wait at the same time shar
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -72,6 +72,9 @@ class EventKind(enum.Enum):
     STEP = "step"
     NOTE = "note"
     """Pause, resume, protect, reload, start, orphaned: acts of people and of the daemon."""
+
+
+EVERY_KIND: Collection[EventKind] = frozenset(EventKind)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,8 +194,13 @@ class Store(Protocol):
         """Write down an act of a person or of the daemon, with the state that it leads to."""
         ...
 
-    def history(self, group: GroupId, *, before: Instant | None, limit: int) -> tuple[Event, ...]:
-        """The newest events, newest first; those of one instant are never parted, so there may be a few more."""
+    def history(
+        self, group: GroupId, *, before: Instant | None, limit: int, kinds: Collection[EventKind] = EVERY_KIND
+    ) -> tuple[Event, ...]:
+        """The newest events of these kinds, newest first.
+
+        Those of one instant are never parted, so there may be a few more.
+        """
         ...
 
     def span_at(self, group: GroupId, at: Instant) -> Span | None:

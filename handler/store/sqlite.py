@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 from sqlalchemy import Connection, Engine, delete, func, select, update
@@ -20,7 +20,7 @@ from handler.desired import Definition
 from handler.steps import Result
 from handler.store import history, retention, rows
 from handler.store.database import checkpoint, reader_engine, translated, writer_engine
-from handler.store.interface import Creates, Event, Span, StoredAnswer, StoredGroup, Tick
+from handler.store.interface import EVERY_KIND, Creates, Event, EventKind, Span, StoredAnswer, StoredGroup, Tick
 from handler.store.recording import Recorder
 from handler.store.revisions import create_file, to_head
 from handler.store.schema import groups, meta, notes, spans, steps
@@ -204,10 +204,12 @@ class SqliteStore:
 
         self._writer.do(write)
 
-    def history(self, group: GroupId, *, before: Instant | None, limit: int) -> tuple[Event, ...]:
+    def history(
+        self, group: GroupId, *, before: Instant | None, limit: int, kinds: Collection[EventKind] = EVERY_KIND
+    ) -> tuple[Event, ...]:
         """The newest events, newest first; those of one instant are never parted, so there may be a few more."""
         with self._snapshot() as connection:
-            return history.read_events(connection, group, before=before, limit=limit)
+            return history.read_events(connection, group, before=before, limit=limit, kinds=kinds)
 
     def span_at(self, group: GroupId, at: Instant) -> Span | None:
         """The span that covers ``at``, or the last one before it; with what is not flushed yet."""

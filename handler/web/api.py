@@ -15,6 +15,9 @@ from config.errors import Refused, StoreError
 from config.units import GroupId, Instant, MemberName, PolicyId
 from handler.store.interface import Span
 from handler.web.daemon import Asked, Daemon, NoSuch
+from handler.web.discovery import build_discovery
+from handler.web.pages.routes import build_pages
+from handler.web.recent import build_recent
 from handler.web.render import Json, plain, tagged
 from trigger.reasons import Reason
 from trigger.requests import Decision
@@ -70,6 +73,9 @@ def build(daemon: Daemon) -> FastAPI:
     app.include_router(_acts(daemon), prefix="/api/v1")
     app.include_router(_member_acts(daemon), prefix="/api/v1")
     app.include_router(_health(daemon))
+    app.include_router(build_recent(daemon), prefix="/api/v1")
+    app.include_router(build_discovery(daemon))
+    app.include_router(build_pages(daemon))
     for kind, status in ((NoSuch, 404), (Refused, 409), (StoreError, 503)):
         app.add_exception_handler(kind, _refusal(status))
     app.add_exception_handler(RequestValidationError, _misread)

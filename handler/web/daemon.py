@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
 from config.errors import Problem
 from config.units import GroupId, Instant, MemberName, PolicyId
+from handler.desired import Definition
 from handler.status import GroupStatus
 from handler.steps import Plan
-from handler.store.interface import Event, Span
+from handler.store.interface import EVERY_KIND, Event, EventKind, Span
+from handler.web.pulse import Pulse
+from handler.web.series import Series
 from handler.world import World
 from trigger.explain import Explanation
 from trigger.reasons import Reason
@@ -69,8 +72,27 @@ class Daemon(Protocol):
         """The last tick's explanation, or the span that covers ``at``; ``None`` before the first tick."""
         ...
 
-    async def history(self, group: GroupId, *, before: Instant | None, limit: int) -> tuple[Event, ...]:
+    async def history(
+        self, group: GroupId, *, before: Instant | None, limit: int, kinds: Collection[EventKind] = EVERY_KIND
+    ) -> tuple[Event, ...]:
         """Newest first."""
+        ...
+
+    def definition(self, group: GroupId) -> Definition:
+        """What one group's new members are made of; of an ORPHANED one, what they were."""
+        ...
+
+    def recent(self, group: GroupId) -> Series:
+        """The last half hour of one group in numbers."""
+        ...
+
+    @property
+    def pulse(self) -> Pulse:
+        """Where to listen for news of groups."""
+        ...
+
+    def now(self) -> Instant:
+        """The wall clock that all instants here are of."""
         ...
 
     async def scale(self, group: GroupId, size: int, *, force: bool, by: str) -> Decision:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import count
@@ -13,7 +13,7 @@ from config.units import BalancerId, CloudId, GroupId, Instant, MemberName
 from handler.desired import Definition
 from handler.launches import LaunchId
 from handler.steps import Result
-from handler.store.interface import Creates, Event, EventKind, Span, StoredAnswer, StoredGroup, Tick
+from handler.store.interface import EVERY_KIND, Creates, Event, EventKind, Span, StoredAnswer, StoredGroup, Tick
 from handler.world import Phase, Record
 from tests.support.fake_cloud import Instants
 from tests.support.worlds import INSTALLATION
@@ -201,8 +201,10 @@ class MemoryStore:
             if state is not None and group in self.kept:
                 self.kept[group] = replace(self.kept[group], state=state)
 
-    def history(self, group: GroupId, *, before: Instant | None, limit: int) -> tuple[Event, ...]:
-        found = [event for event in self.events.values() if event.group == group]
+    def history(
+        self, group: GroupId, *, before: Instant | None, limit: int, kinds: Collection[EventKind] = EVERY_KIND
+    ) -> tuple[Event, ...]:
+        found = [event for event in self.events.values() if event.group == group and event.kind in kinds]
         return tuple(event for event in reversed(found) if before is None or event.at < before)[:limit]
 
     def span_at(self, group: GroupId, at: Instant) -> Span | None:

@@ -1,0 +1,1 @@
+"""Pages for people: rendered here, escaped by construction, kept fresh by server-sent events. Reading only."""

@@ -1,0 +1,321 @@
+"""Charts as SVG. They stretch to any width without a script: paths lie in a box of 1000 × 100, labels outside it.
+
+Lines break where nothing is known, and where nothing was recorded for longer than ticks are apart.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from config.units import Instant, Seconds
+from handler.web.pages.figures import clock, number
+from handler.web.pages.markup import Content, Html, tag
+
+_WIDE, _HIGH = 1000.0, 100.0
+_GAP = 2.5
+"""Intervals without a row after which nothing is known."""
+_STEPS = (1.0, 2.0, 4.0, 6.0, 8.0, 10.0)
+_BUCKETS = 60
+
+Points = list[tuple[float, float]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trace:
+    """One line of a chart."""
+
+    label: str
+    at: Sequence[Instant]
+    values: Sequence[float | None]
+    kind: str
+    """The class that styles it."""
+    stepped: bool = False
+    """Holds its value until the next row (sizes); else drawn from row to row."""
+    filled: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mark:
+    """Something that happened at one instant."""
+
+    at: Instant
+    kind: str
+    """``out``, ``in``, ``refused`` or ``note``: each has its own shape."""
+    title: str
+    why: tuple[str, ...]
+    id: str
+    """Of the line below that says it in full."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """A value that is drawn across: its present place, in words."""
+
+    value: float
+    label: str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plot:
+    """Everything of one chart."""
+
+    id: str
+    describe: str
+    """What it shows, for those who cannot see it."""
+    begin: Instant
+    end: Instant
+    gap: Seconds
+    unit: str
+    traces: tuple[Trace, ...]
+    rules: tuple[Rule, ...] = ()
+    marks: tuple[Mark, ...] = ()
+    lane: bool = False
+    """Give the marks a lane of their own, where they can be pointed at; else only a thin line each."""
+
+
+def gap_of(interval: Seconds) -> Seconds:
+    """How far apart rows may be and still be joined."""
+    return _GAP * interval
+
+
+def nice_top(highest: float) -> float:
+    """The least pleasant number that is not below.
+
+    >>> nice_top(7), nice_top(101.0), nice_top(0), nice_top(0.03)
+    (8.0, 200.0, 1.0, 0.04)
+    """
+    if highest <= 0 or not math.isfinite(highest):
+        return 1.0
+    power = 10.0 ** math.floor(math.log10(highest))
+    return next(float(f"{step * power:g}") for step in _STEPS if step * power >= highest * (1 - 1e-9))
+
+
+def chart(plot: Plot) -> Html:
+    """A chart with its axes, its marks, and the numbers for whoever points at it."""
+    low, high = _bounds(plot)
+    # Text that sits on a line is moved below it where there is no room above.
+    return tag(
+        "div",
+        tag("div", *(tag("span", number(value)) for value in (high, (low + high) / 2, low)), class_="y"),
+        tag(
+            "svg",
+            *(tag("line", x1="0", x2="100%", y1=f"{y}%", y2=f"{y}%", class_="grid") for y in (0, 50, 100)),
+            *(_hair(plot, mark) for mark in plot.marks),
+            tag(
+                "svg",
+                *(_drawn(trace, plot, low, high) for trace in plot.traces),
+                viewBox=f"0 0 {_WIDE:g} {_HIGH:g}",
+                preserveAspectRatio="none",
+                width="100%",
+                height="100%",
+                class_="box",
+            ),
+            *(_rule(rule, low, high) for rule in plot.rules),
+            class_="plot",
+            id=plot.id,
+            tabindex="0",
+            role="img",
+            aria_label=plot.describe,
+        ),
+        _lane(plot) if plot.lane else None,
+        tag("div", *(tag("span", text) for text in _times(plot.begin, plot.end)), class_="x"),
+        tag("p", class_="readout", data_for=plot.id),
+        class_="chart",
+        data_chart=_numbers(plot),
+    )
+
+
+def sparkline(trace: Trace, over: Trace, begin: Instant, end: Instant, gap: Seconds) -> Html:
+    """A small chart without axes: ``trace`` filled, ``over`` as a line."""
+    thin = [_thinned(one, begin, end) for one in (trace, over)]
+    high = 1.15 * max((value for one in thin for value in one.values if value is not None), default=1.0) or 1.0
+    wide = max(gap, 1.01 * (end - begin) / _BUCKETS + gap)
+    plot = Plot(id="", describe="", begin=begin, end=end, gap=wide, unit="", traces=tuple(thin))
+    return tag(
+        "svg",
+        *(_drawn(one, plot, 0.0, high) for one in thin),
+        viewBox=f"0 0 {_WIDE:g} {_HIGH:g}",
+        preserveAspectRatio="none",
+        class_="spark",
+        aria_hidden="true",
+    )
+
+
+def segments(trace: Trace, gap: Seconds) -> Iterator[Points]:
+    """Runs of rows that belong together: (instant, value) each."""
+    run: Points = []
+    for at, value in zip(trace.at, trace.values, strict=True):
+        if run and (value is None or at - run[-1][0] > gap):
+            yield run
+            run = []
+        if value is not None:
+            run.append((at, value))
+    if run:
+        yield run
+
+
+def _drawn(trace: Trace, plot: Plot, low: float, high: float) -> list[Html]:
+    lines, areas = [], []
+    for run in segments(trace, plot.gap):
+        if trace.stepped and plot.end - run[-1][0] <= plot.gap:
+            run.append((plot.end, run[-1][1]))  # it is so until something else is heard
+        points = [(_across(at, plot), _up(value, low, high)) for at, value in run]
+        path = _path(points, stepped=trace.stepped)
+        lines.append(path)
+        if trace.filled:
+            areas.append(f"{path}V{_HIGH:g}H{points[0][0]:g}Z")
+    drawn = [tag("path", d="".join(lines), class_=f"line {trace.kind}")] if lines else []
+    return [tag("path", d="".join(areas), class_=f"area {trace.kind}"), *drawn] if areas else drawn
+
+
+def _path(points: Points, *, stepped: bool) -> str:
+    (x, y), *rest = points
+    parts = [f"M{x:g} {y:g}"]
+    if not rest:
+        parts.append("h0.1")  # a single value is a dot
+    for x, y in rest:
+        parts.append(f"H{x:g}V{y:g}" if stepped else f"L{x:g} {y:g}")
+    return "".join(parts)
+
+
+def _across(at: float, plot: Plot) -> float:
+    return round(min(max(_WIDE * (at - plot.begin) / (plot.end - plot.begin), 0.0), _WIDE), 1)
+
+
+def _up(value: float, low: float, high: float) -> float:
+    return round(_HIGH * (high - value) / (high - low), 2)
+
+
+def _bounds(plot: Plot) -> tuple[float, float]:
+    values = [value for trace in plot.traces for value in trace.values if value is not None]
+    values += [rule.value for rule in plot.rules]
+    low = min(0.0, *values) if values else 0.0
+    return -nice_top(-low) if low < 0 else 0.0, nice_top(1.05 * max(0.0, *values) if values else 0.0)
+
+
+def _rule(rule: Rule, low: float, high: float) -> list[Html]:
+    y = _up(rule.value, low, high)
+    crowded = y < 0.2 * _HIGH
+    return [
+        tag("line", x1="0", x2="100%", y1=f"{y:g}%", y2=f"{y:g}%", class_=f"rule {rule.kind}"),
+        tag(
+            "text",
+            rule.label,
+            x="100%",
+            y=f"{y:g}%",
+            dx="-4",
+            dy="13" if crowded else "-5",
+            class_=f"label {rule.kind}",
+        ),
+    ]
+
+
+def _share(at: float, plot: Plot) -> str:
+    return f"{100 * _across(at, plot) / _WIDE:.2f}%"
+
+
+def _hair(plot: Plot, mark: Mark) -> Html:
+    x = _share(mark.at, plot)
+    return tag("line", x1=x, x2=x, y1="0", y2="100%", class_=f"hair {mark.kind}")
+
+
+_SHAPES = {
+    "out": "M0 -6L6 5L-6 5Z",
+    "in": "M0 6L6 -5L-6 -5Z",
+    "refused": "M-4 -4L4 4M4 -4L-4 4",
+    "note": "M-4 -4H4V4H-4Z",
+}
+
+
+def _lane(plot: Plot) -> Html:
+    """Marks that can be pointed at, tapped and reached by keyboard; each leads to the line that says it in full."""
+    placed = [
+        tag(
+            "svg",
+            tag(
+                "a",
+                tag("title", " · ".join((mark.title, *mark.why))),
+                tag("circle", r="12", class_="hit"),
+                tag("path", d=_SHAPES[mark.kind], class_=f"mark {mark.kind}"),
+                href=f"#{mark.id}",
+                id=f"mark-{mark.id}",
+                aria_label=mark.title,
+                data_title=mark.title,
+                data_why=" · ".join(mark.why),
+            ),
+            x=_share(mark.at, plot),
+            y="13",
+            overflow="visible",
+        )
+        for mark in sorted(plot.marks, key=lambda mark: mark.at)
+    ]
+    return tag("svg", *placed, class_="lane", role="group", aria_label="decisions")
+
+
+def _times(begin: Instant, end: Instant) -> tuple[str, str, str]:
+    return clock(begin), clock(Instant((begin + end) / 2)), f"{clock(end)} UTC"
+
+
+def _numbers(plot: Plot) -> str:
+    """What the script shows of the row that is pointed at; instants are seconds after ``begin``."""
+    at = sorted({instant for trace in plot.traces for instant in trace.at})
+    columns: list[dict[str, object]] = []
+    for trace in plot.traces:
+        known = dict(zip(trace.at, trace.values, strict=True))
+        columns.append({"label": trace.label, "values": [_short(known.get(instant)) for instant in at]})
+    return json.dumps(
+        {
+            "begin": plot.begin,
+            "end": plot.end,
+            "gap": plot.gap,
+            "unit": "%" if plot.unit == "percent" else plot.unit,
+            "at": [round(instant - plot.begin, 1) for instant in at],
+            "columns": columns,
+        },
+        separators=(",", ":"),
+    )
+
+
+def _short(value: float | None) -> float | None:
+    return None if value is None else float(f"{value:.4g}")
+
+
+def _thinned(trace: Trace, begin: Instant, end: Instant) -> Trace:
+    """The last row of each of sixty equal spans: enough for a small chart."""
+    last: dict[int, tuple[Instant, float | None]] = {}
+    for at, value in zip(trace.at, trace.values, strict=True):
+        last[int(_BUCKETS * (at - begin) / (end - begin))] = (at, value)
+    return Trace(
+        label=trace.label,
+        at=[at for at, _ in last.values()],
+        values=[value for _, value in last.values()],
+        kind=trace.kind,
+        stepped=trace.stepped,
+        filled=trace.filled,
+    )
+
+
+def legend(*entries: tuple[str, str]) -> Content:
+    """Pairs of kind and label; each kind has a stroke of its own, not only a colour."""
+    return tag(
+        "ul",
+        *(
+            tag(
+                "li",
+                tag(
+                    "svg",
+                    tag("line", x1="0", x2="22", y1="6", y2="6", class_=f"line {kind}"),
+                    width="22",
+                    height="12",
+                    aria_hidden="true",
+                ),
+                label,
+            )
+            for kind, label in entries
+        ),
+        class_="legend",
+    )

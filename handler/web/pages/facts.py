@@ -1,0 +1,140 @@
+"""What a page is made of: values, gathered on the event loop; everything after that is pure."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass, replace
+
+from config.units import GroupId, Instant
+from handler.status import GroupStatus
+from handler.store.interface import Event, EventKind, Span
+from handler.web.daemon import Daemon
+from handler.web.pages.charts import Mark
+from handler.web.series import Picture
+from trigger.explain import Explanation
+from trigger.reasons import Reason
+from trigger.words import say, sentence_of
+
+_TOLD = frozenset({EventKind.DECISION, EventKind.NOTE})
+_MARKS_AT_MOST = 40
+_WHYS_AT_MOST = 2000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Glance:
+    """One group for the overview."""
+
+    status: GroupStatus
+    picture: Picture
+    now: Instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """One group for its own page."""
+
+    status: GroupStatus
+    explanation: Explanation | None
+    """``None``: nothing has been evaluated yet."""
+    picture: Picture
+    marks: tuple[Mark, ...]
+    """Newest first; also from before the daemon started."""
+    now: Instant
+
+
+class Gatherer:
+    """Asks the daemon; remembers why past decisions were made, since that never changes."""
+
+    def __init__(self, daemon: Daemon) -> None:
+        self._daemon = daemon
+        self._whys: OrderedDict[tuple[GroupId, Instant], tuple[str, ...]] = OrderedDict()
+
+    def glance(self, group: GroupId) -> Glance:
+        """One group at a glance.
+
+        Raises:
+            NoSuch: there is no such group.
+        """
+        now = self._daemon.now()
+        return Glance(status=self._daemon.group(group), picture=self._daemon.recent(group).picture(now), now=now)
+
+    async def facts(self, group: GroupId) -> Facts:
+        """One group whole.
+
+        Raises:
+            NoSuch: there is no such group.
+            StoreError: its history cannot be read.
+        """
+        found = await self._daemon.why(group, None)
+        events = await self._daemon.history(group, before=None, limit=_MARKS_AT_MOST, kinds=_TOLD)
+        marks = [mark_of(event, await self._why(event)) for event in events]
+        now = self._daemon.now()
+        return Facts(
+            status=self._daemon.group(group),
+            explanation=found.first if isinstance(found, Span) else found,
+            picture=self._daemon.recent(group).picture(now),
+            marks=tuple(marks),
+            now=now,
+        )
+
+    async def _why(self, event: Event) -> tuple[str, ...]:
+        if event.kind is not EventKind.DECISION:
+            return ()
+        key = (event.group, event.at)
+        if key not in self._whys:
+            found = await self._daemon.why(event.group, event.at)
+            first = found.first if isinstance(found, Span) else found
+            self._whys[key] = why_of(first) if first is not None and first.at == event.at else ()
+            if len(self._whys) > _WHYS_AT_MOST:
+                self._whys.popitem(last=False)
+        return self._whys[key]
+
+
+def why_of(explanation: Explanation) -> tuple[str, ...]:
+    """The lines that led to a decision: the policies that were answered, and requests from outside."""
+    spoke = {answer.by for answer in explanation.answers}
+    heard = replace(
+        explanation, policies=tuple(policy for policy in explanation.policies if policy.policy in spoke), quiets=()
+    )
+    return tuple(line.strip() for line in say(heard, heard.at)[2:])
+
+
+def mark_of(event: Event, why: tuple[str, ...]) -> Mark:
+    """A line of history as a mark, with what is known of its reasons."""
+    return Mark(
+        at=event.at,
+        kind=_kind(event),
+        title=_title(event),
+        why=why or _fallback(event),
+        id=f"e{event.at * 1000:.0f}-{event.kind.value}-{event.name}-{event.by}".replace(" ", "-"),
+    )
+
+
+def _kind(event: Event) -> str:
+    before, after = event.desired_from, event.desired_to
+    if event.kind is EventKind.NOTE or after is None:
+        return "note"
+    if before == after:
+        return "refused"
+    return "out" if before is None or after > before else "in"
+
+
+def _title(event: Event) -> str:
+    size = ""
+    if event.desired_to is not None and event.desired_from != event.desired_to:
+        size = f" → {event.desired_to}" if event.desired_from is None else f" {event.desired_from} → {event.desired_to}"
+    if event.kind is EventKind.NOTE:
+        return f"{event.name}{size}"
+    return f"{_sentence(event.name)}{size}"
+
+
+def _sentence(name: str) -> str:
+    known = {reason.value for reason in Reason}
+    return sentence_of(Reason(name)) if name in known else name.replace("_", " ")
+
+
+def _fallback(event: Event) -> tuple[str, ...]:
+    """What the history itself says, where no explanation is kept."""
+    clamps = tuple(f"clamped {clamp.before} → {clamp.after}: {sentence_of(clamp.guard)}" for clamp in event.clamps)
+    by = f"by {event.by}" if event.by else ""
+    return tuple(text for text in (by, event.message, *clamps) if text)

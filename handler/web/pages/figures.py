@@ -1,0 +1,67 @@
+"""Numbers and times for people. What is not known is a dash, never a zero. Times are UTC, as in the command line."""
+
+from __future__ import annotations
+
+import math
+
+from config.units import Instant, Seconds
+
+ABSENT = "–"
+_UNITS = ((86_400, "d"), (3600, "h"), (60, "min"), (1, "s"))
+
+
+def number(value: float | None) -> str:
+    """Three digits; integers whole.
+
+    >>> number(71.318), number(4.0), number(123456.0), number(0.0), number(None)
+    ('71.3', '4', '123456', '0', '–')
+    """
+    if value is None or not math.isfinite(value):
+        return ABSENT
+    if value == round(value) and abs(value) < 1e12:  # noqa: PLR2004  # beyond that nobody counts the digits
+        return str(round(value))
+    if not 1e-4 <= abs(value) < 1e12:  # noqa: PLR2004
+        return f"{value:.2e}"
+    decimals = max(0, 2 - math.floor(math.log10(abs(value))))
+    text = f"{value:.{decimals}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def quantity(value: float | None, unit: str) -> str:
+    """A number with its unit.
+
+    >>> quantity(71.318, "percent"), quantity(3.0, "ms"), quantity(None, "ms"), quantity(3.0, "")
+    ('71.3 %', '3 ms', '–', '3')
+    """
+    if value is None:
+        return ABSENT
+    return f"{number(value)} {'%' if unit == 'percent' else unit}".rstrip()
+
+
+def clock(at: Instant | None) -> str:
+    """A time of day.
+
+    >>> clock(Instant(3661.5)), clock(None)
+    ('01:01:01', '–')
+    """
+    if at is None:
+        return ABSENT
+    minutes, seconds = divmod(math.floor(at) % 86_400, 60)
+    return f"{minutes // 60:02}:{minutes % 60:02}:{seconds:02}"
+
+
+def span(seconds: Seconds | None) -> str:
+    """How long, in at most two units. The page's script counts on in the same words.
+
+    >>> span(42.9), span(250), span(3 * 3600), span(90061), span(None), span(-3)
+    ('42 s', '4 min 10 s', '3 h', '1 d 1 h', '–', '0 s')
+    """
+    if seconds is None:
+        return ABSENT
+    rest, parts = max(0, math.floor(seconds)), []
+    for size, unit in _UNITS:
+        count, rest = divmod(rest, size)
+        parts.append((count, unit))
+    first = next((index for index, (count, _) in enumerate(parts) if count), len(parts) - 1)
+    shown = [f"{count} {unit}" for count, unit in parts[first : first + 2] if count or first == len(parts) - 1]
+    return " ".join(shown)

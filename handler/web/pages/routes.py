@@ -1,0 +1,187 @@
+"""``/``, ``/groups/{group}``, their events, and the files that they need. Nothing here changes anything."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from collections.abc import AsyncIterator, Iterable, Mapping
+from pathlib import Path
+
+from fastapi import APIRouter
+from fastapi.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
+
+from config.errors import Refused
+from config.units import GroupId, Instant, Seconds
+from handler.status import GroupStatus
+from handler.web.daemon import Daemon, NoSuch
+from handler.web.pages.facts import Gatherer, Glance
+from handler.web.pages.frame import Parts, document, part
+from handler.web.pages.group import group_page
+from handler.web.pages.group import parts_of as group_parts
+from handler.web.pages.markup import Html, join, tag
+from handler.web.pages.overview import overview, summary
+from handler.web.pages.overview import parts_of as row_parts
+from handler.web.pulse import Listener, Pulse
+
+_TOGETHER: Seconds = 0.25
+"""What happens within this time is one event."""
+_RETRY_MS = 2000
+_GLANCES_AT_ONCE = 25
+_POLICY = "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'"
+_HEADERS = {
+    "Content-Security-Policy": _POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+}
+_KINDS = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+
+
+def build_pages(daemon: Daemon) -> APIRouter:
+    """The routes; files are read once, now."""
+    console, routes = Console(daemon), APIRouter(include_in_schema=False)
+
+    @routes.get("/")
+    async def first() -> Response:
+        return await console.overview()
+
+    @routes.get("/groups/{group}")
+    async def group(group: str) -> Response:
+        return await console.group(GroupId(group))
+
+    @routes.get("/events")
+    async def events(group: str | None = None) -> Response:
+        return console.events(GroupId(group) if group is not None else None)
+
+    @routes.get("/static/{name}")
+    async def static(name: str) -> Response:
+        return console.asset(name)
+
+    return routes
+
+
+class Console:
+    """Gathers, has it rendered, and sends it. Rendering is pure and runs in a thread, so that no loop waits for it."""
+
+    def __init__(self, daemon: Daemon) -> None:
+        self._daemon = daemon
+        self._gatherer = Gatherer(daemon)
+        self._assets = _read(Path(__file__).with_name("static"))
+        self._version = hashlib.sha256(b"".join(self._assets.values())).hexdigest()[:12]
+        self._rendered: dict[GroupId, tuple[int, Instant, Parts]] = {}
+
+    async def overview(self) -> Response:
+        """Every group."""
+        statuses = self._daemon.status()
+        glances = await self._glances(status.group for status in statuses)
+        main = await asyncio.to_thread(_first, glances)
+        return self._page("Trimtab", None, main, "/events")
+
+    async def group(self, group: GroupId) -> Response:
+        """One group, or a page that says that there is none."""
+        try:
+            facts = await self._gatherer.facts(group)
+        except NoSuch as error:
+            main = join([tag("h1", "Not here"), tag("p", str(error))])
+            return self._page("Not here", None, main, "", status=404)
+        main = await asyncio.to_thread(group_page, facts)
+        crumb = tag("span", group, aria_current="page")
+        return self._page(f"{group} · Trimtab", crumb, main, f"/events?group={facts.status.group}")
+
+    def events(self, group: GroupId | None) -> Response:
+        """A stream that ends when the group, or the daemon, does."""
+        try:
+            if group is not None:
+                self._daemon.group(group)
+            listener = self._daemon.pulse.listen(group)
+        except NoSuch as error:
+            return JSONResponse({"error": str(error)}, 404)
+        except Refused as error:
+            return JSONResponse({"error": str(error)}, 503, {"Retry-After": "10"})
+        return _Stream(listener, self._told(listener, group, self._daemon.pulse))
+
+    def asset(self, name: str) -> Response:
+        """A file of the pages; its address changes with its content."""
+        if name not in self._assets:
+            return JSONResponse({"error": f"there is no {name}"}, 404)
+        headers = {"Cache-Control": "public, max-age=31536000, immutable", "X-Content-Type-Options": "nosniff"}
+        return Response(self._assets[name], headers=headers, media_type=_KINDS[Path(name).suffix])
+
+    def _page(self, title: str, crumb: Html | None, main: Html, stream: str, status: int = 200) -> Response:
+        now = self._daemon.now()
+        page = document(title=title, crumb=crumb, main=main, now=now, stream=stream, assets=self._version)
+        return HTMLResponse(page, status, _HEADERS)
+
+    async def _told(self, listener: Listener, group: GroupId | None, pulse: Pulse) -> AsyncIterator[str]:
+        yield f"retry: {_RETRY_MS}\n\n"
+        yield _event("beat", {"now": self._daemon.now(), "every": pulse.heartbeat})
+        known = frozenset(status.group for status in self._daemon.status())
+        while (news := await listener.news()) is not None:
+            if not news:
+                yield _event("beat", {"now": self._daemon.now(), "every": pulse.heartbeat})
+                continue
+            try:
+                parts = await (self._rows(news, known) if group is None else self._group(group))
+            except NoSuch:
+                yield _event("gone", {"now": self._daemon.now()})
+                return
+            known = frozenset(status.group for status in self._daemon.status()) if group is None else known
+            yield _event("tick", {"now": self._daemon.now(), "parts": parts})
+            await asyncio.sleep(_TOGETHER)
+
+    async def _group(self, group: GroupId) -> Parts:
+        """One rendering for all who look at the same group."""
+        beats = self._daemon.pulse.beats(group)
+        if group not in self._rendered or self._rendered[group][0] != beats:
+            facts = await self._gatherer.facts(group)
+            self._rendered[group] = (beats, facts.now, await asyncio.to_thread(group_parts, facts))
+        return self._rendered[group][2]
+
+    async def _rows(self, news: frozenset[GroupId], known: frozenset[GroupId]) -> Parts:
+        statuses = self._daemon.status()
+        there = {status.group for status in statuses}
+        top: Parts = {"summary": summary(statuses)}
+        if there != known:
+            return top | {"groups": await asyncio.to_thread(overview, await self._glances(sorted(there)))}
+        return top | await asyncio.to_thread(row_parts, await self._glances(sorted(news & there)))
+
+    async def _glances(self, groups: Iterable[GroupId]) -> list[Glance]:
+        glances = []
+        for count, group in enumerate(groups):
+            if count % _GLANCES_AT_ONCE == _GLANCES_AT_ONCE - 1:
+                await asyncio.sleep(0)  # a thousand groups must not hold the loop
+            glances.append(self._gatherer.glance(group))
+        return glances
+
+
+class _Stream(StreamingResponse):
+    """Events; whatever ends it, the listener's place is free again."""
+
+    def __init__(self, listener: Listener, told: AsyncIterator[str]) -> None:
+        super().__init__(told, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
+        self._listener = listener
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with self._listener:
+            await super().__call__(scope, receive, send)
+
+
+def _first(glances: list[Glance]) -> Html:
+    statuses: list[GroupStatus] = [glance.status for glance in glances]
+    return join(
+        [
+            tag("h1", "Groups"),
+            part("summary", summary(statuses), class_="top"),
+            part("groups", overview(glances)),
+        ]
+    )
+
+
+def _event(name: str, told: Mapping[str, object]) -> str:
+    return f"event: {name}\ndata: {json.dumps(told, separators=(',', ':'))}\n\n"
+
+
+def _read(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir()) if path.suffix in _KINDS}

@@ -1,0 +1,97 @@
+"""Tells listeners which groups have something new. A slow listener hears of a group once, not once for each time."""
+
+from __future__ import annotations
+
+import asyncio
+from types import TracebackType
+
+from config.errors import Refused
+from config.units import GroupId, Seconds
+
+HEARTBEAT: Seconds = 10.0
+LISTENERS_AT_MOST = 64
+
+
+class Listener:
+    """One who listens, while its block runs. `Pulse.listen` makes it."""
+
+    def __init__(self, pulse: Pulse, group: GroupId | None) -> None:
+        self._pulse = pulse
+        self._group = group
+        self._news: set[GroupId] = set()
+        self._woken = asyncio.Event()
+
+    def __enter__(self) -> Listener:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._pulse.leave(self)
+
+    def hear(self, group: GroupId) -> None:
+        """There is news of a group."""
+        if self._group in {None, group}:
+            self._news.add(group)
+            self.wake()
+
+    def wake(self) -> None:
+        """Look whether it is all over."""
+        self._woken.set()
+
+    async def news(self) -> frozenset[GroupId] | None:
+        """Wait for news and take them; none after a heartbeat's time without any; ``None`` once it is all over."""
+        try:
+            async with asyncio.timeout(self._pulse.heartbeat):
+                await self._woken.wait()
+        except TimeoutError:
+            return frozenset()
+        if self._pulse.closed:
+            return None
+        self._woken.clear()
+        news, self._news = frozenset(self._news), set()
+        return news
+
+
+class Pulse:
+    """Lives on the event loop."""
+
+    def __init__(self, *, heartbeat: Seconds = HEARTBEAT, listeners_at_most: int = LISTENERS_AT_MOST) -> None:
+        self.heartbeat = heartbeat
+        self.closed = False
+        self._at_most = listeners_at_most
+        self._listeners: set[Listener] = set()
+        self._beats: dict[GroupId, int] = {}
+
+    def beat(self, group: GroupId) -> None:
+        """Something new can be told of a group."""
+        self._beats[group] = self._beats.get(group, 0) + 1
+        for listener in self._listeners:
+            listener.hear(group)
+
+    def beats(self, group: GroupId) -> int:
+        """How often it did: what was made of a group at the same count is still good."""
+        return self._beats.get(group, 0)
+
+    def listen(self, group: GroupId | None = None) -> Listener:
+        """Listen to one group, or to all; use as a context.
+
+        Raises:
+            Refused: too many listen already, or the daemon stops.
+        """
+        if self.closed or len(self._listeners) >= self._at_most:
+            because = "the daemon stops" if self.closed else f"{self._at_most} listen already: close a page"
+            raise Refused(f"nobody more can listen now: {because}")
+        listener = Listener(self, group)
+        self._listeners.add(listener)
+        return listener
+
+    def leave(self, listener: Listener) -> None:
+        """Stop listening."""
+        self._listeners.discard(listener)
+
+    def close(self) -> None:
+        """End all listening: the daemon stops."""
+        self.closed = True
+        for listener in self._listeners:
+            listener.wake()
