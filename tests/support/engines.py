@@ -9,15 +9,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
+import pytest
+
 from collector.poll import Poller
 from collector.sources.interface import Round
 from config.units import GroupId, MemberName
+from handler import pacing
 from handler.app import clock
 from handler.app.desk import Desk
 from handler.app.engine import Engine, Parts
 from handler.app.rooms import Room
 from handler.converge import Converger
 from handler.status import GroupStatus, MemberState
+from handler.steps import Wait
 from handler.store.interface import Store
 from handler.store.sqlite import SqliteStore
 from tests.support.collector import no_secret
@@ -46,7 +50,7 @@ groups:
     balancers: [{use: edge, port: 8080}]
     min: 2
     max: 4
-    interval: 0.1s
+    interval: 0.05s
     warm_up: 0s
     drain: 1s
     quiet_time: 1h
@@ -62,6 +66,13 @@ def model(**changes: object) -> str:
         lines = [line for line in lines if not line.startswith(f"    {name}:")]
         lines.append(f"    {name}: {value}")
     return "\n".join(lines) + "\n"
+
+
+def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Look at what is waited for more often than a cloud would like."""
+    monkeypatch.setattr(pacing, "_SOON", 0.01)
+    for wait in (Wait.BUILDING, Wait.NOT_READY, Wait.DRAINING, Wait.DELETING, Wait.UNCONFIRMED):
+        monkeypatch.setitem(pacing._PACE, wait, 0.05)
 
 
 @dataclass
