@@ -256,6 +256,25 @@ def test_a_choice_that_cannot_be_written_down_is_not_carried_out() -> None:
     bed.expect(3)
 
 
+def test_one_write_that_fails_ends_the_pass_for_all_members() -> None:
+    bed = Bed(size=3)
+    begin = bed.store.begin_step
+    answers = iter([StoreError("the disk was full for a moment")])
+
+    def begin_step(*args, **kwargs):
+        for error in answers:
+            raise error
+        return begin(*args, **kwargs)
+
+    bed.store.begin_step = begin_step  # type: ignore[method-assign]
+    done = bed.run()
+    assert (done.outcomes, bed.machines) == ((), set())
+    assert done.failures == ("nothing more is done: the disk was full for a moment",)
+    bed.settle()
+    bed.expect(3)
+    assert bed.machines == {ONE, TWO, THREE}
+
+
 def test_records_that_cannot_be_read_end_the_pass() -> None:
     bed = grown(1)
 
@@ -371,6 +390,20 @@ def test_a_member_that_is_only_missing_from_a_listing_is_not_replaced() -> None:
     done = bed.run()
     assert done.plan.converged
     assert bed.machines == {ONE, TWO, THREE}
+
+
+def test_a_member_that_comes_back_after_it_was_taken_for_gone_is_no_orphan() -> None:
+    bed = grown(3)
+    bed.cloud.hidden.add(ONE)
+    bed.cloud.faults.always["find"] = Transient("not supported")
+    for _ in range(10):
+        bed.run()
+        bed.clock.advance(10)
+    assert bed.known() == {TWO, THREE, name_of(4)}
+    bed.cloud.hidden.clear()
+    bed.settle()
+    bed.expect(3)
+    assert bed.machines == {TWO, THREE, name_of(4)}
 
 
 def test_a_partial_listing_changes_nothing() -> None:

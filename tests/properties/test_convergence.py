@@ -39,6 +39,8 @@ class Fleet(RuleBasedStateMachine):
             self.bed.edge.states[name] = SeatState.SERVING
         self.bed.cloud.destroyed.clear()
         self.complaints: list[str] = []
+        self.ever_hidden: set[MemberName] = set()
+        self.hidden_until: dict[MemberName, float] = {}
 
     def check_destroy(self, name: MemberName) -> None:
         """Raising here would only be a driver's fault to the pass; so complaints are kept for the invariants."""
@@ -83,10 +85,14 @@ class Fleet(RuleBasedStateMachine):
         machine = self.bed.cloud.machines[data.draw(st.sampled_from(sorted(self.bed.machines)))]
         machine.gone_at = machine.gone_at or type(self.bed.clock.now)(self.bed.clock() + 20.0)
 
-    @precondition(lambda self: self.bed.machines)
+    @precondition(lambda self: self.bed.machines - self.ever_hidden)
     @rule(data=st.data())
     def hide(self, data: st.DataObject) -> None:
-        self.bed.cloud.hidden.add(data.draw(st.sampled_from(sorted(self.bed.machines))))
+        """A listing lags, for less time than proves a member gone."""
+        name = data.draw(st.sampled_from(sorted(self.bed.machines - self.ever_hidden)))
+        self.ever_hidden.add(name)
+        self.hidden_until[name] = self.bed.clock() + 25.0
+        self.bed.cloud.hidden.add(name)
 
     @rule(partial=st.booleans())
     def list_in_part(self, partial: bool) -> None:
@@ -153,6 +159,8 @@ class Fleet(RuleBasedStateMachine):
 
     def _pass(self, passes: int) -> None:
         for _ in range(passes):
+            overdue = {name for name, until in self.hidden_until.items() if until < self.bed.clock()}
+            self.bed.cloud.hidden -= overdue
             done = self.bed.run()
             self.bed.clock.advance(1.0 if done.next_in is None else done.next_in)
 
@@ -199,7 +207,7 @@ class Fleet(RuleBasedStateMachine):
             side.faults.clear()
         for machine in self.bed.cloud.machines.values():
             machine.state = ServerState.RUNNING if machine.state is ServerState.UNKNOWN else machine.state
-        self.bed.settle(accept_vanished=True, passes=120)
+        self.bed.settle(accept_vanished=True, passes=500)
         for balancer in self.bed.balancers.values():
             forget_foreigners(balancer)
         self.bed.expect(self.bed.store.kept[WEB].state.desired or 0)
