@@ -65,7 +65,7 @@ def check(file: File, json: AsJson = False) -> None:
     if json:
         _print_json([])
     else:
-        typer.echo(f"{file}: {len(catalogue.groups)} groups, {len(catalogue.policies)} policies, no problems")
+        typer.echo(f"{file}: no problems; groups: {', '.join(catalogue.groups) or 'none'}")
 
 
 @app.command()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Any
 
@@ -66,7 +66,7 @@ def group_page(group: dict[str, Any]) -> RenderableType:
     parts.append(Text(f"policies: {policies or 'none'}"))
     for quiet in group["quiets"]:
         parts.append(Text(f"quiet until {clock_text(quiet['until'])} UTC after {quiet['policy'] or 'a resize'}"))
-    waits = ", ".join(f"{count} {wait.replace('_', ' ')}" for wait, count in group["waits"])
+    waits = _waits(group["waits"])
     if waits:
         parts.append(Text(f"waiting: {waits}"))
     return Group(*parts, Text(), members_table(group["members"]))
@@ -101,12 +101,25 @@ def history_table(events: list[dict[str, Any]]) -> RenderableType:
     return table if events else Text("nothing has happened yet")
 
 
+_WAITS = {
+    "no_desired": "a first desired size",
+    "partial": "a complete listing",
+    "balancer_unknown": "a balancer that can be read",
+    "many_vanished": "a person, since many vanished at once; to believe it: trimtab converge GROUP",
+}
+"""What is waited for, where it is not a state of so many members."""
+
+
+def _waits(waits: Iterable[tuple[str, int]]) -> str:
+    return ", ".join(_WAITS.get(wait) or f"{count or ''} {wait.replace('_', ' ')}".lstrip() for wait, count in waits)
+
+
 def plan_lines(plan: dict[str, Any]) -> Iterator[str]:
     """One line a step, then what is waited for."""
     for step in plan["steps"]:
         rest = " ".join(str(value) for key, value in step.items() if key != "kind" and value is not None)
         yield f"{step['kind'].replace('_', ' ')} {rest}".rstrip()
-    waits = ", ".join(f"{count} {wait.replace('_', ' ')}" for wait, count in plan["waits"].items())
+    waits = _waits(plan["waits"].items())
     if waits:
         yield f"waiting: {waits}"
     if not plan["steps"] and not waits:
