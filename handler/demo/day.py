@@ -88,7 +88,7 @@ async def run_demo(*, balancer: str, state: Path, port: int, once: bool, json: b
 async def _shown(daemon: Running, screen: Screen, *, once: bool) -> bool:
     state = daemon.directory.path
     traffic, near = Traffic(state / "load.jsonl"), _seen_from_here(state)
-    screen.say(f"API on http://127.0.0.1:{daemon.port}, log in {near / 'trimtab.log'}; Ctrl-C ends it")
+    screen.say(f"console and API on http://127.0.0.1:{daemon.port}; Ctrl-C ends it")
     screen.say(f"in another terminal: .venv/bin/trimtab why {GROUP} --state {near}")
     try:
         return await _days(daemon, screen, traffic, once=once)
