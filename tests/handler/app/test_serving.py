@@ -1,0 +1,255 @@
+"""Tries to get in, and to get in the way."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from config.errors import Refused
+from handler.app import serving
+from handler.app.serving import bind_tcp, bind_unix
+from handler.web import gate
+from tests.support.daemon import Daemon
+from tests.support.engines import House
+from tests.support.waiting import until
+
+GROUPS = "/api/v1/groups"
+
+
+@contextlib.contextmanager
+def a_connection(daemon: Daemon) -> Iterator[socket.socket]:
+    with socket.create_connection(("127.0.0.1", daemon.port), timeout=10.0) as connection:
+        yield connection
+
+
+def raw(daemon: Daemon, text: str) -> str:
+    """Send bytes as they are; everything that is answered until the other side closes, or has said all."""
+    with a_connection(daemon) as connection:
+        connection.sendall(text.encode("latin-1"))
+        connection.settimeout(2.0)
+        answer = b""
+        with contextlib.suppress(TimeoutError, ConnectionError):
+            while piece := connection.recv(65536):
+                answer += piece
+                if b"\r\n\r\n" in answer and b'"}' in answer:
+                    break
+        return answer.decode("latin-1")
+
+
+def status_of(answer: str) -> int:
+    return int(answer.split(" ", 2)[1])
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "127.0.0.1", "127.0.0.1:1", "localhost.evil.example:{port}", "evil@127.0.0.1:{port}"]
+)
+def test_a_name_that_is_not_this_machine_is_misdirected(daemon: Daemon, host: str) -> None:
+    host = host.format(port=daemon.port)
+    answer = daemon.ask("GET", GROUPS, headers={"Host": host}, bearer=daemon.token)
+    assert answer.status == 421
+    assert "group-1" not in answer.text
+
+
+def test_two_names_of_which_one_is_right_are_no_way_in(daemon: Daemon) -> None:
+    here = f"127.0.0.1:{daemon.port}"
+    assert status_of(raw(daemon, f"GET {GROUPS} HTTP/1.1\r\nHost: {here}\r\nHost: evil.example\r\n\r\n")) == 400
+    assert status_of(raw(daemon, f"GET http://evil.example{GROUPS} HTTP/1.1\r\nHost: evil.example\r\n\r\n")) == 421
+    assert status_of(raw(daemon, f"GET {GROUPS} HTTP/1.0\r\n\r\n")) == 421
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"])
+def test_what_a_web_page_can_send_is_not_taken(daemon: Daemon, kind: str) -> None:
+    answer = daemon.ask(
+        "PUT", f"{GROUPS}/group-1/size", b'{"size": 2}', headers={"Content-Type": kind}, bearer=daemon.token
+    )
+    assert answer.status == 415
+
+
+def test_no_other_origin_is_given_leave(daemon: Daemon) -> None:
+    headers = {"Origin": "http://evil.example", "Access-Control-Request-Method": "PUT"}
+    answer = daemon.ask("OPTIONS", f"{GROUPS}/group-1/size", headers=headers)
+    assert answer.status == 405
+    assert not [name for name in answer.headers if name.lower().startswith("access-control")]
+
+
+def test_a_body_that_is_too_long_is_not_read(daemon: Daemon) -> None:
+    body = b'{"size": 2, "x": "' + b"x" * 70_000 + b'"}'
+    assert daemon.ask("PUT", f"{GROUPS}/group-1/size", body, bearer=daemon.token).status == 413
+
+
+def test_a_body_that_never_ends_is_cut_off(daemon: Daemon) -> None:
+    head = (
+        f"PUT {GROUPS}/group-1/size HTTP/1.1\r\nHost: 127.0.0.1:{daemon.port}\r\n"
+        f"Authorization: Bearer {daemon.token}\r\n"
+        "Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+    )
+    assert status_of(raw(daemon, head + ("1000\r\n" + "x" * 4096 + "\r\n") * 20)) == 413
+
+
+def test_headers_without_end_are_cut_off(daemon: Daemon) -> None:
+    head = f"GET {GROUPS} HTTP/1.1\r\nHost: 127.0.0.1:{daemon.port}\r\n"
+    assert status_of(raw(daemon, head + "X: " + "x" * 100_000)) == 400
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/../../etc/passwd",
+        "/api/v1/groups/../../../etc/passwd",
+        "/api/v1/groups/%2e%2e%2f%2e%2e%2fstate%2ftoken",
+        "/api/v1/groups/..;/token",
+        "//etc/passwd",
+        "/api/v1/groups/%00",
+        "/api/v1/groups/%ff%fe",
+        "/static/../../../token",
+        "/static/%2e%2e/%2e%2e/token",
+    ],
+)
+def test_no_path_leads_out(daemon: Daemon, path: str) -> None:
+    answer = raw(daemon, f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{daemon.port}\r\nConnection: close\r\n\r\n")
+    assert status_of(answer) == 404
+    assert "root:" not in answer
+    assert daemon.token not in answer
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [
+        "\x00\x01\x02\r\n\r\n",
+        "GET\r\n\r\n",
+        "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+        "\x16\x03\x01\x02\x00\x01",
+        "GET / HTTP/9.9\r\n\r\n",
+    ],
+    ids=["bytes", "half a line", "HTTP/2", "TLS", "HTTP/9.9"],
+)
+def test_noise_is_turned_away_and_leaves_no_line_in_the_log(daemon: Daemon, noise: str) -> None:
+    before = len(daemon.log.read_text().splitlines())
+    raw(daemon, noise)
+    assert daemon.get("/healthz").status == 200
+    after = daemon.log.read_text().splitlines()[before:]
+    assert not [line for line in after if not line.startswith("time=") or "level=ERROR" in line]
+
+
+def test_the_token_opens_nothing_but_as_a_bearer(daemon: Daemon) -> None:
+    path = f"{GROUPS}/group-1/resume"
+    token = daemon.token
+    ways: list[tuple[str, dict[str, str]]] = [
+        (f"{path}?token={token}", {}),
+        (f"{path}?access_token={token}", {}),
+        (path, {"Authorization": f"Basic {token}"}),
+        (path, {"Cookie": f"token={token}"}),
+        (path, {"X-Token": token}),
+        (path, {"Authorization": f"Bearer {token[:-1]}"}),
+        (path, {"Authorization": "Bearer é"}),
+    ]
+    for where, headers in ways:
+        assert daemon.ask("POST", where, headers=headers).status == 401, (where, headers)
+    assert daemon.ask("POST", path, bearer=token).status == 200
+
+
+def test_only_the_owner_may_use_the_files_of_the_state_directory(daemon: Daemon) -> None:
+    def mode(path: Path) -> int:
+        return stat.S_IMODE(path.stat().st_mode)
+
+    assert mode(daemon.state) == 0o700
+    assert mode(daemon.socket) == 0o600
+    assert mode(daemon.state / "token") == 0o600
+    loose = [path for path in daemon.state.rglob("*") if not path.is_symlink() and mode(path) & 0o077]
+    assert not loose
+
+
+def test_only_loopback_is_listened_on(daemon: Daemon) -> None:
+    wanted = f"{daemon.port:04X}"
+    listening = [
+        line.split()[1]
+        for table in ("/proc/net/tcp", "/proc/net/tcp6")
+        for line in Path(table).read_text().splitlines()[1:]
+        if line.split()[3] == "0A" and line.split()[1].endswith(f":{wanted}")
+    ]
+    assert listening == [f"0100007F:{wanted}"]
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "10.0.0.1", "example.org", "127.0.0.2", ""])
+def test_any_other_address_is_refused_with_why(host: str) -> None:
+    with pytest.raises(Refused, match="TLS and users"):
+        bind_tcp(host, 0)
+
+
+def test_a_port_that_is_taken_is_refused_with_what_to_do() -> None:
+    with bind_tcp("127.0.0.1", 0) as first:
+        first.listen()
+        with pytest.raises(Refused, match="--port"):
+            bind_tcp("127.0.0.1", first.getsockname()[1])
+
+
+def test_a_path_too_long_for_a_socket_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(Refused, match="--state"):
+        bind_unix(tmp_path / ("x" * 100) / "trimtab.sock")
+
+
+def test_a_socket_that_was_left_behind_is_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "trimtab.sock"
+    bind_unix(path).close()
+    with bind_unix(path) as door:
+        door.listen()
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_connections_that_say_nothing_do_not_keep_others_out(daemon: Daemon) -> None:
+    """As many as there may be, and then some: the first that ask are still answered over the other door."""
+    with contextlib.ExitStack() as idle:
+        for _ in range(serving._CONNECTIONS + 40):
+            with contextlib.suppress(OSError):
+                idle.enter_context(a_connection(daemon))
+        assert daemon.ask("GET", GROUPS, unix=True).status == 200
+        assert len(list(Path(f"/proc/{daemon.pid}/fd").iterdir())) < serving._CONNECTIONS + 100
+
+    def answers() -> bool:
+        with contextlib.suppress(OSError):
+            return daemon.get("/healthz").status == 200
+        return False
+
+    until(answers)
+
+
+def _slowly(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, sent: list[bytes]) -> bytes:
+    """What is answered over the unix socket to pieces that are sent without more to come."""
+    monkeypatch.setattr(serving, "_HEAD_WITHIN", 0.1)
+    monkeypatch.setattr(gate, "BODY_WITHIN", 0.1)
+    path = tmp_path / "s"
+
+    async def scene() -> bytes:
+        with bind_unix(path) as unix, bind_tcp("127.0.0.1", 0) as tcp:
+            async with House(tmp_path).running() as up, serving.serving(up.desk, unix, tcp, "token"):
+                reader, writer = await asyncio.open_unix_connection(path)
+                for piece in sent:
+                    writer.write(piece)
+                async with asyncio.timeout(5.0):
+                    answer = await reader.read()
+                writer.close()
+                return answer
+
+    return asyncio.run(scene())
+
+
+def test_a_client_that_never_finishes_its_head_is_let_go(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert _slowly(monkeypatch, tmp_path, [b"GET /healthz HTTP/1.1\r\nHost: x\r\nX-Slow: "]) == b""
+
+
+def test_a_client_that_asks_once_and_then_never_again_is_let_go(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    answer = _slowly(monkeypatch, tmp_path, [b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n", b"GET /"])
+    assert answer.count(b"HTTP/1.1 200") == 1
+
+
+def test_a_body_that_does_not_come_is_not_waited_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    head = b"POST /api/v1/reload HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{"
+    assert _slowly(monkeypatch, tmp_path, [head]).startswith(b"HTTP/1.1 408")
