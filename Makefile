@@ -4,7 +4,7 @@ BIN := .venv/bin
 BALANCER ?= shared_listener
 PYTEST ?=
 
-.PHONY: help run test check format schema bench lock clean
+.PHONY: help run test check format schema dashboards bench lock clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -25,12 +25,16 @@ check: ## lint, types, import rules, generated files
 	@$(BIN)/mypy
 	@told=$$($(BIN)/lint-imports --no-cache --config pyproject.toml) || { echo "$$told"; exit 1; }
 	@$(BIN)/python -m config.schema --check
+	@$(BIN)/python -m grafana.build --check
 
 format: ## let ruff put the code in order
 	@$(BIN)/ruff check --quiet --fix . ; $(BIN)/ruff format --quiet .
 
 schema: ## write config/schema.json from the document model
 	@$(BIN)/python -m config.schema
+
+dashboards: ## write grafana/dashboards from grafana/build
+	@$(BIN)/python -m grafana.build
 
 bench: ## measure; figures depend on the machine, ratios less so
 	@.ci/environment requirements-dev.txt

@@ -1,0 +1,123 @@
+"""*Collector*: whether counters are read, how fast, and who does not answer."""
+
+from __future__ import annotations
+
+from grafana_foundation_sdk.builders.dashboard import Row
+from grafana_foundation_sdk.models.dashboard import Dashboard
+
+from grafana.build.frame import HERE, filled, frame
+from grafana.build.panels import PER_SECOND, SECONDS, SHARE, Ask, Panel, figure, lines, stacked, steps
+from grafana.build.rates import mean, quantile
+
+_REPLIES = f"rate(trimtab_poll_replies_total{{{HERE}}}[$__rate_interval])"
+_GOOD = f'rate(trimtab_poll_replies_total{{{HERE}, reply="ok"}}[$__rate_interval])'
+
+
+def dashboard() -> Dashboard:
+    """The finished dashboard."""
+    whole = frame("collector", "Trimtab / Collector", "Replies by kind, poll duration, ages, unheard members.")
+    filled(whole, *_figures())
+    filled(whole.with_row(Row("Answers")), *_answers())
+    filled(whole.with_row(Row("Who is not heard")), *_silence())
+    return whole.build()
+
+
+def _figures() -> list[Panel]:
+    share = f"sum({_GOOD}) / sum({_REPLIES})"
+    oldest = f"max(trimtab_counter_age_seconds{{{HERE}}})"
+    return [
+        figure("Questions", "Readings asked for, per second.", Ask(f"sum({_REPLIES})"), unit=PER_SECOND),
+        figure("Answered", "Share of questions that brought a value.", Ask(share), unit=SHARE).decimals(2),
+        figure(
+            "Unheard members",
+            "Members that have not answered for more than ten intervals.",
+            Ask(f"sum(trimtab_group_unheard_members{{{HERE}}})"),
+            bad_from=1,
+        ),
+        figure("Oldest value", "Age of the oldest value that a condition is judged by.", Ask(oldest), unit=SECONDS),
+        figure("Slow polls", "95 % of polls end within this.", Ask(quantile(0.95, "poll_duration")), unit=SECONDS),
+        figure(
+            "Daemons that answer",
+            "Daemons whose metrics Prometheus can read.",
+            Ask(f"sum(up{{{HERE}}} and on (instance, job) trimtab_build_info)"),
+        ),
+    ]
+
+
+def _answers() -> list[Panel]:
+    failed = f'rate(trimtab_poll_replies_total{{{HERE}, reply!="ok"}}[$__rate_interval])'
+    return [
+        stacked(
+            "Replies by kind", "What became of the questions.", Ask(f"sum by (reply) ({_REPLIES})", "{{reply}}")
+        ).unit(PER_SECOND),
+        stacked(
+            "Failures by counter",
+            "Questions without a value: timeout is silence, unreachable a source that no member is to blame for.",
+            Ask(f"sum by (source, counter, reply) ({failed})", "{{source}} {{counter}}: {{reply}}"),
+            unit=PER_SECOND,
+        ),
+        lines(
+            "Duration of polls",
+            "From the first question to the end of waiting. A poll waits at most 80 % of the interval, or 10 s.",
+            Ask(quantile(0.5, "poll_duration"), "half"),
+            Ask(quantile(0.95, "poll_duration"), "95 %"),
+            Ask(mean("poll_duration"), "mean"),
+            unit=SECONDS,
+        ),
+        lines(
+            "Round trip by source",
+            "From the first question to a source's last answer.",
+            Ask(quantile(0.5, "poll_answer", "source"), "{{source}} half"),
+            Ask(quantile(0.95, "poll_answer", "source"), "{{source}} 95 %"),
+            unit=SECONDS,
+        ),
+    ]
+
+
+def _silence() -> list[Panel]:
+    counter = "on (instance, group, policy, condition) group_left (counter)"
+    age = f"trimtab_counter_age_seconds{{{HERE}}} * {counter} trimtab_condition_info"
+    heard, expected = (f"sum by (group) (trimtab_condition_{word}_members{{{HERE}}})" for word in ("heard", "expected"))
+    return [
+        lines(
+            "Age by counter",
+            "Age of the newest answer behind any condition, the oldest of each counter.",
+            Ask(f"max by (counter) ({age})", "{{counter}}"),
+            unit=SECONDS,
+        ),
+        lines(
+            "Age in intervals",
+            "The same in intervals of the group: from 3 on a value is no longer fresh. The ten worst.",
+            Ask(
+                f"topk(10, max by (instance, group) (trimtab_counter_age_seconds{{{HERE}}})"
+                f" / on (instance, group) trimtab_group_interval_seconds)",
+                "{{group}}",
+            ),
+        ),
+        steps(
+            "Unheard members",
+            "Members that have not answered for more than ten intervals, by group. `trimtab status GROUP` names them.",
+            Ask(f"sum by (group) (trimtab_group_unheard_members{{{HERE}}})", "{{group}}"),
+        ),
+        lines(
+            "Share of members heard",
+            "Members behind the values, of those that should be.",
+            Ask(f"{heard} / {expected}", "{{group}}"),
+            unit=SHARE,
+        ),
+        steps(
+            "Blind groups",
+            "1 while a policy of the group has not enough data to judge.",
+            Ask(f'max by (group) (trimtab_restricted{{{HERE}, reason="blind"}})', "{{group}}"),
+        ),
+        steps(
+            "Unknown conditions",
+            "Conditions without a value at the last tick, by group.",
+            Ask(
+                f"sum by (group) (trimtab_condition_info{{{HERE}}}"
+                f" unless on (instance, group, policy, condition) trimtab_condition_met)"
+                f" or sum by (group) (trimtab_condition_info{{{HERE}}}) * 0",
+                "{{group}}",
+            ),
+        ),
+    ]

@@ -1,0 +1,150 @@
+"""*Fleet*: how all groups are, and which one to look at."""
+
+from __future__ import annotations
+
+from grafana_foundation_sdk.builders import table
+from grafana_foundation_sdk.builders.dashboard import Row
+from grafana_foundation_sdk.models.dashboard import Dashboard, DynamicConfigValue
+
+from grafana.build.frame import HERE, decisions, filled, frame
+from grafana.build.panels import SHARE, Ask, Panel, bars, figure, lines, mapping, rows, stacked, timeline, to_group
+from grafana.build.states import STATES, rank
+
+_SERVING = f'trimtab_group_members{{{HERE}, state="in_service"}}'
+
+
+def dashboard() -> Dashboard:
+    """The finished dashboard."""
+    whole = frame("fleet", "Trimtab / Fleet", "Every group: size, bounds, condition, reasons, drift.")
+    whole.annotation(decisions(HERE).enable(False))
+    filled(whole, *_figures(), _groups(), _conditions())
+    filled(whole.with_row(Row("Sizes")), *_sizes())
+    filled(whole.with_row(Row("Why")), *_reasons())
+    return whole.build()
+
+
+def _figures() -> list[Panel]:
+    troubled = f'trimtab_group_condition{{{HERE}, condition=~"error|warning"}}'
+    moved = f'increase(trimtab_decisions_total{{{HERE}, direction!="none"}}[$__range])'
+    return [
+        figure("Groups", "Groups that the daemons know of.", Ask(f"count(trimtab_group_min{{{HERE}}})")),
+        figure("Members in service", "Members that serve, in all groups.", Ask(f"sum({_SERVING})")),
+        figure(
+            "Members wanted",
+            "Sum of the desired sizes. More than in service: some are on their way.",
+            Ask(f"sum(trimtab_group_desired{{{HERE}}})"),
+        ),
+        figure(
+            "Groups in trouble",
+            "Groups whose condition is error or warning. `trimtab status GROUP` says why, in words.",
+            Ask(f"sum({troubled})"),
+            bad_from=1,
+        ),
+        figure(
+            "Blind groups",
+            "Groups with a policy that has not enough data to judge. They never shrink by it.",
+            Ask(f'sum(trimtab_restricted{{{HERE}, reason="blind"}})'),
+            bad_from=1,
+        ),
+        figure("Changes of size", "Decisions that changed a size, in the time shown.", Ask(f"sum({moved})")).decimals(
+            0
+        ),
+    ]
+
+
+def _groups() -> table.Panel:
+    about = "Each group now. Drift: members in service too many or too few. A click on a group leads to it."
+    columns = {
+        "Condition": rank(HERE),
+        "In service": _each(_SERVING),
+        "Desired": _each(f"trimtab_group_desired{{{HERE}}}"),
+        "Min": _each(f"trimtab_group_min{{{HERE}}}"),
+        "Max": _each(f"trimtab_group_max{{{HERE}}}"),
+        "Drift": _each(f"trimtab_drift_members{{{HERE}}}"),
+        "Unheard": _each(f"trimtab_group_unheard_members{{{HERE}}}"),
+        "Creates left": _each(f"trimtab_group_creates_left{{{HERE}}}"),
+    }
+    labels = {"group": None, "instance": None, "mode": _word("mode"), "pause": _word("pause")}
+    states = [
+        DynamicConfigValue(id_val="mappings", value=[mapping(STATES)]),
+        DynamicConfigValue(id_val="custom.cellOptions", value={"type": "color-text"}),
+    ]
+    links = [DynamicConfigValue(id_val="links", value=[to_group("${__value.text}").build()])]
+    return rows("Groups", about, columns, labels).override_by_name("Condition", states).override_by_name("Group", links)
+
+
+def _conditions() -> Panel:
+    return timeline(
+        "Condition of each group",
+        "How each group has been, in the words of `trimtab status`.",
+        Ask(rank(HERE), "{{group}}"),
+        states=STATES,
+    ).data_links([to_group("${__field.labels.group}")])
+
+
+def _sizes() -> list[Panel]:
+    desired, most = f"trimtab_group_desired{{{HERE}}}", f"trimtab_group_max{{{HERE}}}"
+    return [
+        stacked("Members in service", "Members that serve, by group.", Ask(_each(_SERVING), "{{group}}")),
+        stacked("Members by state", "All members, by what becomes of them.", Ask(_states(), "{{state}}")),
+        lines(
+            "Share of max",
+            "Desired size over max. A group that stays at 100 % wants more than it may have.",
+            Ask(f"{_each(desired)} / {_each(most)}", "{{group}}"),
+            unit=SHARE,
+        ),
+        lines(
+            "Drift",
+            "Members in service too many or too few. It is above 0 while members are built or drained, and no longer.",
+            Ask(_each(f"trimtab_drift_members{{{HERE}}}"), "{{group}}"),
+        ),
+        lines(
+            "What mode advise would do",
+            "The size that a group in mode advise would have; for the others, their desired size.",
+            Ask(f"{_each(f'trimtab_group_recommended{{{HERE}}}')} or {_each(desired)}", "{{group}}"),
+        ),
+        lines(
+            "Distrust of the inventory",
+            "1 while a group's listing is partial, or many members vanished at once: nobody is taken as gone then.",
+            Ask(_each(f"trimtab_inventory_distrust{{{HERE}}}"), "{{group}}"),
+        ),
+    ]
+
+
+def _reasons() -> list[Panel]:
+    moved = f'trimtab_decisions_total{{{HERE}, direction!="none"}}'
+    return [
+        bars(
+            "Changes of size",
+            "Decisions that changed a size, by direction and reason.",
+            Ask(f"sum by (direction, reason) (increase({moved}[$__rate_interval]))", "{{direction}}, {{reason}}"),
+        ),
+        bars(
+            "Refused requests",
+            "Requests that a guard refused, by reason.",
+            Ask(f"sum by (reason) (increase(trimtab_restrictions_total{{{HERE}}}[$__rate_interval]))", "{{reason}}"),
+        ),
+        lines(
+            "Reasons in force",
+            "Groups, by the reasons of their last tick; one may have several. `trimtab why GROUP` tells the whole.",
+            Ask(f"sum by (reason) (trimtab_restricted{{{HERE}}}) > 0", "{{reason}}"),
+        ),
+        lines(
+            "What convergence waits for",
+            "Members that convergence waits for or does not touch, by why.",
+            Ask(f"sum by (wait) (trimtab_group_waits{{{HERE}}})", "{{wait}}"),
+        ),
+    ]
+
+
+def _each(selector: str) -> str:
+    return f"max by (instance, group) ({selector})"
+
+
+def _states() -> str:
+    return f"sum by (state) (trimtab_group_members{{{HERE}}})"
+
+
+def _word(name: str) -> str:
+    """The word in force, as a label, of a gauge that is 1 for one word of several."""
+    return f"max by (instance, group, {name}) (trimtab_group_{name}{{{HERE}}} == 1)"

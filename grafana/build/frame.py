@@ -1,0 +1,96 @@
+"""What all dashboards share: the variables, the links between them, and the marks of what was decided and done."""
+
+from __future__ import annotations
+
+from grafana_foundation_sdk.builders import dashboard as board
+from grafana_foundation_sdk.models.dashboard import (
+    AnnotationQuery,
+    DashboardCursorSync,
+    DashboardLinkType,
+    DataSourceRef,
+    VariableOption,
+    VariableRefresh,
+    VariableSort,
+)
+
+from grafana.build.panels import SOURCE, Panel
+
+HERE = 'instance=~"$instance"'
+"""The daemons that the reader looks at."""
+GROUP = f'{HERE}, group="$group"'
+_TAG = "trimtab"
+
+
+class _Marks(AnnotationQuery):
+    """An annotation query of Prometheus: the builders know no step and no texts."""
+
+    def __init__(self, name: str, expression: str, colour: str, text: str) -> None:
+        source = DataSourceRef(type_val=SOURCE.type_val, uid=SOURCE.uid)
+        super().__init__(name=name, datasource=source, enable=True, icon_color=colour, expr=expression)
+        self._text = text
+
+    def to_json(self) -> dict[str, object]:
+        return {**super().to_json(), "step": "1m", "titleFormat": self.name, "textFormat": self._text}
+
+
+class _Prepared(board.AnnotationQuery):
+    def __init__(self, marks: _Marks) -> None:
+        super().__init__()
+        self._internal = marks
+
+
+def frame(name: str, title: str, about: str) -> board.Dashboard:
+    """An empty dashboard that can choose a datasource and daemons, and leads to the others."""
+    others = board.DashboardLink("Trimtab").type(DashboardLinkType.DASHBOARDS).tags([_TAG]).icon("external link")
+    return (
+        board.Dashboard(title)
+        .uid(f"trimtab-{name}")
+        .description(about)
+        .tags([_TAG])
+        .editable()
+        .tooltip(DashboardCursorSync.CROSSHAIR)
+        .time("now-1h", "now")
+        .refresh("10s")
+        .timezone("browser")
+        .link(others.as_dropdown(False).include_vars(True).keep_time(True).tooltip("The other dashboards of Trimtab"))
+        .with_variable(_datasource())
+        .with_variable(choice("instance", "Daemon", "label_values(trimtab_build_info, instance)", several=True))
+    )
+
+
+def filled(whole: board.Dashboard, *panels: Panel) -> board.Dashboard:
+    """Put panels below what is there, from left to right."""
+    for panel in panels:
+        whole.with_panel(panel)
+    return whole
+
+
+def choice(name: str, label: str, query: str, *, several: bool = False) -> board.QueryVariable:
+    """A variable whose values Prometheus knows."""
+    variable = (
+        board.QueryVariable(name)
+        .label(label)
+        .query(query)
+        .datasource(SOURCE)
+        .refresh(VariableRefresh.ON_TIME_RANGE_CHANGED)
+        .sort(VariableSort.ALPHABETICAL_ASC)
+    )
+    if not several:
+        return variable
+    return variable.multi(True).include_all(True).current(VariableOption(text=["All"], value=["$__all"]))
+
+
+def decisions(selector: str) -> board.AnnotationQuery:
+    """A mark for each minute in which a size was changed."""
+    changed = f'increase(trimtab_decisions_total{{{selector}, direction!="none"}}[1m]) > 0'
+    return _Prepared(_Marks("Decisions", changed, "purple", "{{group}}: {{direction}}, {{reason}}"))
+
+
+def calls(selector: str) -> board.AnnotationQuery:
+    """A mark for each minute in which a cloud or a balancer was asked for something."""
+    made = f"increase(trimtab_actions_total{{{selector}}}[1m]) > 0"
+    return _Prepared(_Marks("Steps", made, "blue", "{{group}}: {{step}}, {{result}}"))
+
+
+def _datasource() -> board.DatasourceVariable:
+    return board.DatasourceVariable("datasource").label("Prometheus").type("prometheus")

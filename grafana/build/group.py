@@ -1,0 +1,204 @@
+"""*Group*: what one group measures, what keeps it from acting, and what it did."""
+
+from __future__ import annotations
+
+from grafana_foundation_sdk.builders.dashboard import Row
+from grafana_foundation_sdk.models.dashboard import Dashboard
+
+from grafana.build.frame import GROUP, HERE, calls, choice, decisions, filled, frame
+from grafana.build.panels import (
+    BLUE,
+    GREEN,
+    GREY,
+    MOMENT,
+    RED,
+    SECONDS,
+    Ask,
+    Panel,
+    bars,
+    dashed,
+    figure,
+    lines,
+    mapping,
+    stacked,
+    steps,
+    timeline,
+    words,
+)
+from grafana.build.states import STATES, rank
+
+_CONDITION = f'{GROUP}, condition=~"$condition"'
+
+
+def dashboard() -> Dashboard:
+    """The finished dashboard."""
+    whole = frame(
+        "group", "Trimtab / Group", "One group: conditions against thresholds, timers, guards, members, steps."
+    )
+    whole.with_variable(choice("group", "Group", f"label_values(trimtab_group_min{{{HERE}}}, group)"))
+    judged = f"label_values(trimtab_condition_threshold{{{GROUP}}}, condition)"
+    whole.with_variable(choice("condition", "Condition", judged, several=True))
+    whole.annotation(decisions(GROUP)).annotation(calls(GROUP))
+    filled(whole, *_figures(), *_size())
+    filled(whole.with_row(Row("Conditions")), *_conditions())
+    filled(whole.with_row(Row("Timers and guards")), *_guards())
+    filled(whole.with_row(Row("Convergence")), *_convergence())
+    return whole.build()
+
+
+def _figures() -> list[Panel]:
+    decided = f"max(trimtab_group_decided_timestamp_seconds{{{GROUP}}}) * 1000"
+    converged = f"max(trimtab_group_converged_timestamp_seconds{{{GROUP}}}) * 1000"
+    return [
+        figure("Condition", "How the group is, in the word of `trimtab status`.", Ask(rank(GROUP))).mappings(
+            [mapping(STATES)]
+        ),
+        words(
+            "Mode",
+            "act moves members; advise only says what it would do; off does not judge.",
+            Ask(f"trimtab_group_mode{{{GROUP}}} == 1", "{{mode}}"),
+        ),
+        words(
+            "Paused",
+            "What a person has stopped: no, decisions, or all.",
+            Ask(f"trimtab_group_pause{{{GROUP}}} == 1", "{{pause}}"),
+        ),
+        figure("Last decision", "When the group was last decided: once per interval.", Ask(decided), unit=MOMENT),
+        figure("Last at rest", "When convergence last had nothing to do.", Ask(converged), unit=MOMENT),
+        figure(
+            "Creates left",
+            "Creates that the hourly budgets of group and cloud still allow. At 0 the group does not grow.",
+            Ask(f"min(trimtab_group_creates_left{{{GROUP}}})"),
+        ),
+    ]
+
+
+def _size() -> list[Panel]:
+    desired = f"trimtab_group_desired{{{GROUP}}}"
+    return [
+        steps(
+            "Size",
+            "What serves, what is wanted, and the bounds. Recommended differs from desired in mode advise.",
+            Ask(f'trimtab_group_members{{{GROUP}, state="in_service"}}', "in service"),
+            Ask(desired, "desired"),
+            Ask(f"trimtab_group_recommended{{{GROUP}}} or {desired}", "recommended"),
+            Ask(f"trimtab_group_min{{{GROUP}}}", "min"),
+            Ask(f"trimtab_group_max{{{GROUP}}}", "max"),
+        )
+        .override_by_regexp("min|max", list(dashed(RED)))
+        .override_by_name("recommended", list(dashed(BLUE))),
+        stacked(
+            "Members by state",
+            "building, joining the balancers, in service, draining, leaving, broken, unknown.",
+            Ask(f"trimtab_group_members{{{GROUP}}}", "{{state}}"),
+        ),
+    ]
+
+
+def _conditions() -> list[Panel]:
+    return [
+        lines(
+            "$condition",
+            "What was measured, by policy, against the threshold, in the counter's own unit. A gap: not enough data.",
+            Ask(f"trimtab_condition_value{{{_CONDITION}}}", "{{policy}}"),
+            Ask(f"trimtab_condition_threshold{{{_CONDITION}}}", "{{policy}} threshold"),
+        )
+        .override_by_regexp(".*threshold", list(dashed(RED)))
+        .span(24)
+        .repeat("condition")
+        .repeat_direction("h"),
+        timeline(
+            "Truth of each condition",
+            "Whether it held at each tick. A gap is UNKNOWN: it fires nothing, and restarts the policy's hold.",
+            Ask(f"trimtab_condition_met{{{GROUP}}}", "{{policy}}: {{condition}}"),
+            states={0: ("false", GREY), 1: ("true", GREEN)},
+        ).height(6),
+        lines(
+            "Held, of what is needed",
+            "How long each policy's conditions have held, and for how long they must.",
+            Ask(f"trimtab_policy_held_seconds{{{GROUP}}}", "{{policy}}"),
+            Ask(f"trimtab_policy_duration_seconds{{{GROUP}}}", "{{policy}} needed"),
+            unit=SECONDS,
+        ).override_by_regexp(".*needed", list(dashed(RED))),
+        lines(
+            "Must still hold",
+            "How long each policy's conditions must still hold before it asks for another size.",
+            Ask(f"clamp_min({_duration()} - trimtab_policy_held_seconds{{{GROUP}}}, 0)", "{{policy}}"),
+            unit=SECONDS,
+        ),
+        lines(
+            "Members heard",
+            "How many members are behind each value, and how many should be.",
+            Ask(f"trimtab_condition_heard_members{{{GROUP}}}", "{{policy}}: {{condition}}"),
+            Ask(f"max(trimtab_condition_expected_members{{{GROUP}}})", "expected"),
+        ).override_by_name("expected", list(dashed(RED))),
+        lines(
+            "Age of what is judged",
+            "Age of the newest answer behind each condition. It should stay below the group's interval.",
+            Ask(f"trimtab_counter_age_seconds{{{GROUP}}}", "{{policy}}: {{condition}}"),
+            Ask(f"max(trimtab_group_interval_seconds{{{GROUP}}})", "interval"),
+            unit=SECONDS,
+        ).override_by_name("interval", list(dashed(RED))),
+    ]
+
+
+def _guards() -> list[Panel]:
+    refused = f"trimtab_restrictions_total{{{GROUP}}}"
+    return [
+        timeline(
+            "Reasons in force",
+            "Every reason of each tick: what kept a policy from asking, or the door from granting.",
+            Ask(f"trimtab_restricted{{{GROUP}}} == 1", "{{reason}}"),
+            states={1: ("in force", BLUE)},
+        ),
+        lines(
+            "Timers",
+            "Quiet time still to run, and how long growth waits after builds that failed in a row.",
+            Ask(f"trimtab_group_quiet_seconds_remaining{{{GROUP}}}", "quiet"),
+            Ask(f"trimtab_group_back_off_seconds_remaining{{{GROUP}}}", "build back-off"),
+            unit=SECONDS,
+        ),
+        bars(
+            "Refused requests",
+            "Requests for another size that a guard refused, by reason.",
+            Ask(f"sum by (reason) (increase({refused}[$__rate_interval]))", "{{reason}}"),
+        ),
+        bars(
+            "Decisions",
+            "What the ticks came to, by reason. Mostly nothing: that is well.",
+            Ask(f"sum by (reason) (increase(trimtab_decisions_total{{{GROUP}}}[$__rate_interval]))", "{{reason}}"),
+        ),
+        steps(
+            "Drift and distrust",
+            "Members too many or too few; 1 while the inventory cannot be trusted.",
+            Ask(f"trimtab_drift_members{{{GROUP}}}", "drift"),
+            Ask(f"trimtab_inventory_distrust{{{GROUP}}}", "distrust"),
+            Ask(f"trimtab_group_unheard_members{{{GROUP}}}", "unheard"),
+        ),
+    ]
+
+
+def _convergence() -> list[Panel]:
+    made = f"sum by (step, result) (increase(trimtab_actions_total{{{GROUP}}}[$__rate_interval]))"
+    passes = f"sum by (result) (increase(trimtab_converge_passes_total{{{GROUP}}}[$__rate_interval]))"
+    return [
+        bars(
+            "Steps", "Calls to the cloud and the balancers, and what became of them.", Ask(made, "{{step}}, {{result}}")
+        ),
+        bars("Passes", "Convergence passes, by the worst that happened in each.", Ask(passes, "{{result}}")),
+        steps(
+            "Waits",
+            "Members that convergence waits for, or does not touch, by why.",
+            Ask(f"trimtab_group_waits{{{GROUP}}}", "{{wait}}"),
+        ),
+        steps(
+            "Brakes",
+            "Creates that the budgets still allow, and builds that failed in a row: three stop growth for a while.",
+            Ask(f"trimtab_group_creates_left{{{GROUP}}}", "creates left"),
+            Ask(f"trimtab_group_failed_builds{{{GROUP}}}", "failed builds"),
+        ),
+    ]
+
+
+def _duration() -> str:
+    return f"trimtab_policy_duration_seconds{{{GROUP}}}"

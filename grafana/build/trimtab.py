@@ -1,0 +1,170 @@
+"""*Trimtab itself*: whether the daemon is on time, what it costs, and what it runs."""
+
+from __future__ import annotations
+
+from grafana_foundation_sdk.builders.dashboard import Row
+from grafana_foundation_sdk.models.dashboard import Dashboard
+
+from grafana.build.frame import HERE, filled, frame
+from grafana.build.panels import (
+    BYTES,
+    MOMENT,
+    RED,
+    SECONDS,
+    SHARE,
+    Ask,
+    Panel,
+    bars,
+    dashed,
+    figure,
+    lines,
+    rows,
+    stacked,
+    steps,
+)
+from grafana.build.rates import beyond, mean, quantile
+
+
+def dashboard() -> Dashboard:
+    """The finished dashboard."""
+    whole = frame(
+        "self", "Trimtab / Itself", "The daemon: punctuality, passes, store, event loop, configuration, process."
+    )
+    filled(whole, *_figures())
+    filled(whole.with_row(Row("Deciding")), *_deciding())
+    filled(whole.with_row(Row("Converging")), *_converging())
+    filled(whole.with_row(Row("Process")), *_process())
+    return whole.build()
+
+
+def _figures() -> list[Panel]:
+    late = (
+        f"time() - trimtab_group_decided_timestamp_seconds{{{HERE}}}"
+        f" > 3 * trimtab_group_interval_seconds{{{HERE}}} + 10"
+    )
+    started = f"min(process_start_time_seconds{{{HERE}}}) * 1000"
+    taken = f"max(trimtab_config_last_reload_success_timestamp_seconds{{{HERE}}}) * 1000"
+    return [
+        figure(
+            "Late groups",
+            "Groups that were not decided for three intervals and ten seconds.",
+            Ask(f"count({late}) or vector(0)"),
+            bad_from=1,
+        ),
+        figure("Lag", "99 % of ticks begin no later than this.", Ask(quantile(0.99, "evaluation_lag")), unit=SECONDS),
+        figure(
+            "Held loop",
+            "Share of heartbeats that the event loop was more than 20 ms late for.",
+            Ask(beyond(0.02, "loop_hold")),
+            unit=SHARE,
+        ),
+        figure(
+            "Refused files",
+            "Daemons whose changed file was refused: the one before it is in force. `trimtab check FILE` says why.",
+            Ask(f"count(trimtab_config_last_reload_successful{{{HERE}}} == 0) or vector(0)"),
+            bad_from=1,
+        ),
+        figure("File taken", "When the configuration was last taken.", Ask(taken), unit=MOMENT),
+        figure("Started", "When the daemon was started; windows were empty then.", Ask(started), unit=MOMENT),
+    ]
+
+
+def _deciding() -> list[Panel]:
+    failures = f"sum by (instance) (increase(trimtab_store_write_failures_total{{{HERE}}}[$__rate_interval]))"
+    return [
+        lines(
+            "Lag of ticks",
+            "How late ticks begin. A daemon with too many groups for its machine shows it here first.",
+            Ask(quantile(0.5, "evaluation_lag"), "half"),
+            Ask(quantile(0.99, "evaluation_lag"), "99 %"),
+            unit=SECONDS,
+        ),
+        lines(
+            "Duration of deciding",
+            "From the last answer of a poll until every decision of the slot is on disk.",
+            Ask(quantile(0.5, "evaluation_duration"), "half"),
+            Ask(quantile(0.99, "evaluation_duration"), "99 %"),
+            Ask(mean("evaluation_duration"), "mean"),
+            unit=SECONDS,
+        ),
+        lines(
+            "Writes of decisions",
+            "How long decisions wait for the disk: a sync each, shared by what waits at the same time.",
+            Ask(quantile(0.5, "store_write"), "half"),
+            Ask(quantile(0.99, "store_write"), "99 %"),
+            unit=SECONDS,
+        ),
+        bars("Failed writes", "Writes that failed: nothing was decided then.", Ask(failures, "{{instance}}")),
+        lines(
+            "Event loop held",
+            "How late heartbeats are. Nothing may hold the loop for more than 20 ms.",
+            Ask(quantile(0.5, "loop_hold"), "half"),
+            Ask(quantile(0.99, "loop_hold"), "99 %"),
+            unit=SECONDS,
+        ),
+        lines(
+            "Ticks",
+            "Slots polled and decided, per second.",
+            Ask(f"sum by (instance) (rate(trimtab_evaluation_lag_seconds_count{{{HERE}}}[$__rate_interval]))"),
+        ).unit("ops"),
+    ]
+
+
+def _converging() -> list[Panel]:
+    passes = f"sum by (result) (rate(trimtab_converge_passes_total{{{HERE}}}[$__rate_interval]))"
+    made = f"sum by (step, result) (increase(trimtab_actions_total{{{HERE}}}[$__rate_interval]))"
+    return [
+        stacked(
+            "Passes", "Convergence passes, by the worst that happened in each.", Ask(passes, "{{result}}"), unit="ops"
+        ),
+        bars("Steps", "Calls to clouds and balancers, and what became of them.", Ask(made, "{{step}}, {{result}}")),
+        lines(
+            "Duration of steps",
+            "95 % of calls end within this, by step. Empty while nothing is done.",
+            Ask(quantile(0.95, "action_duration", "step"), "{{step}}"),
+            unit=SECONDS,
+        ),
+        steps(
+            "Creates left",
+            "The least that the hourly budgets of any group and its cloud still allow.",
+            Ask(f"min by (instance) (trimtab_group_creates_left{{{HERE}}})", "{{instance}}"),
+        ),
+    ]
+
+
+def _process() -> list[Panel]:
+    return [
+        rows(
+            "What runs",
+            "Version and configuration of each daemon.",
+            {"Groups": f"count by (instance) (trimtab_group_min{{{HERE}}})"},
+            {
+                "instance": None,
+                "version": f"max by (instance, version) (trimtab_build_info{{{HERE}}})",
+                "hash": f"max by (instance, hash) (trimtab_config_hash_info{{{HERE}}})",
+            },
+        ).height(5),
+        lines(
+            "Processor",
+            "Processor time used, in cores.",
+            Ask(f"rate(process_cpu_seconds_total{{{HERE}}}[$__rate_interval])", "{{instance}}"),
+        ),
+        lines(
+            "Memory",
+            "Resident memory.",
+            Ask(f"process_resident_memory_bytes{{{HERE}}}", "{{instance}}"),
+            unit=BYTES,
+        ),
+        lines(
+            "Open files",
+            "Descriptors in use, and how many there may be.",
+            Ask(f"process_open_fds{{{HERE}}}", "{{instance}}"),
+            Ask(f"process_max_fds{{{HERE}}}", "{{instance}} limit"),
+        ).override_by_regexp(".*limit", list(dashed(RED))),
+        lines(
+            "Reading the metrics",
+            "How long Prometheus took to read them. It grows with the number of groups.",
+            Ask(f"scrape_duration_seconds{{{HERE}}}", "{{instance}}"),
+            unit=SECONDS,
+        ),
+    ]

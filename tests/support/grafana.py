@@ -1,0 +1,201 @@
+"""What is written in dashboards and rules, and a real Prometheus that watches a real, small fleet."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+from urllib.request import urlopen
+
+from ruamel.yaml import YAML
+
+from tests.support.daemon import a_daemon
+from tests.support.waiting import stopped, until
+
+ROOM = Path(__file__).parent.parent.parent / "grafana"
+DASHBOARDS = {path.stem: json.loads(path.read_text()) for path in sorted((ROOM / "dashboards").glob("*.json"))}
+RULES_FILE = ROOM / "alerts" / "trimtab.rules.yaml"
+CHOSEN = {
+    "$instance": ".*",
+    "$group": "web",
+    "$condition": ".*",
+    "$__rate_interval": "15s",
+    "$__range": "60s",
+}
+"""What the reader of a dashboard would have chosen."""
+
+_FLEET = """\
+counters:
+  busy: {{snmp: "TRIMTAB-DEMO::busyPercent.0", unit: percent, range: [0, 100]}}
+conditions:
+  always: {{counter: busy, across: avg, aggregate: last, at_least: 0}}
+  never: {{counter: busy, across: avg, aggregate: last, below: 0}}
+policies:
+  out: {{when: [always], duration: 2s, add: 1, quiet_time: 2s}}
+  in: {{when: [never], duration: 2s, remove: 1, quiet_time: 2s}}
+clouds:
+  local: {{process: {{}}}}
+balancers:
+  edge: {{shared_listener: {{listen: "127.0.0.1:{service}"}}}}
+profiles:
+  web:
+    cloud: local
+    command: {command}
+    snmp: {{port: 1161}}
+    ready: {{http: /healthz, port: 8081, within: 30s}}
+  mute: {{cloud: local, command: [sleep, "300"], snmp: {{port: 1161}}}}
+  broken: {{cloud: local, command: [trimtab-no-such-program]}}
+groups:
+  web: {{profile: web, balancers: [{{use: edge, port: {service}}}], {clock}, min: 1, max: 3, policies: [out, in]}}
+  mute: {{profile: mute, {clock}, min: 1, max: 2, policies: [out, in]}}
+  broken: {{profile: broken, {clock}, min: 1, max: 1, policies: [out]}}
+"""
+_SCRAPES = """\
+global: {{scrape_interval: 1s, evaluation_interval: 1s}}
+rule_files: [rules.yaml]
+scrape_configs:
+  - job_name: trimtab
+    static_configs: [{{targets: ["127.0.0.1:{port}"]}}]
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One query that somebody who looks at a dashboard makes."""
+
+    dashboard: str
+    by: str
+    """Which panel, annotation or variable."""
+    expression: str
+
+    def __str__(self) -> str:
+        return f"{self.dashboard}: {self.by}"
+
+
+def panels(dashboard: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Panels that show something; rows are headings."""
+    return [panel for panel in dashboard["panels"] if panel["type"] != "row"]
+
+
+def asked() -> list[Asked]:
+    """Every query of every dashboard but those of variables, with the reader's choices filled in."""
+    found = []
+    for name, dashboard in DASHBOARDS.items():
+        for panel in panels(dashboard):
+            found += [Asked(name, f"panel {panel['title']}", target["expr"]) for target in panel["targets"]]
+        marks = dashboard["annotations"].get("list", ())
+        found += [Asked(name, f"annotation {mark['name']}", mark["expr"]) for mark in marks]
+    return [Asked(one.dashboard, one.by, chosen(one.expression)) for one in found]
+
+
+def variables() -> list[tuple[Asked, str]]:
+    """Every query of a variable as (its selector, its label)."""
+    found = []
+    for name, dashboard in DASHBOARDS.items():
+        for variable in dashboard["templating"]["list"]:
+            if variable["type"] == "query":
+                parts = re.fullmatch(r"label_values\((.+), (\w+)\)", chosen(variable["query"]))
+                assert parts is not None, variable["query"]
+                found.append((Asked(name, f"variable {variable['name']}", parts[1]), parts[2]))
+    return found
+
+
+def chosen(expression: str) -> str:
+    """The expression as Grafana sends it."""
+    for variable, value in CHOSEN.items():
+        expression = expression.replace(variable, value)
+    assert "$" not in expression, f"a variable that nobody has chosen: {expression}"
+    return expression
+
+
+def rules() -> list[dict[str, Any]]:
+    """Every alert rule."""
+    told = YAML(typ="safe").load(RULES_FILE)
+    return [rule for group in told["groups"] for rule in group["rules"]]
+
+
+def selectors(expression: str) -> list[str]:
+    """The plain selectors of an expression: names of series, with their labels."""
+    return re.findall(r"\b(?:trimtab|process|scrape)_\w+(?:\{[^}]*\})?|\bup\b(?:\{[^}]*\})?", expression)
+
+
+def names(text: str) -> set[str]:
+    """Names of our metrics in a text: an expression, a rule, a page."""
+    return set(re.findall(r"\btrimtab_[a-z_]+", text))
+
+
+@dataclass(frozen=True, slots=True)
+class Prometheus:
+    """A running Prometheus."""
+
+    url: str
+
+    def values(self, expression: str) -> list[float]:
+        """What the expression gives now; fails if Prometheus does not understand it."""
+        found = self._get("query", query=expression)["result"]
+        return [float(one["value"][1]) for one in found]
+
+    def labels(self, label: str, selector: str) -> list[str]:
+        """The values of a label of these series."""
+        answer: list[str] = self._get(f"label/{label}/values", **{"match[]": selector})
+        return answer
+
+    def rules(self) -> list[dict[str, Any]]:
+        """Every rule with its health, as last evaluated."""
+        return [rule for group in self._get("rules")["groups"] for rule in group["rules"]]
+
+    def ready(self) -> bool:
+        """Whether it answers."""
+        with contextlib.suppress(OSError), urlopen(f"{self.url}/-/ready", timeout=2.0) as answer:
+            return bool(answer.status == 200)
+        return False
+
+    def _get(self, path: str, **query: str) -> Any:
+        with urlopen(f"{self.url}/api/v1/{path}?{urlencode(query)}", timeout=5.0) as answer:
+            return json.load(answer)["data"]
+
+
+@contextlib.contextmanager
+def watched_fleet(folder: Path) -> Iterator[Prometheus]:
+    """Run ``trimtab run`` with quick clocks, and Prometheus: a fleet that grows, one that is mute, one that cannot be.
+
+    Afterwards nothing of it runs.
+    """
+    command = [sys.executable, "-m", "handler.demo.member", "--listener", "edge", "--snmp-port", "1161"]
+    command += ["--health-port", "8081", "--slots", "1", "--service-time", "10ms"]
+    clock = "interval: 1s, warm_up: 0s, grace: 2s, drain: 1s"
+    text = _FLEET.format(service=_free_port(), command=json.dumps(command), clock=clock)
+    with a_daemon(text, {"SNMP_COMMUNITY": "public"}) as daemon, _prometheus(folder, daemon.start().port) as prometheus:
+        yield prometheus
+
+
+@contextlib.contextmanager
+def _prometheus(folder: Path, scraped: int) -> Iterator[Prometheus]:
+    program, port, log = shutil.which("prometheus"), _free_port(), folder / "prometheus.log"
+    assert program is not None
+    config = folder / "prometheus.yaml"
+    config.write_text(_SCRAPES.format(port=scraped))
+    (folder / "rules.yaml").write_text(RULES_FILE.read_text().replace("interval: 15s", "interval: 1s"))
+    command = [program, f"--config.file={config}", f"--web.listen-address=127.0.0.1:{port}"]
+    with log.open("wb") as said:
+        process = subprocess.Popen([*command, f"--storage.tsdb.path={folder / 'tsdb'}"], stdout=said, stderr=said)
+        with stopped(process):
+            prometheus = Prometheus(f"http://127.0.0.1:{port}")
+            until(prometheus.ready, within=15.0, process=process, log=log)
+            yield prometheus
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
