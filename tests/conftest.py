@@ -11,6 +11,9 @@ from hypothesis import settings
 settings.register_profile("house", deadline=None)  # a busy machine is no defect of the code under test
 settings.load_profile("house")
 
+_PACKAGES = {"promtool": "prometheus"}
+"""Debian's package of a program, where it is called otherwise."""
+
 os.environ["PATH"] += os.pathsep + "/usr/sbin"  # where Debian keeps daemons; not on everybody's path
 
 
@@ -19,4 +22,5 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for marker in item.iter_markers("real"):
             for program in marker.args:
                 if shutil.which(program) is None:
-                    item.add_marker(pytest.mark.skip(reason=f"{program} is not here: apt-get install {program}"))
+                    package = _PACKAGES.get(program, program)
+                    item.add_marker(pytest.mark.skip(reason=f"{program} is not here: apt-get install {package}"))

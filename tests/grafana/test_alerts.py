@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+
+from tests.support.grafana import ROOM, RULES_FILE, rules
+
+_TESTS_FILE = RULES_FILE.with_name("trimtab.tests.yaml")
+_RULES = [pytest.param(rule, id=rule["alert"]) for rule in rules()]
+_every_rule = pytest.mark.parametrize("rule", _RULES)
+
+
+def _promtool(*arguments: str, folder: Path = ROOM) -> str:
+    done = subprocess.run(["promtool", *arguments], cwd=folder, capture_output=True, text=True, timeout=30, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.real("promtool")
+def test_prometheus_understands_its_configuration_and_the_rules() -> None:
+    assert f"{len(_RULES)} rules found" in _promtool("check", "config", "prometheus.yaml")
+
+
+@pytest.mark.real("promtool")
+def test_every_alert_fires_when_it_must_and_only_then() -> None:
+    assert "SUCCESS" in _promtool("test", "rules", str(_TESTS_FILE))
+
+
+@_every_rule
+def test_an_alert_is_seen_to_fire_and_to_stay_silent(rule: dict[str, Any]) -> None:
+    told = YAML(typ="safe").load(_TESTS_FILE)
+    mine = [
+        bool(check["exp_samples"])
+        for test in told["tests"]
+        for check in test["promql_expr_test"]
+        if f'"{rule["alert"]}"' in check["expr"]
+    ]
+
+    assert set(mine) == {True, False}
+
+
+@_every_rule
+def test_an_alert_says_what_is_wrong_and_what_to_do(rule: dict[str, Any]) -> None:
+    assert rule["labels"]["severity"] in {"critical", "warning"}
+    assert set(rule["annotations"]) == {"summary", "description", "runbook"}
+    assert not rule["annotations"]["summary"].endswith(".")
+    assert rule["annotations"]["description"].endswith(".")
+    assert rule["annotations"]["runbook"].endswith(".")
+
+
+@_every_rule
+def test_an_alert_has_its_section_in_the_runbook(rule: dict[str, Any]) -> None:
+    page = (ROOM.parent / "docs" / "grafana.md").read_text()
+
+    assert f"### {rule['alert']}\n" in page
+
+
+def test_the_runbook_has_no_section_of_an_alert_that_is_gone() -> None:
+    page = (ROOM.parent / "docs" / "grafana.md").read_text()
+
+    assert set(re.findall(r"^### (Trimtab\w+)$", page, flags=re.MULTILINE)) == {rule["alert"] for rule in rules()}

@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from config.units import Instant
+from handler.app.metrics import Metrics
+from tests.support.grafana import DASHBOARDS, RULES_FILE, names
+
+_ROOT = Path(__file__).parent.parent.parent
+_TEXTS = {
+    **{f"dashboard {name}": json.dumps(dashboard) for name, dashboard in DASHBOARDS.items()},
+    "alert rules": RULES_FILE.read_text(),
+    "alert tests": RULES_FILE.with_name("trimtab.tests.yaml").read_text(),
+    **{path.name: path.read_text() for path in sorted(_ROOT.glob("docs/*.md"))},
+    "README.md": (_ROOT / "README.md").read_text(),
+}
+
+
+def _exported() -> set[str]:
+    """Names of all series that the code can export, whether or not there is anything to export now."""
+    text = Metrics({}, lambda: Instant(0.0)).text().decode()
+    found = set()
+    for name, kind in re.findall(r"^# TYPE (\w+) (\w+)$", text, flags=re.MULTILINE):
+        found |= {f"{name}_{part}" for part in ("bucket", "sum", "count")} if kind == "histogram" else {name}
+    return found
+
+
+@pytest.mark.parametrize("text", _TEXTS.values(), ids=_TEXTS)
+def test_every_metric_that_is_named_is_exported(text: str) -> None:
+    exported = _exported()
+    families = {name.removesuffix(part) for name in exported for part in ("_bucket", "_total")}
+
+    assert names(text) <= exported | families
+
+
+def test_every_metric_that_is_exported_has_its_line_in_the_docs() -> None:
+    ours = {name for name in _exported() if name.startswith("trimtab_")}
+    families = {name.removesuffix("_bucket") for name in ours if not name.endswith(("_sum", "_count"))}
+
+    assert families - names(_TEXTS["grafana.md"]) == set()
+
+
+def test_a_metric_that_is_not_exported_is_noticed() -> None:
+    assert names("rate(trimtab_no_such_total[5m])") - _exported() == {"trimtab_no_such_total"}

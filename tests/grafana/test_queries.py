@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import pytest
+
+from tests.support.grafana import Prometheus, asked, rules, selectors, variables, watched_fleet
+
+pytestmark = pytest.mark.real("prometheus")
+_WITHIN = 40.0
+
+
+@pytest.fixture(scope="module")
+def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]:
+    with watched_fleet(tmp_path_factory.mktemp("watched")) as running:
+        yield running
+
+
+def _unanswered(questions: Iterable[str], answered: Callable[[str], bool]) -> list[str]:
+    """What has no answer when the deadline comes; each question is asked until it has had one."""
+    left, deadline = sorted(set(questions)), time.monotonic() + _WITHIN
+    while left and time.monotonic() < deadline:
+        left = [question for question in left if not answered(question)]
+        time.sleep(0.25 if left else 0.0)
+    return left
+
+
+def test_every_panel_and_every_mark_shows_something_of_a_real_fleet(prometheus: Prometheus) -> None:
+    queries = {one.expression: str(one) for one in asked()}
+
+    def shows(expression: str) -> bool:
+        return any(map(math.isfinite, prometheus.values(expression)))
+
+    assert [f"{queries[query]}: {query}" for query in _unanswered(queries, shows)] == []
+
+
+def test_every_variable_has_something_to_choose(prometheus: Prometheus) -> None:
+    queries = {one.expression: label for one, label in variables()}
+
+    assert _unanswered(queries, lambda selector: bool(prometheus.labels(queries[selector], selector))) == []
+
+
+def test_every_series_that_a_rule_looks_at_is_there(prometheus: Prometheus) -> None:
+    looked_at = {selector for rule in rules() for selector in selectors(rule["expr"])}
+
+    assert looked_at >= {'up{job="trimtab"}', "trimtab_group_unheard_members"}
+    assert _unanswered(looked_at, lambda selector: bool(prometheus.values(selector))) == []
+
+
+def test_every_rule_is_evaluated_without_an_error(prometheus: Prometheus) -> None:
+    def well(name: str) -> bool:
+        states: dict[str, Any] = {rule["name"]: rule for rule in prometheus.rules()}
+        return states[name]["health"] == "ok"
+
+    assert _unanswered([rule["alert"] for rule in rules()], well) == []
+
+
+def test_what_is_wrong_with_the_fleet_is_on_its_way_to_an_alert(prometheus: Prometheus) -> None:
+    wrong = ('TrimtabBuildsFailing", group="broken', 'TrimtabMembersUnheard", group="mute')
+
+    assert _unanswered(wrong, lambda what: bool(prometheus.values(f'ALERTS{{alertname="{what}"}}'))) == []
