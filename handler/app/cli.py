@@ -15,13 +15,17 @@ from config.errors import DeclarationError, TrimtabError
 DONE, PROBLEMS, USAGE, NOT_REACHABLE = 0, 1, 2, 3
 """Exit codes of the fixed contract."""
 
+_UNFOLDED = 10_000
+"""Columns where there is no terminal to fold at."""
+
 app = typer.Typer(
     help="Keeps fleets of virtual machines at the right size for their load, and explains every decision.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # help in colours takes longer to import than all the rest
 )
-member = typer.Typer(help="Look at members, and act on one by name.", no_args_is_help=True)
+member = typer.Typer(help="Look at members, and act on one by name.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(member, name="member")
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="The declared model, YAML.")]
@@ -360,7 +364,8 @@ def _print_json(value: object) -> None:
 def _show(renderable: object) -> None:
     from rich.console import Console
 
-    Console(highlight=False, soft_wrap=not sys.stdout.isatty()).print(renderable)
+    width = None if sys.stdout.isatty() else _UNFOLDED  # a program that reads must find a name in one piece
+    Console(highlight=False, emoji=False, markup=False, width=width).print(renderable)
 
 
 if __name__ == "__main__":

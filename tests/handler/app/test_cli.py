@@ -1,0 +1,255 @@
+from __future__ import annotations
+
+import json
+import resource
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.daemon import Daemon, Said, trimtab, typed
+from tests.support.waiting import until
+
+_BAD = """\
+clouds: {local: {process: {}}}
+profiles: {web: {cloud: locale, command: [sleep, "60"]}}
+groups: {web: {profile: web, min: 3, max: 2}}
+"""
+
+
+def test_help_is_quick() -> None:
+    """In time of the processor: what else the machine does is not its fault."""
+    took = []
+    for _ in range(3):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        assert trimtab("--help").code == 0
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        took.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    assert statistics.median(took) < 0.3, took
+
+
+def test_help_names_every_command_of_the_contract() -> None:
+    said = typed("--help").out
+    words = said.split()
+    for command in (
+        "run", "check", "reload", "status", "why", "history", "scale", "pause", "resume", "converge", "observe",
+        "delete", "member",
+    ):  # fmt: skip
+        assert command in words
+    assert "replace" in typed("member", "--help").out
+
+
+# check
+
+
+def test_check_prints_every_problem_with_its_place_and_exits_1(tmp_path: Path) -> None:
+    file = tmp_path / "model.yaml"
+    file.write_text(_BAD)
+    said = typed("check", str(file))
+    assert said.code == 1
+    assert [line.split(": ")[0] for line in said.out.splitlines()] == [f"{file}:2", f"{file}:3"]
+    problems = typed("check", str(file), "--json")
+    assert problems.code == 1
+    assert [(problem["line"], sorted(problem)) for problem in problems.json] == [
+        (2, ["column", "file", "line", "message"]),
+        (3, ["column", "file", "line", "message"]),
+    ]
+
+
+def test_check_of_a_good_file_exits_0(daemon: Daemon) -> None:
+    said = typed("check", str(daemon.file))
+    assert said.code == 0
+    assert "no problems" in said.out
+    assert typed("check", str(daemon.file), "--json").json == []
+
+
+# Without a daemon
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["status"], ["status", "web"], ["why", "web"], ["history", "web"], ["scale", "web", "2"], ["pause", "web"],
+        ["resume", "web"], ["converge", "web"], ["observe", "web"], ["delete", "web"], ["reload"],
+        ["member", "list", "web"], ["member", "replace", "web", "web-abcdef-1"],
+        ["member", "protect", "web", "web-abcdef-1"],
+    ],
+    ids=" ".join,
+)  # fmt: skip
+def test_every_command_exits_3_where_no_daemon_answers(tmp_path: Path, command: list[str]) -> None:
+    said = typed(*command, "--state", str(tmp_path), "--json")
+    assert said.code == 3
+    assert "no daemon answers" in said.json["error"]
+    assert "--state" in said.err
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["scale", "web"], ["scale", "web", "many"], ["scale", "web", "-1"], ["statsu"], ["status", "--colour"],
+        ["history", "web", "--limit", "0"], ["why", "web", "--at", "yesterday"],
+    ],
+    ids=" ".join,
+)  # fmt: skip
+def test_what_cannot_be_meant_exits_2(tmp_path: Path, command: list[str]) -> None:
+    said = typed(*command, *([] if command == ["statsu"] else ["--state", str(tmp_path)]))
+    assert said.code == 2
+    assert "Traceback" not in said.err
+
+
+# With a daemon
+
+
+def test_a_shell_sees_the_exit_codes_too(daemon: Daemon, tmp_path: Path) -> None:
+    state = ["--state", str(daemon.state)]
+    assert trimtab("status", *state).code == 0
+    assert trimtab("status", "group-99", *state).code == 1
+    assert trimtab("status", "--colour", *state).code == 2
+    assert trimtab("status", "--state", str(tmp_path)).code == 3
+
+
+def both(daemon: Daemon, *arguments: str) -> tuple[Said, Any]:
+    """The command for people and for programs; both succeed."""
+    told, said = daemon.trimtab(*arguments), daemon.trimtab(*arguments, "--json")
+    assert (told.code, said.code) == (0, 0), (told, said)
+    assert told.out.strip()
+    return told, said.json
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["status", "group-99"], ["why", "group-99"], ["history", "group-99"], ["scale", "group-99", "1"],
+        ["pause", "group-99"], ["resume", "group-99"], ["converge", "group-99"], ["observe", "group-99"],
+        ["delete", "group-99"], ["member", "list", "group-99"], ["member", "protect", "group-99", "x"],
+        ["member", "replace", "group-1", "group-1-abcdef-1"], ["delete", "group-1"], ["scale", "group-1", "2000000"],
+        ["status", "a/b"],
+    ],
+    ids=" ".join,
+)  # fmt: skip
+def test_what_is_refused_exits_1_and_says_why(daemon: Daemon, command: list[str]) -> None:
+    said = daemon.trimtab(*command, "--json")
+    assert said.code == 1
+    assert said.json["error"]
+    assert "Traceback" not in said.err
+
+
+def test_status_shows_all_groups_in_a_line_each_and_one_with_its_members(daemon: Daemon, group: str) -> None:
+    told, groups = both(daemon, "status")
+    assert group in told.out
+    assert {"group", "condition", "desired", "members", "reason"} <= groups[0].keys()
+    told, one = both(daemon, "status", group)
+    assert [member["name"] in told.out for member in one["members"]] == [True]
+    assert one["members"][0]["address"] in told.out
+
+
+def test_scale_says_from_what_to_what_or_exits_1(daemon: Daemon, group: str) -> None:
+    assert daemon.trimtab("scale", group, "2").out.startswith(f"{group}: 1 → 2")
+    refused = daemon.trimtab("scale", group, "9")
+    assert refused.code == 1
+    assert "2 → 2" in refused.out
+    assert daemon.trimtab("scale", group, "9", "--json").json["reason"] == "above_max"
+    assert daemon.json("scale", group, "4", "--force")["reason"] == "forced"
+    daemon.settled(4, group)
+    _, history = both(daemon, "history", group, "--limit", "200")
+    assert {"forced", "above_max", "create"} <= {event["name"] for event in history}
+
+
+def test_why_explains_now_and_then(daemon: Daemon, group: str) -> None:
+    until(lambda: daemon.json("why", group)["explanation"]["policies"])
+    told, why = both(daemon, "why", group)
+    assert why["words"]
+    assert "not" in told.out
+    at = why["explanation"]["at"]
+    _, then = both(daemon, "why", group, "--at", str(at + 0.001))
+    assert then["span"]["ticks"] >= 1
+    iso = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(at + 1))
+    assert both(daemon, "why", group, "--at", iso)[1]["group"] == group
+
+
+def test_pause_and_resume(daemon: Daemon, group: str) -> None:
+    assert daemon.json("pause", group)["pause"] == "all"
+    assert daemon.trimtab("pause", group, "--decisions").out == f"{group}: paused\n"
+    assert daemon.json("status", group)["pause"] == "decisions"
+    assert daemon.json("resume", group)["pause"] == "no"
+
+
+def test_converge_observe_and_the_members(daemon: Daemon, group: str) -> None:
+    told, plan = both(daemon, "converge", group, "--dry-run")
+    assert told.out == "converged: nothing to do\n"
+    assert plan["steps"] == []
+    both(daemon, "converge", group)
+    told, world = both(daemon, "observe", group)
+    assert "the listing is complete" in told.out
+    name = world["members"][0]["name"]
+    told, members = both(daemon, "member", "list", group)
+    assert name in told.out
+    assert [member["name"] for member in members] == [name]
+    assert daemon.json("member", "protect", group, name)["protected"] is True
+    until(lambda: daemon.json("member", "list", group)[0]["protected"])
+    assert daemon.json("member", "protect", group, name, "--off")["protected"] is False
+    assert daemon.trimtab("member", "replace", group, name).code == 0
+    until(lambda: daemon.serving(group) == [name[:-1] + "2"])
+
+
+def test_reload_of_the_same_file_changes_nothing(daemon: Daemon) -> None:
+    told, reloaded = both(daemon, "reload")
+    assert told.out == "nothing changed\n"
+    assert reloaded == {"problems": [], "added": [], "changed": [], "orphaned": []}
+
+
+def test_text_from_elsewhere_cannot_steer_the_terminal_or_break_a_table(daemon: Daemon, group: str) -> None:
+    by = "[/red]\x1b[2J:smile:"
+    body = {"id": "\x1b[31m", "policy": "out", "by": by}
+    assert daemon.ask("POST", f"/api/v1/groups/{group}/alarms", body, unix=True).status == 202
+    said = daemon.trimtab("history", group)
+    assert said.code == 0
+    assert "[/red]" in said.out
+    assert ":smile:" in said.out
+    for told in (said.out, daemon.trimtab("why", group).out, daemon.trimtab("status", group).out):
+        assert "\x1b" not in told
+
+
+@pytest.mark.parametrize(
+    ("user", "recorded"),
+    [({"USER": "łucja\n", "SUDO_USER": ""}, "?ucja?"), ({"USER": "", "SUDO_USER": "grace"}, "grace")],
+    ids=["letters that no header carries", "through sudo"],
+)
+def test_whoever_asks_is_recorded(
+    daemon: Daemon, group: str, user: dict[str, str], recorded: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in user.items():
+        monkeypatch.setenv(name, value)
+    assert daemon.trimtab("pause", group).code == 0
+    assert recorded in {event["by"] for event in daemon.json("history", group)}
+
+
+def test_an_answer_that_is_no_json_is_told_in_one_line(tmp_path: Path, broken: Callable[[Path], None]) -> None:
+    broken(tmp_path / "trimtab.sock")
+    said = typed("status", "--state", str(tmp_path), "--json")
+    assert said.code == 1
+    assert "look into its log" in json.loads(said.out)["error"]
+
+
+@pytest.fixture
+def broken() -> Callable[[Path], None]:
+    """A daemon that answers every request with half a sentence."""
+    import socket
+    import threading
+
+    def serve(path: Path) -> None:
+        door = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        door.bind(str(path))
+        door.listen()
+
+        def answer() -> None:
+            with door, door.accept()[0] as connection:
+                connection.recv(65536)
+                connection.sendall(b"HTTP/1.1 500 Oh\r\nContent-Length: 8\r\nConnection: close\r\n\r\nInternal")
+
+        threading.Thread(target=answer, daemon=True).start()
+
+    return serve
