@@ -28,10 +28,11 @@ CHOSEN = {
     "$instance": ".*",
     "$group": "web",
     "$condition": ".*",
-    "$__rate_interval": "15s",
-    "$__range": "60s",
+    "$__rate_interval": "5m",
+    "$__range": "5m",
+    "[1m]": "[5m]",
 }
-"""What the reader of a dashboard would have chosen."""
+"""What the reader of a dashboard would have chosen, and windows that hold the whole run, however slow it is."""
 
 _FLEET = """\
 counters:
