@@ -13,13 +13,13 @@ from prometheus_client import (
     Histogram,
     ProcessCollector,
     disable_created_metrics,
-    generate_latest,
 )
 
 from config.errors import StoreError
 from config.model import Catalogue
 from config.units import GroupId, Instant
 from handler.app.deciding import TickReport
+from handler.app.exposition import written
 from handler.app.gauges import Gauges
 from handler.app.replies import Replies
 from handler.app.rooms import Room
@@ -54,6 +54,7 @@ class Metrics:
         registry = CollectorRegistry()
         self._registry = registry
         self._rooms = rooms
+        self._begun: set[GroupId] = set()
         self._decisions = Counter(
             "trimtab_decisions",
             "Decisions by what became of them.",
@@ -115,7 +116,7 @@ class Metrics:
 
     def text(self) -> bytes:
         """The exposition. For thousands of groups it takes a while: call it beside the event loop, from any thread."""
-        return generate_latest(self._registry)
+        return written(self._registry.collect())
 
     def decided(self, decision: Decision) -> None:
         """Count a decision and every request that it refused."""
@@ -158,6 +159,7 @@ class Metrics:
         """Remove a group's series."""
         for metric in (self._decisions, self._restrictions, self._actions, self._passes):
             metric.remove_by_labels({"group": group})
+        self._begun.discard(group)
 
     def took(self, catalogue: Catalogue, at: Instant) -> None:
         """A configuration is in force: its series begin at zero."""
@@ -166,7 +168,7 @@ class Metrics:
         self.reloads.set(at)
         self._reload_well.set(1)
         self._replies.declare(catalogue)
-        for group in self._rooms:
+        for group in self._rooms.keys() - self._begun:
             self._begin(group)
 
     def refused(self) -> None:
@@ -174,6 +176,7 @@ class Metrics:
         self._reload_well.set(0)
 
     def _begin(self, group: GroupId) -> None:
+        self._begun.add(group)
         for direction, reason in _MOVES:
             self._decisions.labels(group, direction, reason.value)
         for reason in _REFUSALS:
