@@ -154,7 +154,7 @@ def scale(
     else:
         sentence = answer["answers"][0]["words"] if answer["answers"] else answer["reason"]
         typer.echo(f"{group}: {answer['desired_from']} → {answer['desired_to']} ({sentence})")
-    raise typer.Exit(DONE if code == HTTPStatus.ACCEPTED else PROBLEMS)
+    raise typer.Exit(PROBLEMS if code == HTTPStatus.FORBIDDEN else DONE)
 
 
 @app.command()

@@ -145,7 +145,7 @@ def _reading(daemon: Daemon) -> APIRouter:
 
 
 def _decided(decision: Decision) -> JSONResponse:
-    moved = decision.winner is not None
+    """202 for a size that is being made, 200 for one that is there already, 403 for one that will not be."""
     answers = [_answer(answer.request.id, answer.reason, plain(answer.clamps)) for answer in decision.answers]
     body: dict[str, Json] = {
         "reason": decision.reason.value,
@@ -154,7 +154,9 @@ def _decided(decision: Decision) -> JSONResponse:
         "revision": decision.state.revision,
         "answers": list(answers),
     }
-    return JSONResponse(body, 202 if moved else 403)
+    if decision.winner is not None:
+        return JSONResponse(body, 202)
+    return JSONResponse(body, 200 if all(each.reason is Reason.NO_CHANGE for each in decision.answers) else 403)
 
 
 def _answer(request: str, reason: Reason, clamps: Json) -> Json:

@@ -112,7 +112,7 @@ class Daemon:
             self.port = int(found[1]) if found else 0
             return found is not None
 
-        until(listens, within=_PATIENCE, process=self.process, log=self.log)
+        until(listens, within=_PATIENCE, every=0.05, process=self.process, log=self.log)
         return self
 
     def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
@@ -191,7 +191,7 @@ class Daemon:
             states = [member["state"] for member in group["members"]]
             return states == ["in_service"] * size and group["desired"] == size and not group["waits"]
 
-        until(holds, within=within, process=self.process, log=self.log)
+        until(holds, within=within, every=0.05, process=self.process, log=self.log)
 
     def pids(self) -> dict[str, int]:
         """Member → its process, from the roll."""

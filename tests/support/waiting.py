@@ -13,6 +13,7 @@ def until(
     holds: Callable[[], bool],
     *,
     within: float = 10.0,
+    every: float = 0.01,
     process: subprocess.Popen[bytes] | None = None,
     log: Path | None = None,
 ) -> None:
@@ -23,7 +24,7 @@ def until(
         if ended or time.monotonic() > deadline:
             said = log.read_text() if log is not None else ""
             raise AssertionError(f"{'the process ended' if ended else f'not within {within} s'}: {said}")
-        time.sleep(0.01)
+        time.sleep(every)
 
 
 @contextlib.contextmanager

@@ -148,6 +148,7 @@ def test_status_shows_all_groups_in_a_line_each_and_one_with_its_members(daemon:
 
 def test_scale_says_from_what_to_what_or_exits_1(daemon: Daemon, group: str) -> None:
     assert daemon.trimtab("scale", group, "2").out.startswith(f"{group}: 1 → 2")
+    assert daemon.json("scale", group, "2")["reason"] == "no_change"  # what is asked for is so: nothing is refused
     refused = daemon.trimtab("scale", group, "9")
     assert refused.code == 1
     assert "2 → 2" in refused.out
