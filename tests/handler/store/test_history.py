@@ -43,6 +43,12 @@ def test_a_page_holds_as_many_as_asked_and_goes_on_before_its_last(told):
     assert instants(first + second) == [at(s) for s in (22, 21, 20, 12, 11, 10, 2, 1)]
 
 
+def test_only_the_kinds_that_are_asked_count(told):
+    wanted = {EventKind.DECISION, EventKind.NOTE}
+    assert instants(told.history(WEB, before=None, limit=3, kinds=wanted)) == [at(s) for s in (22, 20, 12)]
+    assert told.history(WEB, before=None, limit=3, kinds=()) == ()
+
+
 @pytest.mark.parametrize("limit", [0, -1])
 def test_no_lines_asked_none_given(told, limit):
     assert told.history(WEB, before=None, limit=limit) == ()
