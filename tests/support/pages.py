@@ -1,0 +1,112 @@
+"""Builders of what pages are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from config.model import Mode
+from config.units import GroupId, Instant, MemberName
+from handler.status import GroupCondition, GroupStatus, MemberState, MemberStatus
+from handler.web.pages.charts import Mark
+from handler.web.pages.facts import Facts, Glance
+from handler.web.series import Picture, Series
+from tests.support.store import an_explanation, at
+from trigger.explain import Explanation
+from trigger.reasons import Reason
+from trigger.requests import Pause, Quiet
+
+NOW = at(100)
+_ENTERED = at(10)
+
+
+def a_member(
+    name: str = "web-k3f9ab-1",
+    state: MemberState = MemberState.IN_SERVICE,
+    *,
+    address: str | None = "127.1.0.1",
+    in_service_at: Instant | None = _ENTERED,
+    warming: bool = False,
+    protected: bool = False,
+    unheard_since: Instant | None = None,
+) -> MemberStatus:
+    return MemberStatus(
+        name=MemberName(name),
+        state=state,
+        address=address,
+        since=at(0),
+        protected=protected,
+        warming=warming,
+        raw_state="running",
+        unheard_since=unheard_since,
+        in_service_at=in_service_at,
+    )
+
+
+def a_status(
+    *members: MemberStatus,
+    group: str = "web",
+    condition: GroupCondition = GroupCondition.RUNNING,
+    messages: tuple[str, ...] = (),
+    desired: int | None = 3,
+    quiets: tuple[Quiet, ...] = (),
+    listed: bool | None = True,
+    reason: Reason = Reason.STEADY,
+) -> GroupStatus:
+    return GroupStatus(
+        group=GroupId(group),
+        condition=condition,
+        messages=messages,
+        mode=Mode.ACT,
+        pause=Pause.NO,
+        desired=desired,
+        minimum=2,
+        maximum=10,
+        forced=False,
+        revision=1,
+        members=members,
+        reason=reason,
+        policies={},
+        quiets=quiets,
+        waits=(),
+        decided_at=NOW,
+        converged_at=NOW,
+        listed=listed,
+    )
+
+
+def a_picture(
+    sizes: Sequence[tuple[float, int | None, int | None]] = (), values: Sequence[tuple[float, float | None]] = ()
+) -> Picture:
+    """From (second, desired, in service) and (second, value of the condition)."""
+    series = Series(10.0)
+    for second, desired, in_service in sizes:
+        series.sized(at(second), desired=desired, in_service=in_service, minimum=2, maximum=10)
+    for second, value in values:
+        series.judged(an_explanation(at(second), values=(value,)))
+    return series.picture(NOW)
+
+
+def a_mark(
+    kind: str = "out", title: str = "scaled out 2 → 3", why: tuple[str, ...] = ("busy",), when: float = 50
+) -> Mark:
+    return Mark(at=at(when), kind=kind, title=title, why=why, id=f"e{when:.0f}")
+
+
+def a_glance(status: GroupStatus | None = None, picture: Picture | None = None) -> Glance:
+    return Glance(status=status or a_status(), picture=picture or a_picture(), now=NOW)
+
+
+def some_facts(
+    status: GroupStatus | None = None,
+    *,
+    picture: Picture | None = None,
+    marks: tuple[Mark, ...] = (),
+    explanation: Explanation | None = None,
+) -> Facts:
+    return Facts(
+        status=status or a_status(),
+        explanation=explanation,
+        picture=picture or a_picture(),
+        marks=marks,
+        now=NOW,
+    )
