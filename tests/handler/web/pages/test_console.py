@@ -1,0 +1,165 @@
+"""The pages in a real browser: what it asks for, what it complains of, and what a person sees."""
+
+from __future__ import annotations
+
+import re
+import struct
+import subprocess
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.chromium import Browser, Page, running_chromium
+from tests.support.daemon import TRIMTAB, Daemon, a_daemon
+
+pytestmark = pytest.mark.real("chromium")
+
+_GROUP = (
+    "{profile: web, min: 1, max: 5, interval: 0.5s, warm_up: 0s, drain: 0s, grace: 1s, quiet_time: 0s, policies: [out]}"
+)
+_MODEL = f"""\
+counters: {{load: {{snmp: 1.3.6.1.4.1.8072.9999.1.0, range: [0, 100]}}}}
+conditions: {{high: {{counter: load, above: 80}}}}
+policies: {{out: {{when: [high], add: 5, quiet_time: 1h}}}}
+clouds: {{local: {{process: {{}}, budget: {{outstanding: 50, per_hour: 500}}}}}}
+profiles: {{web: {{cloud: local, command: [sleep, "3600"], snmp: {{port: 1}}}}}}
+groups: {{web: {_GROUP}, other: {_GROUP}, last: {_GROUP}}}
+"""
+_IS_LIVE = "document.getElementById('live').textContent === 'live'"
+_HOSTILE = "<img src=x onerror=alert(1)>"
+
+
+@pytest.fixture(scope="module")
+def daemon() -> Iterator[Daemon]:
+    with a_daemon(_MODEL) as daemon:
+        yield daemon.start()
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    with running_chromium(tmp_path_factory.mktemp("chromium")) as browser:
+        yield browser
+
+
+def scale(daemon: Daemon, group: str, size: int) -> None:
+    answer = daemon.ask(
+        "PUT", f"/api/v1/groups/{group}/size", {"size": size}, unix=True, headers={"X-Trimtab-User": _HOSTILE}
+    )
+    assert answer.status == 202, answer
+    daemon.settled(size, group)
+
+
+def image(path: Path) -> tuple[int, int, int]:
+    """Width, height, and how many different rows of pixels a PNG has."""
+    content = path.read_bytes()
+    assert content.startswith(b"\x89PNG\r\n\x1a\n")
+    width, height, depth, colour = struct.unpack(">IIBB", content[16:26])
+    place, packed = 8, b""
+    while place < len(content):
+        (length,) = struct.unpack(">I", content[place : place + 4])
+        if content[place + 4 : place + 8] == b"IDAT":
+            packed += content[place + 8 : place + 8 + length]
+        place += 12 + length
+    rows = zlib.decompress(packed)
+    wide = 1 + width * {2: 3, 6: 4}[colour] * depth // 8
+    return width, height, len({rows[start : start + wide] for start in range(0, len(rows), wide)})
+
+
+def settled(page: Page, daemon: Daemon, path: str) -> Page:
+    page.go(f"http://127.0.0.1:{daemon.port}{path}")
+    page.until(_IS_LIVE)
+    return page
+
+
+@pytest.mark.parametrize(
+    ("width", "dark"), [(390, False), (390, True), (1200, False), (1200, True)],
+    ids=["phone, light", "phone, dark", "wide, light", "wide, dark"],
+)  # fmt: skip
+def test_the_pages_show_without_a_complaint_and_ask_nobody_else(
+    daemon: Daemon, browser: Browser, tmp_path: Path, width: int, dark: bool
+) -> None:
+    daemon.settled(1, "last")
+    for path in ("/", "/groups/last"):
+        page = settled(browser.page(width=width, height=800, dark=dark), daemon, path)
+        page.screenshot(tmp_path / "shown.png")
+        shown_width, shown_height, rows = image(tmp_path / "shown.png")
+        assert (shown_width, shown_height) == (width, 800)
+        assert rows > 100
+        assert page.run("document.documentElement.scrollWidth") <= width
+        assert page.run("matchMedia('(prefers-color-scheme: dark)').matches") is dark
+        assert not page.problems
+        assert all(url.startswith(f"http://127.0.0.1:{daemon.port}/") for url in page.requests)
+        page.close()
+
+
+def test_a_resize_shows_by_itself_and_who_asked_cannot_inject(daemon: Daemon, browser: Browser) -> None:
+    daemon.settled(1, "web")
+    page = settled(browser.page(), daemon, "/groups/web")
+    overview = settled(browser.page(), daemon, "/")
+    scale(daemon, "web", 3)
+    page.until("document.querySelectorAll('.members tbody tr').length === 3")
+    page.until("document.querySelector('.figures b').textContent === '3'")
+    overview.until("document.querySelector('[data-part=\"row:web\"] .figure b').textContent === '3'")
+    page.until("document.querySelector('.decisions').textContent.includes('scaled out 1 → 3')")
+    assert _HOSTILE in page.text()
+    assert page.run("document.querySelectorAll('img').length") == 0
+    assert not page.problems
+    page.close()
+    overview.close()
+
+
+def test_a_mark_is_reached_by_keyboard_and_keeps_the_focus_through_ticks(daemon: Daemon, browser: Browser) -> None:
+    daemon.settled(1, "other")
+    scale(daemon, "other", 2)
+    page = settled(browser.page(), daemon, "/groups/other")
+    page.until("document.querySelector('.lane a[data-title^=\"scaled out\"]')")
+    page.run("document.querySelector('.plot').focus()")
+    page.press("ArrowLeft")
+    page.until("document.querySelector('.readout').textContent.includes('in service')")
+    assert re.match(
+        r"\d\d:\d\d:\d\d · in service [12] · desired [12]", page.run("document.querySelector('.readout').textContent")
+    )
+    page.until("document.activeElement.dataset.title?.startsWith('scaled out')", doing=lambda: page.press("Tab"))
+    page.until("document.querySelector('.readout').textContent.includes('asked for size 2')")
+    focused = page.run("document.activeElement.id")
+    page.run("window.before = document.querySelector('.lane')")
+    page.until("window.before !== document.querySelector('.lane')")
+    assert page.run("document.activeElement.id") == focused
+    page.press("Enter")
+    page.until("document.querySelector('.decisions li:target')")
+    assert not page.problems
+    page.close()
+
+
+def test_the_page_is_whole_without_a_script(daemon: Daemon, browser: Browser) -> None:
+    daemon.settled(1, "last")
+    page = browser.page(script=False)
+    page.go(f"http://127.0.0.1:{daemon.port}/groups/last")
+    shown = page.text()
+    for words in (
+        "In service",
+        "blind, so it does not fire",
+        daemon.serving("last")[0],
+        "the size is taken",
+        "load it again",
+    ):
+        assert words.lower() in shown.lower()
+    assert page.run("document.querySelectorAll('.plot path').length") >= 1
+    assert not any("/events" in url for url in page.requests)
+    page.close()
+
+
+def test_a_page_that_has_lost_its_daemon_says_so_and_finds_it_again(daemon: Daemon, browser: Browser) -> None:
+    page = settled(browser.page(), daemon, "/groups/last")
+    daemon.stop()
+    page.until("document.getElementById('live').textContent.startsWith('not connected: this is how it was at')")
+    assert page.run("document.body.classList.contains('off')")
+    with daemon.log.open("ab") as log:
+        command = [TRIMTAB, "run", daemon.file, "--state", daemon.state, "--port", str(daemon.port)]
+        daemon.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+    page.until(_IS_LIVE, within=15.0)
+    assert not page.run("document.body.classList.contains('off')")
+    page.close()
+    daemon.settled(1, "last")

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from config.units import PolicyId
+from handler.store.interface import Event, EventKind
+from handler.web.pages.facts import mark_of, why_of
+from tests.support.store import NOW, WEB, an_answer, an_explanation
+from trigger.reasons import Reason
+from trigger.requests import Cause, Clamp
+
+
+def an_event(kind: EventKind = EventKind.DECISION, name: str = "scaled_out", **changed: Any) -> Event:
+    return Event(at=NOW, group=WEB, kind=kind, name=name, **({"by": "policy out"} | changed))
+
+
+@pytest.mark.parametrize(
+    ("event", "kind", "title"),
+    [
+        (an_event(desired_from=2, desired_to=4), "out", "scaled out 2 → 4"),
+        (an_event(name="scaled_in", desired_from=4, desired_to=2), "in", "scaled in 4 → 2"),
+        (an_event(name="quiet", desired_from=4, desired_to=4), "refused", "a quiet time runs"),
+        (an_event(name="first_listing", desired_to=2), "out", "the size is taken from the first complete listing → 2"),
+        (an_event(EventKind.NOTE, "pause", by="ada"), "note", "pause"),
+        (an_event(EventKind.NOTE, "vanished", desired_from=4, desired_to=3), "note", "vanished 4 → 3"),
+    ],
+    ids=["out", "in", "refused", "first", "note", "note that moves"],
+)
+def test_a_line_of_history_is_a_mark_of_its_kind(event: Event, kind: str, title: str) -> None:
+    mark = mark_of(event, ())
+    assert (mark.kind, mark.title) == (kind, title)
+
+
+def test_without_an_explanation_history_speaks_for_itself() -> None:
+    clamp = Clamp(guard=Reason.AT_MAX, before=12, after=10)
+    mark = mark_of(an_event(desired_from=8, desired_to=10, clamps=(clamp,), message="wanted 12"), ())
+    assert mark.why[:2] == ("by policy out", "wanted 12")
+    assert mark.why[2].startswith("clamped 12 → 10: the group already has the most members")
+
+
+def test_two_marks_of_one_instant_have_names_of_their_own() -> None:
+    marks = {
+        mark_of(an_event(name=name, by=by), ()).id for name in ("quiet", "outbid") for by in ("policy a", "policy b")
+    }
+    assert len(marks) == 4
+    assert not any(" " in mark for mark in marks)
+
+
+def test_the_why_of_a_decision_is_what_was_measured_by_the_policy_that_spoke() -> None:
+    told = an_explanation(reason=Reason.SCALED_OUT, sizes=(2, 4), values=(90.0,), answers=(an_answer(),))
+    (policy,) = told.policies
+    silent = replace(policy, policy=PolicyId("in"))
+    lines = why_of(replace(told, policies=(replace(policy, reason=Reason.SCALED_OUT), silent)))
+    assert len(lines) == 1
+    assert lines[0].startswith("out: cpu avg 1m = 90 %")
+
+
+def test_the_why_of_a_persons_resize_is_the_person() -> None:
+    answer = an_answer(cause=Cause.PERSON, by="ada")
+    (line,) = why_of(an_explanation(reason=Reason.SCALED_OUT, sizes=(2, 5), values=(), answers=(answer,)))
+    assert line == "person ada: asked for size 5: scaled out"
