@@ -17,8 +17,9 @@ from handler.web.pages.markup import Content, Html, tag
 _WIDE, _HIGH = 1000.0, 100.0
 _GAP = 2.5
 """Intervals without a row after which nothing is known."""
-_STEPS = (1.0, 2.0, 4.0, 6.0, 8.0, 10.0)
+_STEPS = (1.0, 1.2, 1.6, 2.0, 2.4, 3.0, 4.0, 6.0, 8.0, 10.0)
 _BUCKETS = 60
+_ROOM = 0.12
 
 Points = list[tuple[float, float]]
 
@@ -86,7 +87,7 @@ def nice_top(highest: float) -> float:
     """The least pleasant number that is not below.
 
     >>> nice_top(7), nice_top(101.0), nice_top(0), nice_top(0.03)
-    (8.0, 200.0, 1.0, 0.04)
+    (8.0, 120.0, 1.0, 0.03)
     """
     if highest <= 0 or not math.isfinite(highest):
         return 1.0
@@ -97,7 +98,6 @@ def nice_top(highest: float) -> float:
 def chart(plot: Plot) -> Html:
     """A chart with its axes, its marks, and the numbers for whoever points at it."""
     low, high = _bounds(plot)
-    # Text that sits on a line is moved below it where there is no room above.
     return tag(
         "div",
         tag("div", *(tag("span", number(value)) for value in (high, (low + high) / 2, low)), class_="y"),
@@ -199,7 +199,7 @@ def _bounds(plot: Plot) -> tuple[float, float]:
 
 def _rule(rule: Rule, low: float, high: float) -> list[Html]:
     y = _up(rule.value, low, high)
-    crowded = y < 0.2 * _HIGH
+    crowded = y < _ROOM * _HIGH  # no room for words above the line
     return [
         tag("line", x1="0", x2="100%", y1=f"{y:g}%", y2=f"{y:g}%", class_=f"rule {rule.kind}"),
         tag(

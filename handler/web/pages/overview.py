@@ -16,7 +16,7 @@ from handler.web.series import KEPT, Picture
 from trigger.words import sentence_of
 
 _NEEDY = frozenset({GroupCondition.ERROR, GroupCondition.WARNING, GroupCondition.ORPHANED})
-_SHORTEST = 300.0
+_SHORTEST = 120.0
 _NAMED = 8
 _HEADINGS = ("Group", "Condition", "In service", "Desired", "Min–max", "Lately", "Why")
 
