@@ -18,6 +18,7 @@ from handler.app.run import Running, running
 from handler.demo import fleet
 from handler.demo.load import Day
 from handler.demo.model import GROUP, SERVICE, declaration, haproxy_configuration
+from handler.demo.outliving import Outliving
 from handler.demo.show import Frame, Screen, screen_for
 from handler.demo.traffic import Traffic
 from handler.status import MemberState
@@ -184,22 +185,21 @@ async def _show(daemon: Running, screen: Screen, report: Report) -> None:
 
 @contextlib.asynccontextmanager
 async def _balancer(kind: str, state: Path) -> AsyncIterator[None]:
-    """Run HAProxy for the demo, if that is what it is to use."""
-    if kind != "haproxy":
+    """Run HAProxy for the demo, if that is what it is to use: the one that is there, after a demo that was killed."""
+    haproxy = Outliving(state / "haproxy.log")
+    if kind == "haproxy":
+        (state / "haproxy.cfg").write_text(haproxy_configuration(state))
+        haproxy.start([_haproxy(), "-db", "-f", str(state / "haproxy.cfg")])
+    else:
+        await haproxy.stop()
+    try:
         yield
-        return
+    finally:
+        await haproxy.stop()
+
+
+def _haproxy() -> str:
     program = shutil.which("haproxy") or shutil.which("haproxy", path="/usr/sbin")
     if program is None:
         raise Refused("haproxy is not on the PATH; on Debian: apt-get install haproxy, or run without BALANCER=haproxy")
-    configuration = state / "haproxy.cfg"
-    configuration.write_text(haproxy_configuration(state))
-    with (state / "haproxy.log").open("a") as log:
-        process = await asyncio.create_subprocess_exec(
-            program, "-db", "-f", str(configuration), stdout=log, stderr=log, start_new_session=True
-        )
-        try:
-            yield
-        finally:
-            if process.returncode is None:
-                process.terminate()
-            await process.wait()
+    return program

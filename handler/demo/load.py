@@ -12,7 +12,6 @@ import argparse
 import asyncio
 import contextlib
 import json
-import os
 import random
 import resource
 import socket
@@ -166,7 +165,7 @@ async def _report(tally: Tally, profile: Profile, every: Seconds, *, as_json: bo
 
 
 def _json(at: Seconds, rate: float, tally: Tally) -> str:
-    told = {"pid": os.getpid(), "at": at, "rate": rate, "sent": tally.sent, "ok": tally.ok, "failed": tally.failed}
+    told = {"at": at, "rate": rate, "sent": tally.sent, "ok": tally.ok, "failed": tally.failed}
     return json.dumps({**told, "failures": dict(tally.failures), "p95": tally.latency(95)})
 
 
