@@ -103,6 +103,7 @@ def history_table(events: list[dict[str, Any]]) -> RenderableType:
 
 _WAITS = {
     "no_desired": "a first desired size",
+    "paused": "a resume",
     "partial": "a complete listing",
     "balancer_unknown": "a balancer that can be read",
     "many_vanished": "a person, since many vanished at once; to believe it: trimtab converge GROUP",
