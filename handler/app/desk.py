@@ -42,6 +42,10 @@ class Desk:
         now = self._engine.parts.clock().wall
         return tuple(status_of(self._engine.rooms[group], now) for group in sorted(self._engine.rooms))
 
+    def groups(self) -> tuple[GroupId, ...]:
+        """Their names, sorted."""
+        return tuple(sorted(self._engine.rooms))
+
     def group(self, group: GroupId) -> GroupStatus:
         """One group."""
         return status_of(self._room(group), self._engine.parts.clock().wall)

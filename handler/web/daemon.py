@@ -64,6 +64,10 @@ class Daemon(Protocol):
         """All groups, sorted by id."""
         ...
 
+    def groups(self) -> tuple[GroupId, ...]:
+        """Their names, sorted; cheaper than `status` where there are many."""
+        ...
+
     def group(self, group: GroupId) -> GroupStatus:
         """One group."""
         ...

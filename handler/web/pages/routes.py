@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import json
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
 
 from fastapi import APIRouter
 from fastapi.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from config.errors import Refused
-from config.units import GroupId, Instant, Seconds
+from config.errors import Refused, StoreError
+from config.units import GroupId, Seconds
 from handler.status import GroupStatus
 from handler.web.daemon import Daemon, NoSuch
 from handler.web.pages.facts import Gatherer, Glance
@@ -23,8 +24,9 @@ from handler.web.pages.group import parts_of as group_parts
 from handler.web.pages.markup import Html, join, tag
 from handler.web.pages.overview import overview, summary
 from handler.web.pages.overview import parts_of as row_parts
-from handler.web.pulse import Listener, Pulse
+from handler.web.pulse import Listener
 
+News = frozenset[GroupId]
 _TOGETHER: Seconds = 0.25
 """What happens within this time is one event."""
 _RETRY_MS = 2000
@@ -70,12 +72,11 @@ class Console:
         self._gatherer = Gatherer(daemon)
         self._assets = _read(Path(__file__).with_name("static"))
         self._version = hashlib.sha256(b"".join(self._assets.values())).hexdigest()[:12]
-        self._rendered: dict[GroupId, tuple[int, Instant, Parts]] = {}
+        self._rendered: dict[GroupId, tuple[int, Parts]] = {}
 
     async def overview(self) -> Response:
         """Every group."""
-        statuses = self._daemon.status()
-        glances = await self._glances(status.group for status in statuses)
+        glances = await self._glances(self._daemon.groups())
         main = await asyncio.to_thread(_first, glances)
         return self._page("Trimtab", None, main, "/events")
 
@@ -100,7 +101,8 @@ class Console:
             return JSONResponse({"error": str(error)}, 404)
         except Refused as error:
             return JSONResponse({"error": str(error)}, 503, {"Retry-After": "10"})
-        return _Stream(listener, self._told(listener, group, self._daemon.pulse))
+        told = self._told(listener, self._news_of_all() if group is None else lambda _: self._group(group))
+        return _Stream(listener, told)
 
     def asset(self, name: str) -> Response:
         """A file of the pages; its address changes with its content."""
@@ -114,45 +116,54 @@ class Console:
         page = document(title=title, crumb=crumb, main=main, now=now, stream=stream, assets=self._version)
         return HTMLResponse(page, status, _HEADERS)
 
-    async def _told(self, listener: Listener, group: GroupId | None, pulse: Pulse) -> AsyncIterator[str]:
+    async def _told(self, listener: Listener, parts_of: Callable[[News], Awaitable[Parts]]) -> AsyncIterator[str]:
+        every = self._daemon.pulse.heartbeat
         yield f"retry: {_RETRY_MS}\n\n"
-        yield _event("beat", {"now": self._daemon.now(), "every": pulse.heartbeat})
-        known = frozenset(status.group for status in self._daemon.status())
+        yield _event("beat", {"now": self._daemon.now(), "every": every})
         while (news := await listener.news()) is not None:
-            if not news:
-                yield _event("beat", {"now": self._daemon.now(), "every": pulse.heartbeat})
-                continue
             try:
-                parts = await (self._rows(news, known) if group is None else self._group(group))
+                told = {"parts": await parts_of(news)} if news else {"every": every}
             except NoSuch:
                 yield _event("gone", {"now": self._daemon.now()})
                 return
-            known = frozenset(status.group for status in self._daemon.status()) if group is None else known
-            yield _event("tick", {"now": self._daemon.now(), "parts": parts})
-            await asyncio.sleep(_TOGETHER)
+            except StoreError:
+                continue  # perhaps the next tick can be; else the page says how old it is
+            yield _event("tick" if news else "beat", {"now": self._daemon.now(), **told})
+            await asyncio.sleep(_TOGETHER if news else 0)
 
     async def _group(self, group: GroupId) -> Parts:
         """One rendering for all who look at the same group."""
         beats = self._daemon.pulse.beats(group)
         if group not in self._rendered or self._rendered[group][0] != beats:
             facts = await self._gatherer.facts(group)
-            self._rendered[group] = (beats, facts.now, await asyncio.to_thread(group_parts, facts))
-        return self._rendered[group][2]
+            self._rendered[group] = (beats, await asyncio.to_thread(group_parts, facts))
+        return self._rendered[group][1]
 
-    async def _rows(self, news: frozenset[GroupId], known: frozenset[GroupId]) -> Parts:
-        statuses = self._daemon.status()
-        there = {status.group for status in statuses}
-        top: Parts = {"summary": summary(statuses)}
-        if there != known:
-            return top | {"groups": await asyncio.to_thread(overview, await self._glances(sorted(there)))}
-        return top | await asyncio.to_thread(row_parts, await self._glances(sorted(news & there)))
+    def _news_of_all(self) -> Callable[[News], Awaitable[Parts]]:
+        """For one listener: whole at first and when groups come or go, else the rows that have news."""
+        known: dict[GroupId, GroupStatus] = {}
+
+        async def parts(news: News) -> Parts:
+            there = self._daemon.groups()
+            whole = set(there) != known.keys()
+            glances = await self._glances(there if whole else sorted(news))
+            if whole:
+                known.clear()
+            known.update({glance.status.group: glance.status for glance in glances})
+            top: Parts = {"summary": summary([known[group] for group in sorted(known)])}
+            if whole:
+                return top | {"groups": await asyncio.to_thread(overview, glances)}
+            return top | await asyncio.to_thread(row_parts, glances)
+
+        return parts
 
     async def _glances(self, groups: Iterable[GroupId]) -> list[Glance]:
         glances = []
         for count, group in enumerate(groups):
             if count % _GLANCES_AT_ONCE == _GLANCES_AT_ONCE - 1:
                 await asyncio.sleep(0)  # a thousand groups must not hold the loop
-            glances.append(self._gatherer.glance(group))
+            with contextlib.suppress(NoSuch):  # deleted meanwhile
+                glances.append(self._gatherer.glance(group))
         return glances
 
 

@@ -157,6 +157,7 @@ def test_a_tick_comes_as_an_event_with_the_parts_of_the_page(tmp_path: Path) -> 
 def test_the_overview_hears_of_the_groups_that_have_news_and_of_new_groups(tmp_path: Path) -> None:
     async def scene(site: Site) -> None:
         async with site.events() as events:
+            assert (await events.next("tick"))["parts"].keys() == {"summary", "groups"}
             assert (await events.next("tick"))["parts"].keys() == {"summary", "row:web"}
             text = model()
             second = text[text.index("  web:\n") :].replace("  web:\n", "  second:\n")
