@@ -28,6 +28,7 @@ from trigger.words import brief, say
 _DAY = Day(length=165.0, low=25.0, high=150.0)
 _DAYS_AT_MOST = 100
 _READY_WITHIN = 60.0
+_REPORT = "load.jsonl"
 _WEB = GroupId(GROUP)
 
 
@@ -69,7 +70,8 @@ async def run_demo(*, balancer: str, state: Path, port: int, once: bool, json: b
         Refused: HAProxy is asked for and not there, or another daemon holds the state directory.
     """
     file = state / "demo.yaml"
-    await asyncio.to_thread(fleet.begin, declaration(balancer, state), file, state)
+    if not await asyncio.to_thread(fleet.begin, declaration(balancer, state), file, state):
+        await Traffic(state / _REPORT).stop()
     screen, began = screen_for(as_json=json), False
     with (state / "trimtab.log").open("a") as log:
         logs.configure(stream=log)
@@ -88,7 +90,7 @@ async def run_demo(*, balancer: str, state: Path, port: int, once: bool, json: b
 
 async def _shown(daemon: Running, screen: Screen, *, once: bool) -> bool:
     state = daemon.directory.path
-    traffic, near = Traffic(state / "load.jsonl"), _seen_from_here(state)
+    traffic, near = Traffic(state / _REPORT), _seen_from_here(state)
     screen.say(f"console and API on http://127.0.0.1:{daemon.port}; Ctrl-C ends it")
     screen.say(f"in another terminal: .venv/bin/trimtab why {GROUP} --state {near}")
     try:

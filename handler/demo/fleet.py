@@ -18,8 +18,8 @@ from handler.orchestrators.table import orchestrator_for
 _LEAVE_WITHIN: Seconds = 15.0
 
 
-def begin(declaration: str, file: Path, state: Path) -> None:
-    """Write the declaration, and have the daemon go on with the fleet of one that was killed, if it can.
+def begin(declaration: str, file: Path, state: Path) -> bool:
+    """Write the declaration, and have the daemon go on with the fleet of one that was killed; whether there is one.
 
     A fleet that was declared otherwise is ended. One of which nobody lives, after an end of the demo or of the
     machine, is forgotten: Trimtab itself would rightly ask a person before it believes in such a loss.
@@ -33,9 +33,11 @@ def begin(declaration: str, file: Path, state: Path) -> None:
         if file.exists() and file.read_text() != declaration:
             end(file, state)
         file.write_text(declaration)
-        if not _alive(file, directory):
+        alive = _alive(file, directory)
+        if not alive:
             for name in ("", "-wal", "-shm"):
                 directory.store.with_name(directory.store.name + name).unlink(missing_ok=True)
+        return alive
     finally:
         directory.release()
 

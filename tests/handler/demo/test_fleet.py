@@ -44,14 +44,14 @@ def a_member(stage: ProcessStage) -> int:
 def test_a_fleet_that_lives_is_gone_on_with(stage: ProcessStage, state: Path) -> None:
     pid = a_member(stage)
 
-    begin(DECLARED, state / "demo.yaml", state)
+    assert begin(DECLARED, state / "demo.yaml", state)
 
     assert (state / "trimtab.sqlite").exists()
     assert pid in bearing(f"TRIMTAB_INSTALLATION={stage.here}")
 
 
 def test_a_fleet_of_which_nobody_lives_is_forgotten(state: Path) -> None:
-    begin(DECLARED, state / "demo.yaml", state)
+    assert not begin(DECLARED, state / "demo.yaml", state)
 
     assert not (state / "trimtab.sqlite").exists()
     assert (state / "installation").exists()
