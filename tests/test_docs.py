@@ -1,0 +1,94 @@
+"""What the documents show must work: their YAML loads, their commands exist, their links lead somewhere."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from config.load import load
+from handler.app.cli import app
+
+ROOT = Path(__file__).parents[1]
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+EXAMPLES = sorted(ROOT.glob("config/examples/*.yaml"))
+
+_FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_INLINE = re.compile(r"`((?:\.venv/bin/)?trimtab [^`]+)`")
+_LINK = re.compile(r"\]\(([^)\s]+)\)")
+_COMMAND = re.compile(r"(?:^|[\s/])trimtab (?=[a-z-])")
+_END = {"&&", "||", "|", ";", "#", ">", ">>", "&"}
+
+
+def fences(document: Path, *languages: str) -> list[str]:
+    return [text for language, text in _FENCE.findall(document.read_text()) if language in languages]
+
+
+def yaml_blocks() -> Iterator[object]:
+    """Whole declarations only: a fragment has no groups."""
+    for document in DOCUMENTS:
+        for number, text in enumerate(fences(document, "yaml"), start=1):
+            if re.search(r"^groups:", text, re.MULTILINE):
+                yield pytest.param(text, id=f"{document.name}-{number}")
+    for example in EXAMPLES:
+        yield pytest.param(example.read_text(), id=example.name)
+
+
+def commands() -> Iterator[object]:
+    for document in DOCUMENTS:
+        shown = [line.removeprefix("$ ") for text in fences(document, "console") for line in text.splitlines()
+                 if line.startswith("$ ")]  # fmt: skip
+        shown += [line for text in fences(document, "sh") for line in text.splitlines()]
+        shown += _INLINE.findall(document.read_text())
+        for line in dict.fromkeys(shown):
+            if _COMMAND.search(line):
+                yield pytest.param(line, id=f"{document.name}: {line}")
+
+
+def words_of(line: str) -> list[str]:
+    """What stands after `trimtab`, up to the end of that command."""
+    words = shlex.split(_COMMAND.split(line, maxsplit=1)[1].replace("|", " | "))
+    return words[: next((index for index, word in enumerate(words) if word in _END), len(words))]
+
+
+def options_of(words: list[str]) -> set[str]:
+    """The options of the command that these words name."""
+    command: Any = typer.main.get_command(app)
+    while hasattr(command, "commands"):
+        assert words, "a command is missing"
+        assert words[0] in command.commands, f"no command {words[0]!r}"
+        command, words = command.commands[words[0]], words[1:]
+    return {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
+
+
+@pytest.mark.parametrize("text", list(yaml_blocks()))
+def test_a_declaration_that_is_shown_has_no_problems(text: str, tmp_path: Path) -> None:
+    file = tmp_path / "shown.yaml"
+    file.write_text(text)
+
+    assert load(file).groups
+
+
+@pytest.mark.parametrize("line", list(commands()))
+def test_a_command_that_is_shown_exists_with_its_options(line: str) -> None:
+    words = words_of(line)
+
+    used = {word.partition("=")[0].strip("[]") for word in words if word.lstrip("[").startswith("--")}
+    assert used <= options_of(words) | {"--help"}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda document: str(document.relative_to(ROOT)))
+def test_links_into_the_repository_lead_somewhere(document: Path) -> None:
+    targets = [target.partition("#")[0] for target in _LINK.findall(document.read_text()) if "://" not in target]
+
+    assert [target for target in targets if target and not (document.parent / target).exists()] == []
+
+
+def test_there_is_something_to_look_at() -> None:
+    assert len(list(commands())) > 20
+    assert len(list(yaml_blocks())) >= 3
