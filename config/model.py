@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from config.units import (
+    AlertId,
     BalancerId,
     CloudId,
     ConditionId,
@@ -68,11 +69,18 @@ class HaproxyField:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AlertedValue:
+    """A number that an alert brought, for the group as a whole; absent once the alert's time to live is over."""
+
+    alert: AlertId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Counter:
     """Something that can be measured."""
 
     id: CounterId
-    source: SnmpObject | HaproxyField
+    source: SnmpObject | HaproxyField | AlertedValue
     per: Per = Per.MEMBER
     kind: Kind = Kind.GAUGE
     bits: int = 64
@@ -328,6 +336,69 @@ class Group:
     budget: Budget = Budget()
 
 
+# Alerts from outside: which ones mean something here, and what.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FirePolicy:
+    """Carry out a policy of the group, once for each time that the alert begins."""
+
+    policy: PolicyId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RaiseFloor:
+    """While it fires: at least this many members."""
+
+    size: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shield:
+    """While it fires: no scale-in, except by a person."""
+
+
+class Way(enum.Enum):
+    """Which changes of size are frozen."""
+
+    OUT = "out"
+    IN = "in"
+    BOTH = "both"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Freeze:
+    """While it fires: no change of size in this direction, except by a person."""
+
+    way: Way
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BringValue:
+    """While it fires: the number in this label, annotation or (Grafana) ``values`` entry is a counter's reading."""
+
+    field: str
+
+
+Effect = FirePolicy | RaiseFloor | Shield | Freeze | BringValue
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alert:
+    """An alert of Alertmanager or Grafana that has one effect on some groups."""
+
+    id: AlertId
+    match: Mapping[str, str]
+    """Label → exact value; all must be there. Never empty."""
+    groups: tuple[GroupId, ...]
+    """Whom it may affect."""
+    group_label: str | None = None
+    """The label that names the one group of ``groups`` that is affected; ``None``: all of them are."""
+    effect: Effect
+    ttl: Seconds
+    """A signal ends after this long without being told again: "resolved" may never come."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Site:
     """Where a declaration stands, for messages that send people there."""
@@ -350,5 +421,6 @@ class Catalogue:
     balancers: Mapping[BalancerId, Balancer]
     profiles: Mapping[ProfileId, Profile]
     groups: Mapping[GroupId, Group]
+    alerts: Mapping[AlertId, Alert] = field(default_factory=lambda: MappingProxyType({}))
     sites: Mapping[tuple[str, ...], Site]
     """``("groups", "web")`` → where it is declared: who owns it. ``("groups", "web", "min")`` → where that value is."""
