@@ -10,6 +10,7 @@ import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import assert_never
 
 from config.units import (
     AlertId,
@@ -381,6 +382,37 @@ class BringValue:
 
 
 Effect = FirePolicy | RaiseFloor | Shield | Freeze | BringValue
+
+
+class EffectKind(enum.Enum):
+    """The kinds of effect, spelt as their keys in the file: what a webhook may be allowed."""
+
+    FIRE = "fire"
+    FLOOR = "floor"
+    SHIELD = "shield"
+    FREEZE = "freeze"
+    VALUE = "value"
+
+
+def kind_of(effect: Effect) -> EffectKind:
+    """Say which kind of effect it is.
+
+    >>> kind_of(RaiseFloor(size=8))
+    <EffectKind.FLOOR: 'floor'>
+    """
+    match effect:
+        case FirePolicy():
+            return EffectKind.FIRE
+        case RaiseFloor():
+            return EffectKind.FLOOR
+        case Shield():
+            return EffectKind.SHIELD
+        case Freeze():
+            return EffectKind.FREEZE
+        case BringValue():
+            return EffectKind.VALUE
+        case _:
+            assert_never(effect)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from sqlalchemy import Connection, Engine, delete, func, select, update
 from sqlalchemy.dialects.sqlite import insert
 
 from config.errors import Refused, StoreError
-from config.units import BalancerId, CloudId, GroupId, Instant, MemberName
+from config.units import AlertId, BalancerId, CloudId, GroupId, HookId, Instant, MemberName
 from handler.desired import Definition
 from handler.steps import Result
-from handler.store import history, retention, rows
+from handler.store import alerts, history, retention, rows
 from handler.store.database import checkpoint, reader_engine, translated, writer_engine
-from handler.store.interface import Creates, Event, Span, StoredAnswer, StoredGroup, Tick
+from handler.store.interface import Creates, Delivery, Event, Span, StoredAnswer, StoredGroup, StoredHook, Tick
 from handler.store.recording import Recorder
 from handler.store.revisions import create_file, to_head
 from handler.store.schema import groups, meta, notes, spans, steps
@@ -124,6 +124,30 @@ class SqliteStore:
         """What was answered to this request id, if it was ever asked."""
         with self._snapshot() as connection:
             return history.read_answer(connection, group, request)
+
+    # Alerts from outside
+
+    def hooks(self) -> tuple[StoredHook, ...]:
+        """Every webhook ever made, revoked ones too, sorted by name."""
+        with self._snapshot() as connection:
+            return alerts.read_hooks(connection)
+
+    def save_hook(self, hook: StoredHook) -> None:
+        """Write a webhook whole (insert or replace); its last use only ever moves forward."""
+        self._writer.do(lambda connection: alerts.write_hook(connection, hook))
+
+    def use_hooks(self, used: Mapping[HookId, Instant]) -> None:
+        """Write down when webhooks were last used, in one transaction; those that are not there are left out."""
+        self._writer.do(lambda connection: alerts.write_uses(connection, used))
+
+    def deliver(self, deliveries: Sequence[Delivery]) -> tuple[Delivery, ...]:
+        """Write down what was told, in one transaction; what was told before keeps its first decision."""
+        return self._writer.do(lambda connection: alerts.write_deliveries(connection, deliveries))
+
+    def delivered(self, group: GroupId, alert: AlertId, fingerprint: str) -> tuple[Delivery, ...]:
+        """What was ever told of one alert, until retention; the latest start first, FIRING before RESOLVED."""
+        with self._snapshot() as connection:
+            return alerts.read_deliveries(connection, group, alert, fingerprint)
 
     # Members
 

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import count
 from threading import RLock
 
 from config.errors import StoreError
-from config.units import BalancerId, CloudId, GroupId, Instant, MemberName
+from config.units import AlertId, BalancerId, CloudId, GroupId, HookId, Instant, MemberName
 from handler.desired import Definition
 from handler.launches import LaunchId
 from handler.steps import Result
-from handler.store.interface import Creates, Event, EventKind, Span, StoredAnswer, StoredGroup, Tick
+from handler.store.interface import (
+    AlertStatus,
+    Creates,
+    Delivery,
+    Event,
+    EventKind,
+    Span,
+    StoredAnswer,
+    StoredGroup,
+    StoredHook,
+    Tick,
+)
 from handler.world import Phase, Record
 from tests.support.fake_cloud import Instants
 from tests.support.worlds import INSTALLATION
@@ -38,6 +49,8 @@ class MemoryStore:
     events: dict[int, Event] = field(default_factory=dict)
     answers: dict[tuple[GroupId, str], StoredAnswer] = field(default_factory=dict)
     spans: list[Span] = field(default_factory=list)
+    webhooks: dict[HookId, StoredHook] = field(default_factory=dict)
+    told: dict[tuple[GroupId, AlertId, str, Instant, AlertStatus], Delivery] = field(default_factory=dict)
     after_write: Callable[[], None] = lambda: None
 
     def __post_init__(self) -> None:
@@ -119,6 +132,36 @@ class MemoryStore:
 
     def answered(self, group: GroupId, request: str) -> StoredAnswer | None:
         return self.answers.get((group, request))
+
+    # Alerts from outside
+
+    def hooks(self) -> tuple[StoredHook, ...]:
+        return tuple(sorted(self.webhooks.values(), key=lambda hook: hook.name))
+
+    def save_hook(self, hook: StoredHook) -> None:
+        with self._write("save hook"):
+            if any(other.name == hook.name and other.id != hook.id for other in self.webhooks.values()):
+                raise StoreError(f"another webhook is called {hook.name}")
+            old = self.webhooks.get(hook.id)
+            uses = [one.last_used_at for one in (old, hook) if one is not None and one.last_used_at is not None]
+            self.webhooks[hook.id] = replace(hook, last_used_at=max(uses, default=None))
+
+    def use_hooks(self, used: Mapping[HookId, Instant]) -> None:
+        with self._write("use hooks"):
+            for hook in [hook for hook in self.webhooks.values() if hook.id in used]:
+                last = max(used[hook.id], hook.last_used_at or used[hook.id])
+                self.webhooks[hook.id] = replace(hook, last_used_at=last)
+
+    def deliver(self, deliveries: Sequence[Delivery]) -> tuple[Delivery, ...]:
+        with self._write("deliver"):
+            return tuple(
+                self.told.setdefault((told.group, told.alert, told.fingerprint, told.starts_at, told.status), told)
+                for told in deliveries
+            )
+
+    def delivered(self, group: GroupId, alert: AlertId, fingerprint: str) -> tuple[Delivery, ...]:
+        found = [told for key, told in self.told.items() if key[:3] == (group, alert, fingerprint)]
+        return tuple(sorted(found, key=lambda told: (-told.starts_at, told.status.value)))
 
     # Members
 

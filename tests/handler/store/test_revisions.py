@@ -39,12 +39,12 @@ def first(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def later(tmp_path: Path) -> Path:
-    """The migrations of a release to come: 0002 replaces ``groups``, as migrations on SQLite do."""
+    """The migrations of a release to come: 0003 replaces ``groups``, as migrations on SQLite do."""
     scripts = Path(shutil.copytree(MIGRATIONS, tmp_path / "migrations"))
-    (scripts / "versions" / "r0002_second.py").write_text(
+    (scripts / "versions" / "r0003_third.py").write_text(
         "import sqlalchemy as sa\n"
         "from alembic import op\n"
-        "revision, down_revision = '0002', '0001'\n"
+        "revision, down_revision = '0003', '0002'\n"
         "def upgrade():\n"
         "    with op.batch_alter_table('groups', recreate='always') as table:\n"
         "        table.add_column(sa.Column('colour', sa.Text))\n"
@@ -89,7 +89,7 @@ def test_a_store_that_others_could_read_is_closed_to_them(file):
 def test_state_of_schema_0001_is_all_there(first):
     store = opened(first)
     web, worker = store.groups()
-    assert (web.id, web.state, web.definition) == (WEB, full_state(), a_definition("web"))
+    assert (web.id, web.state, web.definition) == (WEB, replace(full_state(), signals=()), a_definition("web"))
     assert (web.failed_builds, web.back_off_until, web.deleting) == (2, at(600), False)
     assert (worker.id, worker.state.desired, worker.state.orphaned) == (GroupId("worker"), None, True)
     intended = [replace(a_record(number, phase=Phase.INTENDED), intended_at=at(2)) for number in (1, 2)]
@@ -116,8 +116,8 @@ def test_history_of_schema_0001_is_all_there(first):
 
 
 def test_a_migration_keeps_members_although_it_replaces_groups(first, later):
-    to_head(first, scripts=later, head="0002")
-    assert rows(first, "SELECT version_num FROM alembic_version") == [("0002",)]
+    to_head(first, scripts=later, head="0003")
+    assert rows(first, "SELECT version_num FROM alembic_version") == [("0003",)]
     assert rows(first, "SELECT id, desired, colour FROM groups") == [("web", 5, None), ("worker", None, None)]
     assert len(rows(first, "SELECT * FROM members")) == 3
     assert len(rows(first, "SELECT * FROM quiets")) == 2
@@ -125,8 +125,8 @@ def test_a_migration_keeps_members_although_it_replaces_groups(first, later):
 
 def test_before_a_migration_a_copy_is_laid_beside(first, later):
     before = rows(first, "SELECT * FROM members")
-    to_head(first, scripts=later, head="0002")
-    copy = first.with_name("trimtab.sqlite.before-0002")
+    to_head(first, scripts=later, head="0003")
+    copy = first.with_name("trimtab.sqlite.before-0003")
     assert rows(copy, "SELECT * FROM members") == before
     assert rows(copy, "SELECT version_num FROM alembic_version") == [("0001",)]
     assert copy.stat().st_mode & 0o777 == 0o600
@@ -134,27 +134,27 @@ def test_before_a_migration_a_copy_is_laid_beside(first, later):
 
 
 def test_a_migration_that_fails_leaves_the_store_as_it_was(first, later):
-    with (later / "versions" / "r0002_second.py").open("a") as script:
+    with (later / "versions" / "r0003_third.py").open("a") as script:
         script.write("    op.execute('SELECT nonsense')\n")
     with pytest.raises(OperationalError, match="nonsense"):
-        to_head(first, scripts=later, head="0002")
+        to_head(first, scripts=later, head="0003")
     store = opened(first)
     assert len(store.members(WEB)) == 3
     store.close()
 
 
 def test_a_migration_that_would_leave_orphan_rows_is_undone(first, later):
-    with (later / "versions" / "r0002_second.py").open("a") as script:
+    with (later / "versions" / "r0003_third.py").open("a") as script:
         script.write("    op.execute('DELETE FROM groups')\n")
     with pytest.raises(StoreError, match="rows without their group"):
-        to_head(first, scripts=later, head="0002")
+        to_head(first, scripts=later, head="0003")
     assert len(rows(first, "SELECT * FROM groups")) == 2
 
 
 def test_a_store_of_a_newer_release_is_refused_and_untouched(first):
     alter(first, "UPDATE alembic_version SET version_num = '0999'")
     before = first.read_bytes()
-    with pytest.raises(Refused, match=r"schema 0999; this release knows up to 0001\): run that release") as refused:
+    with pytest.raises(Refused, match=r"schema 0999; this release knows up to 0002\): run that release") as refused:
         opened(first)
     assert "trimtab.sqlite.before-0999" in str(refused.value)
     assert first.read_bytes() == before
