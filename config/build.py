@@ -19,6 +19,10 @@ from config.model import (
     Counter,
     Group,
     HaproxyBalancer,
+    Notify,
+    NotifyCommand,
+    NotifyTarget,
+    NotifyUrl,
     Policy,
     ProcessCloud,
     ProcessRecipe,
@@ -26,6 +30,7 @@ from config.model import (
     ReadyProbe,
     Reduce,
     SecretRef,
+    Severity,
     SharedListener,
     Site,
     SnmpAccess,
@@ -45,7 +50,8 @@ def build(document: written.Document, sites: Mapping[tuple[str, ...], Site]) -> 
     clouds = {CloudId(name): _cloud(CloudId(name), entry) for name, entry in document.clouds.items()}
     balancers = {BalancerId(name): _balancer(BalancerId(name), entry) for name, entry in document.balancers.items()}
     profiles = {ProfileId(name): _profile(ProfileId(name), entry) for name, entry in document.profiles.items()}
-    groups = {GroupId(name): _group(GroupId(name), entry) for name, entry in document.groups.items()}
+    told = _notify(document.notify)
+    groups = {GroupId(name): _group(GroupId(name), entry, told) for name, entry in document.groups.items()}
     return Catalogue(
         digest=digest_of(counters, conditions, policies, clouds, balancers, profiles, groups),
         counters=MappingProxyType(counters),
@@ -145,7 +151,19 @@ def _profile(id: ProfileId, entry: written.ProfileDocument) -> Profile:
     )
 
 
-def _group(id: GroupId, entry: written.GroupDocument) -> Group:
+def _notify(entry: written.NotifyDocument | None) -> Notify | None:
+    if entry is None:
+        return None
+    return Notify(target=_target(entry), on=tuple(severity for severity in Severity if severity in entry.on))
+
+
+def _target(entry: written.NotifyDocument) -> NotifyTarget:
+    if entry.url is not None and entry.secret is not None:
+        return NotifyUrl(url=entry.url, secret=SecretRef(env=entry.secret.env, file=entry.secret.file))
+    return NotifyCommand(command=tuple(entry.command or ()))
+
+
+def _group(id: GroupId, entry: written.GroupDocument, for_all: Notify | None) -> Group:
     return Group(
         id=id,
         profile=ProfileId(entry.profile),
@@ -165,4 +183,5 @@ def _group(id: GroupId, entry: written.GroupDocument) -> Group:
         victims=entry.victims,
         freshness=entry.freshness,
         budget=_budget(entry.budget),
+        notify=_notify(entry.notify) or for_all,
     )

@@ -19,7 +19,19 @@ from pydantic_core import PydanticCustomError
 from config.columns import COLUMNS
 from config.declared import Declared, key, must
 from config.measures import alternatives, factor
-from config.model import Compare, HaproxyField, Holds, Kind, Mode, OnVanish, QuietScope, Reduce, SnmpObject, Victims
+from config.model import (
+    Compare,
+    HaproxyField,
+    Holds,
+    Kind,
+    Mode,
+    OnVanish,
+    QuietScope,
+    Reduce,
+    Severity,
+    SnmpObject,
+    Victims,
+)
 from config.objects import Shape, resolve
 from config.scalars import (
     AbsolutePath,
@@ -41,6 +53,7 @@ from config.scalars import (
     SnmpName,
     Span,
     Text,
+    Url,
     Variable,
 )
 
@@ -333,10 +346,47 @@ class BalancerUseDocument(Declared):
     port: Port = must("The port at which members serve.", 8080)
 
 
+class NotifyDocument(Declared):
+    """Who is told when a group comes into trouble, and when it is over."""
+
+    choice: ClassVar[tuple[str, ...]] = ("command", "url")
+    choice_of: ClassVar[str] = "who is told"
+    together: ClassVar[tuple[str, ...]] = ("url", "secret")
+    hidden: ClassVar[frozenset[str]] = frozenset({"command", "url", "secret"})
+
+    command: Annotated[Annotated[list[Text], Field(min_length=1)] | None, Given] = key(
+        "A program and its arguments; it gets the notice as JSON on its standard input.", ["/usr/local/bin/page"]
+    )
+    url: Annotated[Url | None, Given] = key(
+        "An address that the notice is posted to as signed JSON; https, but on this machine.",
+        "https://pager.example.org/trimtab",
+    )
+    secret: Annotated[SecretDocument | None, Given] = key("What the signature is made with.", {"env": "NOTIFY_SECRET"})
+    on: list[Annotated[Severity, _Lax]] = key(
+        "Of what: of errors, or of warnings too. An empty list: of nothing.",
+        ["warning", "error"],
+        ["error"],
+        default=["warning", "error"],
+    )
+
+    @field_validator("on")
+    @classmethod
+    def _with_errors(cls, value: list[Severity]) -> list[Severity]:
+        if len(set(value)) < len(value):
+            raise PydanticCustomError("sentence", "a word stands twice: keep one", {"key": ""})
+        if value == [Severity.WARNING]:
+            raise PydanticCustomError(
+                "sentence", "an error is worse than a warning: write [error] or [warning, error]", {"key": ""}
+            )
+        return value
+
+
 class GroupDocument(Declared):
     """A fleet of like members and the rules that size it."""
 
-    later: ClassVar[Mapping[str, str]] = {"exclusive": "exclusive groups", "notify": "notifications"}
+    later: ClassVar[Mapping[str, str]] = {"exclusive": "exclusive groups"}
+
+    hidden: ClassVar[frozenset[str]] = frozenset({"notify"})
 
     profile: Name = must("What new members are made of.", "web")
     balancers: list[BalancerUseDocument] = key("Where members serve.", [{"use": "edge", "port": 8080}], default=[])
@@ -365,14 +415,18 @@ class GroupDocument(Declared):
         "Intervals after which the newest value is stale.", 3, default=3
     )
     budget: BudgetDocument = key("How much may be created for this group.", {"per_hour": 60}, default={})
+    notify: Annotated[NotifyDocument | None, Given] = key(
+        "Who is told of this group's trouble, instead of the one for all groups.",
+        {"command": ["/usr/local/bin/page", "web"]},
+    )
 
 
 class Document(Declared):
     """What Trimtab is to keep: counters, conditions, policies, and the groups that they size."""
 
-    later: ClassVar[Mapping[str, str]] = {"services": "services", "notify": "notifications"}
+    later: ClassVar[Mapping[str, str]] = {"services": "services"}
 
-    hidden: ClassVar[frozenset[str]] = frozenset({"profiles"})
+    hidden: ClassVar[frozenset[str]] = frozenset({"profiles", "notify"})
 
     counters: dict[Name, CounterDocument] = key(
         "What can be measured.", {"cpu": {"snmp": "UCD-SNMP-MIB::ssCpuUser.0"}}, default={}
@@ -392,4 +446,8 @@ class Document(Declared):
     )
     groups: dict[GroupName, GroupDocument] = key(
         "The fleets.", {"web": {"profile": "web", "min": 2, "max": 40, "policies": ["out"]}}, default={}
+    )
+    notify: Annotated[NotifyDocument | None, Given] = key(
+        "Who is told when a group comes into trouble; a group may name its own.",
+        {"command": ["/usr/local/bin/page"]},
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
+import urllib.parse
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, TypeVar
@@ -229,6 +230,47 @@ def read_socket(value: object) -> str:
 
 
 RuntimeSocket = Annotated[str, PlainValidator(read_socket), WithJsonSchema({"type": "string"})]
+
+
+def read_url(value: object) -> str:
+    """Read an address that notices are posted to. No refusal repeats it: its path may be a secret.
+
+    Raises:
+        ValueError: says what was expected.
+    """
+    expected = "an address such as https://pager.example.org/trimtab"
+    if not isinstance(value, str) or not re.fullmatch(r"[!-~]{1,2000}", value):
+        raise ValueError(expected)
+    try:
+        parts = urllib.parse.urlsplit(value)
+        host, port = parts.hostname or "", parts.port
+    except ValueError as error:
+        raise ValueError(expected) from error
+    if parts.username is not None or parts.password is not None:
+        raise ValueError(
+            "an address without user and password: secrets never stand in this file; secret: signs instead"
+        )
+    if parts.scheme not in {"http", "https"} or port == 0 or not _is_host(f"[{host}]" if ":" in host else host, host):
+        raise ValueError(expected)
+    if parts.fragment:
+        raise ValueError("an address without #: that part is never sent")
+    if parts.scheme == "http" and not _is_loopback(host):
+        raise ValueError("an https address: plain http, which anyone can read, is for loopback only")
+    return value
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+Url = Annotated[
+    str,
+    PlainValidator(read_url),
+    WithJsonSchema({"type": "string", "pattern": r"^https?://[^@/?#\s]+([/?][^#\s]*)?$", "format": "uri"}),
+]
 
 
 def read_object(value: object) -> SnmpObject:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 import pytest
@@ -7,7 +8,9 @@ import pytest
 from config.build import build
 from config.declared import Declared
 from config.document import Document
+from config.errors import DeclarationError
 from config.fields import mapping_at
+from config.load import parse
 from config.model import (
     Adjustment,
     Budget,
@@ -17,6 +20,9 @@ from config.model import (
     Group,
     HaproxyBalancer,
     Kind,
+    Notify,
+    NotifyCommand,
+    NotifyUrl,
     Policy,
     ProcessCloud,
     ProcessRecipe,
@@ -24,6 +30,7 @@ from config.model import (
     ReadyProbe,
     Reduce,
     SecretRef,
+    Severity,
     SharedListener,
     SnmpAccess,
     SnmpObject,
@@ -139,6 +146,83 @@ def test_a_profile_says_how_members_start_answer_and_are_ready() -> None:
     assert web.ready == ReadyProbe(path="/up?full=1", port=80, within=30.0)
 
 
+BOTH = (Severity.WARNING, Severity.ERROR)
+PAGE = Notify(target=NotifyCommand(command=("/bin/page", "--group")), on=BOTH)
+
+
+def notifying(for_all: object, own: object) -> Notify | None:
+    group = {"profile": "web", "min": 2, "max": 8}
+    document = {
+        "groups": {"g": group if own is None else {**group, "notify": own}},
+        **({} if for_all is None else {"notify": for_all}),
+    }
+    return build(Document.model_validate(document), {}).groups[GroupId("g")].notify
+
+
+def test_without_notify_nobody_is_told() -> None:
+    assert notifying(None, None) is None
+
+
+def test_a_groups_own_notify_replaces_the_one_for_all() -> None:
+    assert notifying({"command": ["/bin/page", "--group"]}, None) == PAGE
+    own = {"url": "https://pager.example.org/t", "secret": {"env": "KEY"}, "on": ["error"]}
+    target = NotifyUrl(url="https://pager.example.org/t", secret=SecretRef(env="KEY"))
+    assert notifying({"command": ["/bin/page", "--group"]}, own) == Notify(target=target, on=(Severity.ERROR,))
+
+
+@pytest.mark.parametrize(
+    ("on", "severities"), [(["error", "warning"], BOTH), (["error"], (Severity.ERROR,)), ([], ())], ids=str
+)
+def test_what_is_told_of_stands_in_order(on: list[str], severities: tuple[Severity, ...]) -> None:
+    notify = notifying({"command": ["/bin/page"], "on": on}, None)
+    assert notify is not None
+    assert notify.on == severities
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://pager.example.org",
+        "https://10.0.0.1:8443/a?b=c@d",
+        "http://127.0.0.1:9000/hook",
+        "http://[::1]:9000/",
+        "http://localhost/hook",
+    ],
+)
+def test_notices_go_by_https_or_stay_on_this_machine(url: str) -> None:
+    notify = notifying({"url": url, "secret": {"file": "/etc/key"}}, None)
+    assert notify == Notify(target=NotifyUrl(url=url, secret=SecretRef(file="/etc/key")), on=BOTH)
+
+
+@pytest.mark.parametrize(
+    ("url", "because"),
+    [
+        ("http://pager.example.org/", "plain http"),
+        ("http://0.0.0.0/", "plain http"),
+        ("http://127.0.0.1.example.org/", "plain http"),
+        ("https://hunter2@pager.example.org/", "without user and password"),
+        ("https://u:hunter2@pager.example.org/", "without user and password"),
+        ("https://:@pager.example.org/hunter2", "without user and password"),
+        ("https://pager.example.org/#hunter2", "without #"),
+        ("ftp://pager.example.org/hunter2", "an address such as"),
+        ("https:///hunter2", "an address such as"),
+        ("https://pager.example.org:0/hunter2", "an address such as"),
+        ("https://pager.example.org:99999/hunter2", "an address such as"),
+        ("https://[::1/hunter2", "an address such as"),
+        ("https://pager.example.org/hunter2\r\nX: y", "an address such as"),
+        ("https://1.2.3.256/hunter2", "an address such as"),
+    ],
+)
+def test_an_address_that_notices_cannot_go_to_is_refused_without_repeating_it(url: str, because: str) -> None:
+    text = json.dumps({"notify": {"url": url, "secret": {"env": "KEY"}}})
+    with pytest.raises(DeclarationError) as caught:
+        parse(text, "web.yaml")
+    (problem,) = caught.value.problems
+    assert problem.message.startswith("notify.url: what is written is not ")
+    assert because in problem.message
+    assert "hunter2" not in problem.message
+
+
 @pytest.mark.parametrize(
     ("listen", "address", "port"), [("127.0.0.1:80", "127.0.0.1", 80), ("[::1]:80", "::1", 80), ("host:1", "host", 1)]
 )
@@ -179,6 +263,8 @@ def test_every_key_has_a_description_and_an_example_that_it_accepts(mapping: typ
         assert field.description, key
         assert examples[key], key
         chosen = [] if key in mapping.choice else mapping.choice[:1]
+        if key in mapping.together:
+            chosen = mapping.together
         for example in examples[key]:
             mapping.model_validate({other: examples[other][0] for other in (*least, *chosen)} | {key: example})
 
@@ -187,7 +273,7 @@ def test_keys_of_later_versions_and_hidden_keys_are_told_apart_from_what_is_serv
     for mapping in mappings():
         assert not set(mapping.later) & set(mapping.model_fields), mapping
         assert set(mapping.hidden) <= set(mapping.model_fields), mapping
-        assert set(mapping.choice) <= set(mapping.model_fields), mapping
+        assert {*mapping.choice, *mapping.together} <= set(mapping.model_fields), mapping
 
 
 def test_a_place_leads_to_the_mapping_that_stands_there() -> None:
