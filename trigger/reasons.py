@@ -59,7 +59,7 @@ class Reason(enum.Enum):
     BOUNDS = "bounds"
     """Bounds changed; desired size was clamped to them."""
     ALERT_FLOOR = "alert_floor"
-    """An alert raises the least size while it lasts."""
+    """An alert raises the least size while it lasts; also the answer to a person who asks for less."""
     BLIND_FLOOR = "blind_floor"
     """Blind, and the group declares a floor for that."""
     VANISHED = "vanished"

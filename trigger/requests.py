@@ -141,7 +141,7 @@ class Answer:
     """The size it asked for, before guards; ``None`` if there was no size to start from."""
     clamps: tuple[Clamp, ...] = ()
     until: Instant | None = None
-    """For QUIET, CATCHING_UP and BUILD_BACK_OFF: when that ends."""
+    """For QUIET, CATCHING_UP, BUILD_BACK_OFF, SHIELDED, FROZEN and ALERT_FLOOR: when that ends."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import assert_never
 
-from config.model import Alert, BringValue, Effect, FirePolicy, Freeze, RaiseFloor, Shield, Way
+from config.model import Alert, BringValue, Effect, FirePolicy, Freeze, Group, RaiseFloor, Shield, Way
 from config.units import AlertId, Instant
 from trigger.requests import GroupState, Signal, SignalKind
 
@@ -58,6 +58,12 @@ def lasting(state: GroupState, now: Instant) -> GroupState:
     if all(signal.until > now for signal in state.signals):
         return state
     return _with(state, state.signals, now)
+
+
+def floor_of(group: Group, signals: Iterable[Signal]) -> int:
+    """The least size that alerts leave: the greatest of min and their floors, never above max."""
+    floors = (signal.size or 0 for signal in signals if signal.kind is SignalKind.FLOOR)
+    return max(group.minimum, min(max(floors, default=0), group.maximum))
 
 
 def _kinds(effect: Effect) -> tuple[SignalKind, ...]:
