@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import assert_never
 
-from config.model import Group, NotifyTarget, Severity
+from config.model import Group, NotifyCommand, NotifyTarget, NotifyUrl, Severity
 from config.units import GroupId, Instant, Seconds
 from handler.status import GroupCondition
 
@@ -224,6 +224,17 @@ def signature(secret: str, at: Instant, sent: bytes) -> str:
 
 def _iso(at: Instant) -> str:
     return datetime.fromtimestamp(at, tz=UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def channel(target: NotifyTarget) -> str:
+    """By which kind of way it is sent: ``command`` or ``url``."""
+    match target:
+        case NotifyCommand():
+            return "command"
+        case NotifyUrl():
+            return "url"
+        case _:
+            assert_never(target)
 
 
 # When it is sent again.

@@ -10,9 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from config.model import EffectKind, SecretRef
+from config.model import EffectKind, NotifyTarget, SecretRef
 from config.units import AlertId, BalancerId, CloudId, GroupId, HookId, Instant, MemberName, Seconds
 from handler.desired import Definition
+from handler.notices import Filed, Notice, Tried
 from handler.steps import Result
 from handler.world import Record
 from trigger.explain import Explanation
@@ -235,6 +236,26 @@ class Store(Protocol):
 
     def delivered(self, group: GroupId, alert: AlertId, fingerprint: str) -> tuple[Delivery, ...]:
         """What was ever told of one alert, until retention; the latest start first, FIRING before RESOLVED."""
+        ...
+
+    # Notices
+    def notice(self, filed: Filed) -> None:
+        """Write down what is to be told, due at once: from then on it counts as told. The same id again is nothing."""
+        ...
+
+    def last_notices(self) -> tuple[Notice, ...]:
+        """What was written down last of each group that is there, sorted by group; retention keeps it."""
+        ...
+
+    def due_notices(self, now: Instant, limit: int, *, besides: Sequence[NotifyTarget] = ()) -> tuple[Filed, ...]:
+        """The oldest that are due, in the order in which they were written; none for the targets in ``besides``.
+
+        Of a group that waits for another attempt nothing is due: its notices never overtake each other.
+        """
+        ...
+
+    def notice_tried(self, id: str, tried: Tried) -> None:
+        """Write down an attempt, and in the same transaction, if there will be no other, a line of history."""
         ...
 
     # Members

@@ -6,6 +6,7 @@ observed  ``members``, and in ``groups`` how builds go
 identity  ``meta`` (whose store this is), ``sequences`` (outlives its group: a launch id is never used twice)
 history   ``spans``, ``decisions``, ``steps``, ``notes``; outlives its group, goes by retention
 promises  ``answers``: the first answer to each request id; ``deliveries``: what each alert told first led to
+          ``notices``: what is to be told of groups in trouble, and what was told last
 access    ``hooks``: webhooks that take alerts, with hashes of their tokens
 ========  ============================================================================================
 
@@ -16,7 +17,7 @@ Instants are REAL seconds since the epoch, UTC. Enums are stored by value. Colum
 from __future__ import annotations
 
 import enum
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from sqlalchemy import (
     REAL,
@@ -34,9 +35,10 @@ from sqlalchemy import (
 )
 
 from config.errors import StoreError
-from config.model import EffectKind, QuietScope, SecretRef
+from config.model import EffectKind, NotifyTarget, QuietScope, SecretRef
 from config.units import BalancerId, GroupId
 from handler.desired import Definition
+from handler.notices import Notice
 from handler.steps import Result
 from handler.store.codec import from_text, to_text
 from handler.store.interface import AlertStatus, TokenHash
@@ -46,7 +48,7 @@ from trigger.reasons import Reason
 from trigger.requests import Clamp, Pause, SignalKind
 from trigger.verdicts import Direction
 
-HEAD = "0002"
+HEAD = "0003"
 """The revision that this release reads and writes."""
 
 E = TypeVar("E", bound=enum.Enum)
@@ -282,6 +284,23 @@ deliveries = Table(
     Column("decision", Text, nullable=False),
     Column("last_at", REAL, nullable=False),
     Index(None, "last_at"),
+)
+
+notices = Table(
+    "notices",
+    METADATA,
+    Column("number", Integer, primary_key=True),  # the order of filing, whatever the clock did meanwhile
+    Column("id", Text, nullable=False),
+    _group(),
+    Column("at", REAL, nullable=False),
+    Column("notice", Document(Notice), nullable=False),
+    Column("target", Document(cast("type[NotifyTarget]", NotifyTarget)), nullable=False),
+    Column("attempts", Integer, nullable=False),
+    Column("next_at", REAL),
+    Column("delivered_at", REAL),
+    UniqueConstraint("id"),
+    Index(None, "group"),
+    Index(None, "next_at"),
 )
 
 spans = Table(

@@ -15,10 +15,12 @@ from sqlalchemy import Connection, Engine, delete, func, select, update
 from sqlalchemy.dialects.sqlite import insert
 
 from config.errors import Refused, StoreError
+from config.model import NotifyTarget
 from config.units import AlertId, BalancerId, CloudId, GroupId, HookId, Instant, MemberName
 from handler.desired import Definition
+from handler.notices import Filed, Notice, Tried
 from handler.steps import Result
-from handler.store import alerts, history, retention, rows
+from handler.store import alerts, history, outbox, retention, rows
 from handler.store.database import checkpoint, reader_engine, translated, writer_engine
 from handler.store.interface import Creates, Delivery, Event, Span, StoredAnswer, StoredGroup, StoredHook, Tick
 from handler.store.recording import Recorder
@@ -102,6 +104,7 @@ class SqliteStore:
         """Forget a group and its members; its history stays until retention, its sequence for ever."""
 
         def drop(connection: Connection) -> None:
+            outbox.forget_told(connection, group)
             connection.execute(delete(groups).where(groups.c.id == group))
 
         self._recorder.forget(group, drop)
@@ -148,6 +151,26 @@ class SqliteStore:
         """What was ever told of one alert, until retention; the latest start first, FIRING before RESOLVED."""
         with self._snapshot() as connection:
             return alerts.read_deliveries(connection, group, alert, fingerprint)
+
+    # Notices
+
+    def notice(self, filed: Filed) -> None:
+        """Write down what is to be told, due at once: from then on it counts as told. The same id again is nothing."""
+        self._writer.do(lambda connection: outbox.write_notice(connection, filed))
+
+    def last_notices(self) -> tuple[Notice, ...]:
+        """What was written down last of each group that is there, sorted by group; retention keeps it."""
+        with self._snapshot() as connection:
+            return outbox.read_last(connection)
+
+    def due_notices(self, now: Instant, limit: int, *, besides: Sequence[NotifyTarget] = ()) -> tuple[Filed, ...]:
+        """The oldest that are due, in the order in which they were written; none for the targets in ``besides``."""
+        with self._snapshot() as connection:
+            return outbox.read_due(connection, now, limit, besides)
+
+    def notice_tried(self, id: str, tried: Tried) -> None:
+        """Write down an attempt, and in the same transaction, if there will be no other, a line of history."""
+        self._writer.do(lambda connection: outbox.write_tried(connection, id, tried))
 
     # Members
 

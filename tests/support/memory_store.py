@@ -9,9 +9,11 @@ from itertools import count
 from threading import RLock
 
 from config.errors import StoreError
+from config.model import NotifyTarget
 from config.units import AlertId, BalancerId, CloudId, GroupId, HookId, Instant, MemberName
 from handler.desired import Definition
 from handler.launches import LaunchId
+from handler.notices import Filed, Notice, Tried
 from handler.steps import Result
 from handler.store.interface import (
     AlertStatus,
@@ -51,6 +53,8 @@ class MemoryStore:
     spans: list[Span] = field(default_factory=list)
     webhooks: dict[HookId, StoredHook] = field(default_factory=dict)
     told: dict[tuple[GroupId, AlertId, str, Instant, AlertStatus], Delivery] = field(default_factory=dict)
+    outbox: dict[str, tuple[Filed, Instant | None]] = field(default_factory=dict)
+    """What is to be told, and when to try; ``None``: no more."""
     after_write: Callable[[], None] = lambda: None
 
     def __post_init__(self) -> None:
@@ -162,6 +166,27 @@ class MemoryStore:
     def delivered(self, group: GroupId, alert: AlertId, fingerprint: str) -> tuple[Delivery, ...]:
         found = [told for key, told in self.told.items() if key[:3] == (group, alert, fingerprint)]
         return tuple(sorted(found, key=lambda told: (-told.starts_at, told.status.value)))
+
+    # Notices
+
+    def notice(self, filed: Filed) -> None:
+        with self._write("notice"):
+            self.outbox.setdefault(filed.notice.id, (filed, filed.notice.at))
+
+    def last_notices(self) -> tuple[Notice, ...]:
+        last = {filed.notice.group: filed.notice for filed, _ in self.outbox.values()}
+        return tuple(last[group] for group in sorted(last) if group in self.kept)
+
+    def due_notices(self, now: Instant, limit: int, *, besides: Sequence[NotifyTarget] = ()) -> tuple[Filed, ...]:
+        open_ = [(filed, next_at) for filed, next_at in self.outbox.values() if next_at is not None]
+        waiting = {filed.notice.group for filed, next_at in open_ if next_at > now}
+        due = [filed for filed, _ in open_ if filed.notice.group not in waiting and filed.target not in besides]
+        return tuple(due[:limit])
+
+    def notice_tried(self, id: str, tried: Tried) -> None:
+        with self._write("notice tried"):
+            filed, _ = self.outbox[id]
+            self.outbox[id] = (replace(filed, attempts=filed.attempts + 1), tried.next_at)
 
     # Members
 

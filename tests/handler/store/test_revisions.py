@@ -39,12 +39,12 @@ def first(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def later(tmp_path: Path) -> Path:
-    """The migrations of a release to come: 0003 replaces ``groups``, as migrations on SQLite do."""
+    """The migrations of a release to come: 0004 replaces ``groups``, as migrations on SQLite do."""
     scripts = Path(shutil.copytree(MIGRATIONS, tmp_path / "migrations"))
-    (scripts / "versions" / "r0003_third.py").write_text(
+    (scripts / "versions" / "r0004_fourth.py").write_text(
         "import sqlalchemy as sa\n"
         "from alembic import op\n"
-        "revision, down_revision = '0003', '0002'\n"
+        "revision, down_revision = '0004', '0003'\n"
         "def upgrade():\n"
         "    with op.batch_alter_table('groups', recreate='always') as table:\n"
         "        table.add_column(sa.Column('colour', sa.Text))\n"
@@ -116,8 +116,8 @@ def test_history_of_schema_0001_is_all_there(first):
 
 
 def test_a_migration_keeps_members_although_it_replaces_groups(first, later):
-    to_head(first, scripts=later, head="0003")
-    assert rows(first, "SELECT version_num FROM alembic_version") == [("0003",)]
+    to_head(first, scripts=later, head="0004")
+    assert rows(first, "SELECT version_num FROM alembic_version") == [("0004",)]
     assert rows(first, "SELECT id, desired, colour FROM groups") == [("web", 5, None), ("worker", None, None)]
     assert len(rows(first, "SELECT * FROM members")) == 3
     assert len(rows(first, "SELECT * FROM quiets")) == 2
@@ -125,8 +125,8 @@ def test_a_migration_keeps_members_although_it_replaces_groups(first, later):
 
 def test_before_a_migration_a_copy_is_laid_beside(first, later):
     before = rows(first, "SELECT * FROM members")
-    to_head(first, scripts=later, head="0003")
-    copy = first.with_name("trimtab.sqlite.before-0003")
+    to_head(first, scripts=later, head="0004")
+    copy = first.with_name("trimtab.sqlite.before-0004")
     assert rows(copy, "SELECT * FROM members") == before
     assert rows(copy, "SELECT version_num FROM alembic_version") == [("0001",)]
     assert copy.stat().st_mode & 0o777 == 0o600
@@ -134,27 +134,27 @@ def test_before_a_migration_a_copy_is_laid_beside(first, later):
 
 
 def test_a_migration_that_fails_leaves_the_store_as_it_was(first, later):
-    with (later / "versions" / "r0003_third.py").open("a") as script:
+    with (later / "versions" / "r0004_fourth.py").open("a") as script:
         script.write("    op.execute('SELECT nonsense')\n")
     with pytest.raises(OperationalError, match="nonsense"):
-        to_head(first, scripts=later, head="0003")
+        to_head(first, scripts=later, head="0004")
     store = opened(first)
     assert len(store.members(WEB)) == 3
     store.close()
 
 
 def test_a_migration_that_would_leave_orphan_rows_is_undone(first, later):
-    with (later / "versions" / "r0003_third.py").open("a") as script:
+    with (later / "versions" / "r0004_fourth.py").open("a") as script:
         script.write("    op.execute('DELETE FROM groups')\n")
     with pytest.raises(StoreError, match="rows without their group"):
-        to_head(first, scripts=later, head="0003")
+        to_head(first, scripts=later, head="0004")
     assert len(rows(first, "SELECT * FROM groups")) == 2
 
 
 def test_a_store_of_a_newer_release_is_refused_and_untouched(first):
     alter(first, "UPDATE alembic_version SET version_num = '0999'")
     before = first.read_bytes()
-    with pytest.raises(Refused, match=r"schema 0999; this release knows up to 0002\): run that release") as refused:
+    with pytest.raises(Refused, match=r"schema 0999; this release knows up to 0003\): run that release") as refused:
         opened(first)
     assert "trimtab.sqlite.before-0999" in str(refused.value)
     assert first.read_bytes() == before
