@@ -317,6 +317,20 @@ def _present(value: T | None) -> T:
 Given = BeforeValidator(_present)
 """For keys that may be left out: what is written must not be empty. ``None`` in the model means "left out"."""
 
+
+def read_yes(value: object) -> bool:
+    """Read ``true``: for keys that say something by being there.
+
+    Raises:
+        ValueError: says what was expected.
+    """
+    if value is not True:
+        raise ValueError("true: without it, remove the key")
+    return True
+
+
+Yes = Annotated[bool, PlainValidator(read_yes), WithJsonSchema({"const": True})]
+
 Port = Annotated[int, Field(ge=1, le=_LAST_PORT)]
 
 
@@ -344,6 +358,7 @@ _PATH = "/[^\\u0000]{0,4095}"
 _BACKEND = "[A-Za-z0-9_.:-]{1,255}"
 _HTTP_PATH = "/[!-~]{0,2000}"
 _TEXT = "[^\\u0000]{1,4096}"
+_LABEL = "[^\\u0000]{1,200}"
 
 Name = Annotated[
     str, _form(_NAME, "a name: up to 80 letters, digits, _ and -, with a letter or _ first"), _pattern(_NAME)
@@ -357,4 +372,6 @@ Variable = Annotated[str, _form(_VARIABLE, "the name of an environment variable"
 AbsolutePath = Annotated[str, _form(_PATH, "an absolute path"), _pattern(_PATH)]
 BackendName = Annotated[str, _form(_BACKEND, "the name of a backend: letters, digits, _ - . and :"), _pattern(_BACKEND)]
 HttpPath = Annotated[str, _form(_HTTP_PATH, "a path that begins with /"), _pattern(_HTTP_PATH)]
+Label = Annotated[str, _form(_LABEL, "the name of a label: up to 200 characters"), _pattern(_LABEL)]
+"""Prometheus takes any UTF-8 for one, and so does Grafana."""
 Text = Annotated[str, _form(_TEXT, "text"), _pattern(_TEXT)]

@@ -13,30 +13,41 @@ from config.fields import mapping_at
 from config.load import parse
 from config.model import (
     Adjustment,
+    Alert,
+    AlertedValue,
+    BringValue,
     Budget,
     Compare,
     Condition,
     Counter,
+    Effect,
+    FirePolicy,
+    Freeze,
     Group,
     HaproxyBalancer,
     Kind,
     Notify,
     NotifyCommand,
     NotifyUrl,
+    Per,
     Policy,
     ProcessCloud,
     ProcessRecipe,
     Profile,
+    RaiseFloor,
     ReadyProbe,
     Reduce,
     SecretRef,
     Severity,
     SharedListener,
+    Shield,
     SnmpAccess,
     SnmpObject,
     Verb,
+    Way,
+    kind_of,
 )
-from config.units import CloudId, ConditionId, CounterId, GroupId, PolicyId, ProfileId
+from config.units import AlertId, CloudId, ConditionId, CounterId, GroupId, PolicyId, ProfileId
 from tests.support.config import declared
 
 
@@ -64,6 +75,11 @@ def group(**written: object) -> Group:
     return build(Document.model_validate(document), {}).groups[GroupId("g")]
 
 
+def alert(**written: object) -> Alert:
+    document = {"alerts": {"a": {"match": {"alertname": "Slow"}, "groups": ["web"], "ttl": "15m", **written}}}
+    return build(Document.model_validate(document), {}).alerts[AlertId("a")]
+
+
 def test_what_is_left_out_of_a_group_has_the_default_of_the_model() -> None:
     assert group() == Group(id=GroupId("g"), profile=ProfileId("web"), minimum=2, maximum=8)
     assert (group().interval, group().quiet_time, group().drain, group().grace) == (30.0, 300.0, 60.0, 120.0)
@@ -82,6 +98,41 @@ def test_what_is_left_out_elsewhere_has_the_default_of_the_model() -> None:
     assert counter(snmp="1.3.6.1.4.1.99999.1.0") == Counter(
         id=CounterId("c"), source=SnmpObject(oid="1.3.6.1.4.1.99999.1.0", name="1.3.6.1.4.1.99999.1.0")
     )
+
+
+@pytest.mark.parametrize(
+    ("written", "effect"),
+    [
+        ({"fire": "out"}, FirePolicy(policy=PolicyId("out"))),
+        ({"floor": 8}, RaiseFloor(size=8)),
+        ({"shield": True}, Shield()),
+        ({"freeze": "in"}, Freeze(way=Way.IN)),
+        ({"freeze": "both"}, Freeze(way=Way.BOTH)),
+        ({"value": "depth"}, BringValue(field="depth")),
+    ],
+    ids=["fire", "floor", "shield", "freeze-in", "freeze-both", "value"],
+)
+def test_an_alert_has_its_one_effect(written: dict[str, object], effect: Effect) -> None:
+    expected = Alert(id=AlertId("a"), match={"alertname": "Slow"}, groups=(GroupId("web"),), effect=effect, ttl=900.0)
+    assert alert(**written) == expected
+    assert kind_of(effect).value in written
+
+
+def test_an_alert_may_name_its_group_by_a_label_of_any_spelling() -> None:
+    assert alert(shield=True, group_label="service.name").group_label == "service.name"
+
+
+def test_a_counter_of_an_alert_is_of_the_group() -> None:
+    assert counter(alert="depth", unit="messages", range=[0, 10], scale=2.0) == Counter(
+        id=CounterId("c"),
+        source=AlertedValue(alert=AlertId("depth")),
+        per=Per.GROUP,
+        unit="messages",
+        range=(0.0, 10.0),
+        scale=2.0,
+    )
+    assert counter(alert="depth", per="group") == counter(alert="depth")
+    assert counter(haproxy="scur", per="member") == counter(haproxy="scur")
 
 
 def test_a_well_known_object_brings_kind_width_unit_and_range() -> None:
