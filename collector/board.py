@@ -10,6 +10,9 @@ from dataclasses import dataclass
 
 from config.units import AlertId, GroupId, Instant
 
+_AT_MOST = 1000
+"""Numbers of one rule for one group; whoever floods us with more costs no more memory."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Brought:
@@ -28,7 +31,7 @@ class Brought:
 
 
 class Board:
-    """The last number of every alert that fires.
+    """The last number of every alert that fires, of a thousand for each rule and group.
 
     Where several alerts of one rule fire for a group (one per queue, say), the greatest counts: every one of them
     claims that things are at least so bad, and a sum would grow with how finely they are cut.
@@ -38,11 +41,16 @@ class Board:
         self._brought: dict[tuple[GroupId, AlertId], dict[str, Brought]] = {}
 
     def put(self, brought: Brought) -> None:
-        """Write a number down. What was told before it does not replace it, though it come later."""
+        """Write a number down. What was told before it does not replace it, though it come later.
+
+        Where there are too many, the one that would be over first is forgotten.
+        """
         kept = self._brought.setdefault((brought.group, brought.alert), {})
         before = kept.get(brought.key)
         if before is None or _age(before) < _age(brought):
             kept[brought.key] = brought
+        if len(kept) > _AT_MOST:
+            del kept[min(kept, key=lambda key: (kept[key].until, kept[key].value))]
 
     def drop(self, group: GroupId, alert: AlertId, key: str) -> None:
         """Take a number away: its alert is resolved."""
