@@ -16,7 +16,7 @@ from handler.store.schema import deliveries, hooks
 
 _HOOK = tuple(field.name for field in fields(StoredHook))
 _DELIVERY = tuple(field.name for field in fields(Delivery))
-_SAME = tuple(column.key for column in deliveries.primary_key)
+_TOLD = tuple(deliveries.c[name].label(name) for name in _DELIVERY)
 
 
 def read_hooks(connection: Connection) -> tuple[StoredHook, ...]:
@@ -54,23 +54,24 @@ def write_deliveries(connection: Connection, told: Sequence[Delivery]) -> tuple[
         return ()
     write = insert(deliveries)
     later = func.max(deliveries.c.last_at, write.excluded.last_at)
-    connection.execute(
-        write.on_conflict_do_update(index_elements=[deliveries.c[name] for name in _SAME], set_={"last_at": later}),
+    upsert = write.on_conflict_do_update(index_elements=list(deliveries.primary_key), set_={"last_at": later})
+    written = connection.execute(
+        upsert.returning(*_TOLD),
         [{name: getattr(delivery, name) for name in _DELIVERY} | {"last_at": delivery.at} for delivery in told],
-    )
-    return tuple(_first(connection, delivery) for delivery in told)
+    ).mappings()
+    first = {_same(delivery): delivery for delivery in (Delivery(**named(row)) for row in written)}
+    return tuple(first[_same(delivery)] for delivery in told)
 
 
 def read_deliveries(connection: Connection, group: GroupId, alert: AlertId, fingerprint: str) -> tuple[Delivery, ...]:
     """What was told of one alert, the latest start first, FIRING before RESOLVED."""
-    wanted = select(*(deliveries.c[name].label(name) for name in _DELIVERY)).where(
+    wanted = select(*_TOLD).where(
         deliveries.c.group == group, deliveries.c.alert == alert, deliveries.c.fingerprint == fingerprint
     )
     rows = connection.execute(wanted.order_by(deliveries.c.starts_at.desc(), deliveries.c.status)).mappings()
     return tuple(Delivery(**named(row)) for row in rows)
 
 
-def _first(connection: Connection, delivery: Delivery) -> Delivery:
-    same = (deliveries.c[name] == getattr(delivery, name) for name in _SAME)
-    row = connection.execute(select(*(deliveries.c[name].label(name) for name in _DELIVERY)).where(*same)).mappings()
-    return Delivery(**named(row.one()))
+def _same(delivery: Delivery) -> tuple[object, ...]:
+    """What makes two deliveries one and the same."""
+    return delivery.group, delivery.alert, delivery.fingerprint, delivery.starts_at, delivery.status

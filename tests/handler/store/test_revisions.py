@@ -1,7 +1,7 @@
 """Opening: creating, migrating, refusing.
 
-`fixtures/0001.sqlite` was written by the release that had schema 0001, with `tests.support.store.fill`. It is never
-written again: what people have on disk does not change either.
+`fixtures/0001.sqlite` was written by the release that had schema 0001, with `tests.support.store.fill`, and so on. They
+are never written again: what people have on disk does not change either.
 """
 
 from __future__ import annotations
@@ -21,11 +21,23 @@ from sqlalchemy.exc import OperationalError
 from config.errors import Refused, StoreError
 from config.units import GroupId
 from handler.store.database import writer_engine
-from handler.store.interface import EventKind
+from handler.store.interface import AlertStatus, EventKind
 from handler.store.revisions import MIGRATIONS, to_head
 from handler.store.schema import HEAD, METADATA
 from handler.world import Phase
-from tests.support.store import WEB, a_definition, a_record, at, full_record, full_state, opened
+from tests.support.store import (
+    WEB,
+    a_definition,
+    a_delivery,
+    a_hook,
+    a_record,
+    a_tick,
+    at,
+    full_hook,
+    full_record,
+    full_state,
+    opened,
+)
 from trigger.reasons import Reason
 
 FIXTURES = Path(__file__).with_name("fixtures")
@@ -35,6 +47,12 @@ FIXTURES = Path(__file__).with_name("fixtures")
 def first(tmp_path: Path) -> Path:
     """A store as the release of schema 0001 left it."""
     return Path(shutil.copy(FIXTURES / "0001.sqlite", tmp_path / "trimtab.sqlite"))
+
+
+@pytest.fixture
+def second(tmp_path: Path) -> Path:
+    """A store as the release of schema 0002 left it."""
+    return Path(shutil.copy(FIXTURES / "0002.sqlite", tmp_path / "trimtab.sqlite"))
 
 
 @pytest.fixture
@@ -112,6 +130,27 @@ def test_history_of_schema_0001_is_all_there(first):
     ]
     span = store.span_at(WEB, at(40))
     assert (span.first_at, span.last_at, span.ticks, span.least, span.greatest) == (at(31), at(61), 2, (40.0,), (60.0,))
+    store.close()
+
+
+def test_a_store_of_schema_0001_can_take_alerts(first):
+    store = opened(first)
+    store.record((a_tick(state=full_state()),))
+    store.save_hook(full_hook())
+    assert store.deliver((a_delivery(),)) == (a_delivery(),)
+    assert (store.groups()[0].state, store.hooks()) == (full_state(), (full_hook(),))
+    store.close()
+
+
+def test_schema_0002_is_all_there(second):
+    store = opened(second)
+    web, worker = store.groups()
+    assert (web.state, web.definition, worker.state.signals) == (full_state(), a_definition("web"), ())
+    assert store.hooks() == (a_hook(), full_hook())
+    told = (a_delivery(at(9)), a_delivery(at(10), AlertStatus.RESOLVED, decision="d2"))
+    assert store.delivered(WEB, told[0].alert, "f1") == told
+    assert store.answered(WEB, "alarm-1").reason is Reason.SCALED_OUT
+    assert len(store.members(WEB)) == 3
     store.close()
 
 
