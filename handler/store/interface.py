@@ -239,8 +239,11 @@ class Store(Protocol):
         ...
 
     # Notices
-    def notice(self, filed: Filed) -> None:
-        """Write down what is to be told, due at once: from then on it counts as told. The same id again is nothing."""
+    def file_notices(self, filed: Sequence[Filed]) -> None:
+        """Write down what is to be told, due at once, in one transaction: from then on it counts as told.
+
+        The same id again changes nothing.
+        """
         ...
 
     def last_notices(self) -> tuple[Notice, ...]:

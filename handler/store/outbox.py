@@ -6,7 +6,7 @@ also the memory of what was told of it.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Sequence
 
 from sqlalchemy import Connection, delete, func, select, update
 from sqlalchemy.dialects.sqlite import insert
@@ -17,19 +17,22 @@ from handler.notices import Filed, Notice, Tried, channel
 from handler.store.schema import groups, notes, notices
 
 
-def write_notice(connection: Connection, filed: Filed) -> None:
+def write_notices(connection: Connection, filed: Sequence[Filed]) -> None:
     """Insert what is to be told, due at once; news that was filed before is left as it is."""
-    notice = filed.notice
-    row = {
-        "id": notice.id,
-        "group": notice.group,
-        "at": notice.at,
-        "notice": notice,
-        "target": filed.target,
-        "attempts": filed.attempts,
-        "next_at": notice.at,
-    }
-    connection.execute(insert(notices).values(row).on_conflict_do_nothing())
+    rows = [
+        {
+            "id": told.notice.id,
+            "group": told.notice.group,
+            "at": told.notice.at,
+            "notice": told.notice,
+            "target": told.target,
+            "attempts": told.attempts,
+            "next_at": told.notice.at,
+        }
+        for told in filed
+    ]
+    if rows:
+        connection.execute(insert(notices).on_conflict_do_nothing(), rows)
 
 
 def read_last(connection: Connection) -> tuple[Notice, ...]:
@@ -39,7 +42,7 @@ def read_last(connection: Connection) -> tuple[Notice, ...]:
     return tuple(connection.execute(wanted.order_by(notices.c.group)).scalars())
 
 
-def read_due(connection: Connection, now: Instant, limit: int, besides: Collection[NotifyTarget]) -> tuple[Filed, ...]:
+def read_due(connection: Connection, now: Instant, limit: int, besides: Sequence[NotifyTarget]) -> tuple[Filed, ...]:
     """What is due, in the order of filing. Of a group that waits for another attempt nothing is due: no overtaking."""
     waiting = select(notices.c.group).where(notices.c.next_at > now)
     wanted = (

@@ -2,8 +2,8 @@
 
 Never deleted: state; members that are not GONE; the last span of a group (the one that a tick may extend, and that
 explains a quiet group); the last notice of a group, and those to be sent; webhooks; by the disk budget also not
-answers and steps under way. A delivery may go by the budget, or a flood would fill the disk: whatever it fired still has
-its answer.
+answers and steps under way. A delivery may go by the budget, or a flood would fill the disk: whatever it fired still
+has its answer.
 """
 
 from __future__ import annotations

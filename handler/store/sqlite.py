@@ -154,9 +154,9 @@ class SqliteStore:
 
     # Notices
 
-    def notice(self, filed: Filed) -> None:
-        """Write down what is to be told, due at once: from then on it counts as told. The same id again is nothing."""
-        self._writer.do(lambda connection: outbox.write_notice(connection, filed))
+    def file_notices(self, filed: Sequence[Filed]) -> None:
+        """Write down what is to be told, due at once, in one transaction: from then on it counts as told."""
+        self._writer.do(lambda connection: outbox.write_notices(connection, filed))
 
     def last_notices(self) -> tuple[Notice, ...]:
         """What was written down last of each group that is there, sorted by group; retention keeps it."""

@@ -169,9 +169,10 @@ class MemoryStore:
 
     # Notices
 
-    def notice(self, filed: Filed) -> None:
-        with self._write("notice"):
-            self.outbox.setdefault(filed.notice.id, (filed, filed.notice.at))
+    def file_notices(self, filed: Sequence[Filed]) -> None:
+        with self._write("file notices"):
+            for told in filed:
+                self.outbox.setdefault(told.notice.id, (told, told.notice.at))
 
     def last_notices(self) -> tuple[Notice, ...]:
         last = {filed.notice.group: filed.notice for filed, _ in self.outbox.values()}

@@ -29,7 +29,7 @@ def kept(store) -> set[str]:
 
 def test_what_is_to_be_told_survives_with_where_it_goes(store, file):
     for filed in (FIRST, OTHER, OVER):
-        store.notice(filed)
+        store.file_notices((filed,))
     store.close()
     again = opened(file)
     assert again.due_notices(at(60), 10) == (FIRST, OTHER, OVER)
@@ -38,22 +38,22 @@ def test_what_is_to_be_told_survives_with_where_it_goes(store, file):
 
 
 def test_the_same_news_is_filed_once(store):
-    store.notice(FIRST)
+    store.file_notices((FIRST,))
     store.notice_tried(FIRST.notice.id, delivered(at(1)))
-    store.notice(FIRST)
+    store.file_notices((FIRST,))
     assert store.due_notices(at(99), 10) == ()
 
 
 def test_nothing_is_due_before_it_happened_nor_beyond_the_limit(store):
     for filed in (FIRST, OTHER):
-        store.notice(filed)
+        store.file_notices((filed,))
     assert store.due_notices(at(-1), 10) == ()
     assert store.due_notices(at(60), 1) == (FIRST,)
 
 
 def test_a_busy_target_is_left_out(store):
     for filed in (FIRST, OTHER):
-        store.notice(filed)
+        store.file_notices((filed,))
     assert store.due_notices(at(60), 10, besides=(PAGER,)) == (OTHER,)
     assert store.due_notices(at(60), 10, besides=(HOOK,)) == (FIRST,)
     assert store.due_notices(at(60), 10, besides=(HOOK, PAGER)) == ()
@@ -62,7 +62,7 @@ def test_a_busy_target_is_left_out(store):
 
 def test_of_a_group_that_waits_for_another_attempt_nothing_overtakes(store):
     for filed in (FIRST, OTHER, OVER):
-        store.notice(filed)
+        store.file_notices((filed,))
     store.notice_tried(FIRST.notice.id, again_at(100))
     assert store.due_notices(at(99), 10) == (OTHER,)
     due = store.due_notices(at(100), 10)
@@ -71,19 +71,19 @@ def test_of_a_group_that_waits_for_another_attempt_nothing_overtakes(store):
 
 
 def test_filing_decides_the_order_though_the_clock_went_back(store):
-    store.notice(FIRST)
+    store.file_notices((FIRST,))
     earlier = a_filed(a_notice(turn=Turn.LEFT, since=0, told=-50))
-    store.notice(earlier)
+    store.file_notices((earlier,))
     assert store.due_notices(at(0), 10) == (FIRST, earlier)
     assert store.last_notices() == (earlier.notice,)
 
 
 def test_the_end_of_the_matter_is_history(store):
-    store.notice(FIRST)
+    store.file_notices((FIRST,))
     store.notice_tried(FIRST.notice.id, again_at(5))
     assert [event.name for event in store.history(WEB, before=None, limit=9)] == ["declared"]
     store.notice_tried(FIRST.notice.id, delivered(at(6)))
-    store.notice(OTHER)
+    store.file_notices((OTHER,))
     store.notice_tried(OTHER.notice.id, Tried(at=at(DAY), delivered=False, because="no answer"))
     told = [
         (event.kind, event.at, event.name, event.by, event.message)
@@ -105,7 +105,7 @@ def test_an_attempt_at_what_retention_took_changes_nothing(store):
 def test_retention_keeps_what_was_told_last_and_what_is_to_be_told(store):
     warning = a_filed(a_notice(severity=Severity.WARNING, since=0))
     for filed in (warning, FIRST, OTHER):
-        store.notice(filed)
+        store.file_notices((filed,))
     store.notice_tried(warning.notice.id, delivered(at(1)))
     store.notice_tried(FIRST.notice.id, delivered(at(2)))
     assert store.prune(before=at(30 * DAY), bytes_at_most=1 << 30) >= 1
@@ -117,7 +117,7 @@ def test_retention_keeps_what_was_told_last_and_what_is_to_be_told(store):
 
 def test_a_dropped_group_is_forgotten_but_what_is_to_be_told_of_it_goes_out(store):
     for filed in (FIRST, OVER):
-        store.notice(filed)
+        store.file_notices((filed,))
     store.notice_tried(FIRST.notice.id, delivered(at(1)))
     store.drop_group(WEB)
     assert store.last_notices() == ()
@@ -128,7 +128,7 @@ def test_a_dropped_group_is_forgotten_but_what_is_to_be_told_of_it_goes_out(stor
 
 
 def test_a_group_that_comes_back_under_an_old_name_begins_anew(store):
-    store.notice(FIRST)
+    store.file_notices((FIRST,))
     store.notice_tried(FIRST.notice.id, delivered(at(1)))
     store.drop_group(WEB)
     store.declare((a_definition("web"), a_definition("worker")), at(2))
@@ -138,4 +138,4 @@ def test_a_group_that_comes_back_under_an_old_name_begins_anew(store):
 def test_a_closed_store_files_nothing(store):
     store.close()
     with pytest.raises(StoreError):
-        store.notice(FIRST)
+        store.file_notices((FIRST,))
