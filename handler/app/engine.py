@@ -15,10 +15,12 @@ from config.model import Balancer, Catalogue, Mode
 from config.units import BalancerId, GroupId, Instant, Moment, Seconds
 from handler.app import logs
 from handler.app.converging import Keeper
+from handler.app.courier import Courier
 from handler.app.deciding import Decider
 from handler.app.door import Door, Question
 from handler.app.guard import guarded
 from handler.app.metrics import Metrics
+from handler.app.notifying import Notifier
 from handler.app.reporting import Reporter
 from handler.app.rooms import Room
 from handler.balancers.interface import Balancer as BalancerPort
@@ -51,6 +53,7 @@ class Parts:
     poller: Poller
     balancer_for: Callable[[Balancer], BalancerPort]
     clock: Callable[[], Moment]
+    courier: Courier
     retention: Retention = Retention()
 
 
@@ -94,6 +97,13 @@ class Engine:
             clock=parts.clock,
             report=self._reporter.ticked,
         )
+        self.notifier = Notifier(
+            store=parts.store,
+            rooms=self.rooms,
+            courier=parts.courier,
+            clock=lambda: parts.clock().wall,
+            count=self.metrics.noticed,
+        )
         self._chores: list[asyncio.Task[None]] = []
         self._reloading = asyncio.Lock()
         self._incarnations: dict[BalancerId, str] = {}
@@ -111,7 +121,9 @@ class Engine:
             DeclarationError: the file is refused.
             StoreError: the store cannot be written.
         """
+        await self.notifier.recall()
         await self._take(await asyncio.to_thread(load, self.parts.file))
+        self.notifier.start()
         self._chores = [
             asyncio.create_task(self._every(_FLUSH, "flush", self._flush)),
             asyncio.create_task(self._every(_PRUNE, "prune", self._prune)),
@@ -126,6 +138,8 @@ class Engine:
         await asyncio.gather(*self._chores, return_exceptions=True)
         await self._decider.stop()
         await self.keeper.stop()
+        await self.notifier.stop()
+        self.parts.courier.close()
         await self.parts.poller.close()
         await asyncio.to_thread(self.parts.store.close)
 
@@ -152,13 +166,15 @@ class Engine:
         await asyncio.to_thread(self.parts.store.drop_group, room.id)
         self.rooms.pop(room.id, None)
         self._reporter.forget(room)
+        self.notifier.forget(room.id)
         logs.say("group_deleted", group=room.id)
         await self.keeper.drop(room)
 
     def health(self) -> Health:
         """Ready when every loop runs and every group is decided on time."""
         now = self.parts.clock().wall
-        dead = [task.get_name() for task in (*self._decider.tasks(), *self.keeper.tasks()) if task.done()]
+        loops = (*self._decider.tasks(), *self.keeper.tasks(), *self.notifier.tasks())
+        dead = [task.get_name() for task in loops if task.done()]
         late = sorted(room.id for room in self.rooms.values() if _late(room, now))
         checks = {
             "catalogue": "ok" if self._catalogue is not None else "not read yet",
@@ -208,6 +224,7 @@ class Engine:
 
     def _saw(self, room: Room, done: Pass) -> None:
         self._reporter.passed(room, done)
+        self.notifier.saw(room)
         if room.deleting and done.world.complete and not done.world.members:
             self._chores.append(asyncio.create_task(guarded(partial(self.forget, room), what="forget", group=room.id)))
 

@@ -59,6 +59,9 @@ class Metrics:
             "trimtab_evaluation_duration_seconds", "How long deciding a slot took.", buckets=_SECONDS, registry=registry
         )
         self._passes = Counter("trimtab_converge_passes", "Convergence passes.", ["group", "result"], registry=registry)
+        self._notices = Counter(
+            "trimtab_notices", "Attempts to tell of a group's trouble.", ["kind", "result"], registry=registry
+        )
         self._holds = Histogram(
             "trimtab_loop_hold_seconds", "How long the event loop was held.", buckets=_SECONDS, registry=registry
         )
@@ -74,6 +77,9 @@ class Metrics:
         for step in _CALLS:
             for result in Result:
                 self._actions.labels(snake(step.__name__), result.value)
+        for kind in ("command", "url"):
+            for became in ("delivered", "failed", "given_up"):
+                self._notices.labels(kind, became)
         registry.register(Gauges(rooms, now))
 
     def text(self) -> bytes:
@@ -106,6 +112,10 @@ class Metrics:
                 name = snake(type(outcome.step).__name__)
                 self._actions.labels(name, outcome.result.value).inc()
                 self._action_seconds.labels(name).observe(max(outcome.finished_at - outcome.started_at, 0.0))
+
+    def noticed(self, kind: str, result: str) -> None:
+        """Count an attempt to send a notice."""
+        self._notices.labels(kind, result).inc()
 
     def held(self, seconds: float) -> None:
         """The event loop was held this long."""

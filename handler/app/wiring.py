@@ -12,6 +12,7 @@ from collector.sources.snmp import SnmpSource
 from config.model import Balancer, Cloud, SecretRef
 from config.settings import read_secret
 from handler.app import clock
+from handler.app.courier import Courier
 from handler.app.directory import StateDirectory
 from handler.app.engine import Engine, Parts
 from handler.balancers.interface import Balancer as BalancerPort
@@ -57,6 +58,7 @@ def engine(file: Path, directory: StateDirectory) -> Engine:
             poller=_poller(),
             balancer_for=balancer,
             clock=clock.moment,
+            courier=Courier(environ=os.environ, clock=clock.wall),
         )
     )
 
