@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from config.errors import StoreError
 from config.model import Catalogue
-from config.units import Moment
+from config.units import Moment, Seconds
 from handler.app import logs
 from handler.app.rooms import Room
 from handler.store.interface import Store, Tick
@@ -26,6 +26,8 @@ from trigger.verdicts import Evaluation
 _BATCH = 50
 """Decisions between two looks at the event loop: a few milliseconds."""
 
+_LATELY: Seconds = 5.0
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
@@ -35,11 +37,14 @@ class Question:
     at: Moment
     requests: tuple[Request, ...] = ()
     evaluation: Evaluation | None = None
+    change: Callable[[GroupState], GroupState] | None = None
+    """What changes the state by itself, alerts that last: the decision is about the state after it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Decided:
     question: Question
+    before: GroupState
     decision: Decision
     explanation: Explanation
 
@@ -114,17 +119,19 @@ class Door:
 
     def _decide(self, question: Question, state: GroupState) -> _Decided:
         catalogue, room = self._catalogue(), question.room
+        changed = state if question.change is None else question.change(state)
         own = requests_from(catalogue, question.evaluation) if question.evaluation is not None else ()
         decision = decide(
             room.definition.group,
             (*question.requests, *own),
             room.fleet(),
-            state,
+            changed,
             question.at,
             evaluation=question.evaluation,
         )
         return _Decided(
             question=question,
+            before=state,
             decision=decision,
             explanation=explain(catalogue, room.definition.group, question.evaluation, decision, room.fleet()),
         )
@@ -140,16 +147,22 @@ class Door:
             room.holds = result.question.evaluation.holds
         if decision.restarts_holds:
             room.holds = {}
-        if decision.changed or decision.answers:
+        if decision.changed or (decision.answers and not _seen_lately(room, decision.at)):
             room.wake.set()  # a refused request, too, is a reason to look whether the fleet is as it should be
         self._decided(decision)
 
 
+def _seen_lately(room: Room, at: Moment) -> bool:
+    """Whether another look could hardly see more: a flood of refused alarms must not become one of listings."""
+    return room.seen is not None and at.wall - room.seen.at < _LATELY
+
+
 def _tick(result: _Decided) -> Tick:
-    decision, room = result.decision, result.question.room
+    decision = result.decision
     return Tick(
-        group=room.id,
+        group=decision.group,
         at=decision.at.wall,
         explanation=result.explanation,
-        state=decision.state if decision.state != room.state else None,
+        state=decision.state if decision.state != result.before else None,
+        evaluated=result.question.evaluation is not None,
     )

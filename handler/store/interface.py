@@ -6,7 +6,7 @@ Calls block and may come from any thread; writes that wait at the same time shar
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -54,6 +54,8 @@ class Tick:
     explanation: Explanation
     state: GroupState | None
     """The new state if it changed; desired size and its cause become history in the same transaction."""
+    evaluated: bool = True
+    """False: requests came between two ticks. Unless they changed the size, no span is theirs; their answers are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,6 +206,10 @@ class Store(Protocol):
 
     def answered(self, group: GroupId, request: str) -> StoredAnswer | None:
         """What was answered to this request id, if it was ever asked."""
+        ...
+
+    def answers_to(self, asked: Collection[tuple[GroupId, str]]) -> Mapping[tuple[GroupId, str], StoredAnswer]:
+        """What was answered to each of these (group, request id), where it was ever asked."""
         ...
 
     # Alerts from outside

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from sqlalchemy import Connection, Engine, delete, func, select, update
@@ -127,6 +127,11 @@ class SqliteStore:
         """What was answered to this request id, if it was ever asked."""
         with self._snapshot() as connection:
             return history.read_answer(connection, group, request)
+
+    def answers_to(self, asked: Collection[tuple[GroupId, str]]) -> Mapping[tuple[GroupId, str], StoredAnswer]:
+        """What was answered to each of these (group, request id), where it was ever asked."""
+        with self._snapshot() as connection:
+            return history.read_answers(connection, asked)
 
     # Alerts from outside
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import count
@@ -136,6 +136,9 @@ class MemoryStore:
 
     def answered(self, group: GroupId, request: str) -> StoredAnswer | None:
         return self.answers.get((group, request))
+
+    def answers_to(self, asked: Collection[tuple[GroupId, str]]) -> Mapping[tuple[GroupId, str], StoredAnswer]:
+        return {key: self.answers[key] for key in asked if key in self.answers}
 
     # Alerts from outside
 
