@@ -8,19 +8,23 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from collector.board import Board
 from collector.poll import Poller
 from config.errors import DeclarationError, DriverError, Refused
 from config.load import load
-from config.model import Balancer, Catalogue, Mode
+from config.model import Balancer, Catalogue, Mode, SecretRef
 from config.units import BalancerId, GroupId, Instant, Moment, Seconds
 from handler.app import logs
+from handler.app.alerting import Alerting
 from handler.app.converging import Keeper
 from handler.app.courier import Courier
 from handler.app.deciding import Decider
 from handler.app.door import Door, Question
 from handler.app.guard import guarded
+from handler.app.hooks import Hooks
 from handler.app.metrics import Metrics
 from handler.app.notifying import Notifier
+from handler.app.passing import Passage
 from handler.app.reporting import Reporter
 from handler.app.rooms import Room
 from handler.balancers.interface import Balancer as BalancerPort
@@ -54,6 +58,9 @@ class Parts:
     balancer_for: Callable[[Balancer], BalancerPort]
     clock: Callable[[], Moment]
     courier: Courier
+    board: Board
+    """Where alerts' values are put, and a source reads them."""
+    read_secret: Callable[[SecretRef], str]
     retention: Retention = Retention()
 
 
@@ -97,6 +104,22 @@ class Engine:
             clock=parts.clock,
             report=self._reporter.ticked,
         )
+        self.hooks = Hooks(parts.store, parts.read_secret, lambda: parts.clock().wall)
+        self.passage = Passage(
+            rooms=self.rooms,
+            catalogue=self.catalogue,
+            door=self.door,
+            store=parts.store,
+            board=parts.board,
+            clock=parts.clock,
+        )
+        self.alerting = Alerting(
+            hooks=self.hooks,
+            passage=self.passage,
+            catalogue=self.catalogue,
+            now=lambda: parts.clock().wall,
+            count=self.metrics.knocked,
+        )
         self.notifier = Notifier(
             store=parts.store,
             rooms=self.rooms,
@@ -124,6 +147,8 @@ class Engine:
         await self.notifier.recall()
         await self._take(await asyncio.to_thread(load, self.parts.file))
         self.notifier.start()
+        await self.hooks.load()
+        self.alerting.start()
         self._chores = [
             asyncio.create_task(self._every(_FLUSH, "flush", self._flush)),
             asyncio.create_task(self._every(_PRUNE, "prune", self._prune)),
@@ -136,6 +161,7 @@ class Engine:
         for chore in self._chores:
             chore.cancel()
         await asyncio.gather(*self._chores, return_exceptions=True)
+        await self.alerting.stop()
         await self._decider.stop()
         await self.keeper.stop()
         await self.notifier.stop()
@@ -153,6 +179,7 @@ class Engine:
                 logs.warn("reload_refused", problems=len(error.problems), first=str(error.problems[0]))
                 return Reloaded(problems=error.problems, added=(), changed=(), orphaned=())
             await self._take(after)
+            await self.hooks.load()
         kept = before.groups.keys() & after.groups.keys()
         return Reloaded(
             problems=(),
@@ -173,8 +200,7 @@ class Engine:
     def health(self) -> Health:
         """Ready when every loop runs and every group is decided on time."""
         now = self.parts.clock().wall
-        loops = (*self._decider.tasks(), *self.keeper.tasks(), *self.notifier.tasks())
-        dead = [task.get_name() for task in loops if task.done()]
+        dead = [task.get_name() for task in self._loops() if task.done()]
         late = sorted(room.id for room in self.rooms.values() if _late(room, now))
         checks = {
             "catalogue": "ok" if self._catalogue is not None else "not read yet",
@@ -233,7 +259,11 @@ class Engine:
             await asyncio.sleep(span)
             await guarded(chore, what=what)
 
+    def _loops(self) -> tuple[asyncio.Task[None], ...]:
+        return (*self._decider.tasks(), *self.keeper.tasks(), *self.notifier.tasks(), *self.alerting.tasks())
+
     async def _flush(self) -> None:
+        await self.hooks.flush()
         await asyncio.to_thread(self.parts.store.flush)
 
     async def _prune(self) -> None:

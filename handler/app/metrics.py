@@ -14,6 +14,8 @@ from handler.app.deciding import TickReport
 from handler.app.gauges import Gauges
 from handler.app.rooms import Room
 from handler.converge import Pass
+from handler.hooks.payloads import Sender
+from handler.hooks.replies import Result as KnockResult
 from handler.steps import Create, Destroy, Drain, Enable, Join, Leave, Result
 from handler.web.render import snake
 from trigger.requests import Decision
@@ -65,6 +67,9 @@ class Metrics:
         self._holds = Histogram(
             "trimtab_loop_hold_seconds", "How long the event loop was held.", buckets=_SECONDS, registry=registry
         )
+        self._webhooks = Counter(
+            "trimtab_webhook_requests", "Requests at /hooks/alerts.", ["source", "result"], registry=registry
+        )
         self.reloads = Gauge(
             "trimtab_config_last_reload_success_timestamp_seconds", "When the file was last taken.", registry=registry
         )
@@ -77,6 +82,9 @@ class Metrics:
         for step in _CALLS:
             for result in Result:
                 self._actions.labels(snake(step.__name__), result.value)
+        for sender in (*Sender, None):
+            for outcome in KnockResult:
+                self._webhooks.labels(_source(sender), outcome.value)
         for kind in ("command", "url"):
             for became in ("delivered", "failed", "given_up"):
                 self._notices.labels(kind, became)
@@ -113,6 +121,10 @@ class Metrics:
                 self._actions.labels(name, outcome.result.value).inc()
                 self._action_seconds.labels(name).observe(max(outcome.finished_at - outcome.started_at, 0.0))
 
+    def knocked(self, sender: Sender | None, result: KnockResult) -> None:
+        """Count a request at ``/hooks/alerts``; whose it is, is unknown until its body has been read."""
+        self._webhooks.labels(_source(sender), result.value).inc()
+
     def noticed(self, kind: str, result: str) -> None:
         """Count an attempt to send a notice."""
         self._notices.labels(kind, result).inc()
@@ -131,6 +143,10 @@ class Metrics:
         self.config_hash.clear()
         self.config_hash.labels(digest).set(1)
         self.reloads.set(at)
+
+
+def _source(sender: Sender | None) -> str:
+    return "unknown" if sender is None else sender.value
 
 
 def _way(before: int, after: int) -> Direction:

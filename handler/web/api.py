@@ -8,15 +8,16 @@ from typing import Annotated
 from fastapi import APIRouter, FastAPI, Header, Query, Request
 from fastapi.responses import JSONResponse, PlainTextResponse, Response
 from pydantic import BaseModel, ConfigDict, Field
-from trigger.words import say, sentence_of
 
 from config.errors import Refused, StoreError
 from config.units import GroupId, Instant, MemberName, PolicyId
 from handler.store.interface import Span
 from handler.web.daemon import Asked, Daemon, NoSuch
+from handler.web.hooks import hook_routes
 from handler.web.render import Json, plain, tagged
 from trigger.reasons import Reason
 from trigger.requests import Decision
+from trigger.words import say, sentence_of
 
 By = Annotated[str, Header(alias="X-Trimtab-User", max_length=64, description="Who asks; recorded in the history.")]
 _MOVED = frozenset({Reason.SCALED_OUT, Reason.SCALED_IN, Reason.FORCED, Reason.ADVISED})
@@ -66,6 +67,7 @@ def build(daemon: Daemon) -> FastAPI:
     app.include_router(_sizes(daemon), prefix="/api/v1")
     app.include_router(_acts(daemon), prefix="/api/v1")
     app.include_router(_member_acts(daemon), prefix="/api/v1")
+    app.include_router(hook_routes(daemon), prefix="/api/v1")
     app.include_router(_health(daemon))
     for kind, status in ((NoSuch, 404), (Refused, 409), (StoreError, 503)):
         app.add_exception_handler(kind, _refusal(status))
