@@ -5,14 +5,18 @@ import hmac
 import json
 from collections.abc import Sequence
 from itertools import pairwise
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from config.load import parse
 from config.model import Group, Severity
 from handler.notices import Notice, Turn, Watch, body, failed, look, signature, watch_after
 from handler.status import GroupCondition
+from tests.support.config import DECLARATION
 from tests.support.notices import NOW, a_filed, a_notice, a_watched_group, at
 
 C = GroupCondition
@@ -186,3 +190,47 @@ def test_what_failed_is_tried_again_after_longer_and_longer_for_a_day() -> None:
     assert max(pauses) == 900
     assert now == 86400.0
     assert (tried.delivered, tried.because) == (False, "no answer")
+
+
+PAGE = Path("docs/notify.md").read_text(encoding="utf-8")
+
+
+def example(language: str) -> str:
+    return PAGE.split(f"```{language}\n")[1].split("```")[0]
+
+
+@pytest.mark.parametrize(
+    ("secret", "sent", "after", "genuine"),
+    [
+        (b"key", body(a_notice()), 10, True),
+        (b"kez", body(a_notice()), 10, False),
+        (b"key", body(a_notice()) + b" ", 10, False),
+        (b"key", body(a_notice()), 301, False),
+    ],
+    ids=["genuine", "another-secret", "another-body", "replayed-later"],
+)
+def test_the_three_lines_of_the_manual_verify_a_signature(
+    secret: bytes, sent: bytes, after: float, genuine: bool
+) -> None:
+    found: dict[str, object] = {
+        "headers": {"X-Trimtab-Signature": signature("key", NOW, body(a_notice()))},
+        "secret": secret,
+        "body": sent,
+        "hmac": hmac,
+        "hashlib": hashlib,
+        "time": SimpleNamespace(time=lambda: NOW + after),
+    }
+    exec(example("python"), found)  # noqa: S102 our own manual
+    assert found["genuine"] is genuine
+
+
+def test_the_manual_shows_what_is_sent() -> None:
+    assert list(json.loads(example("json"))) == list(json.loads(body(a_notice())))
+
+
+def test_the_manuals_declaration_is_understood() -> None:
+    rest = DECLARATION.replace("groups:\n  web: {profile: web, min: 2, max: 8, policies: [out, in]}\n", "")
+    written = example("yaml").replace("  web:\n", "  web:\n    profile: web\n    min: 2\n    max: 8\n")
+    (group,) = parse(rest + written, "web.yaml").groups.values()
+    assert group.notify is not None
+    assert group.notify.on == (Severity.ERROR,)

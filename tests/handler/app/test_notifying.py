@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import logging
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -228,9 +229,12 @@ def test_news_that_cannot_be_filed_is_kept(daemon: Daemon, monkeypatch: pytest.M
 
 
 def test_what_fails_is_tried_again_later_and_only_the_first_failure_is_logged(
-    daemon: Daemon, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    daemon: Daemon, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(logging.getLogger("trimtab"), "propagate", True)
+    said = io.StringIO()
+    log = logging.getLogger("trimtab")
+    monkeypatch.setattr(log, "handlers", [logging.StreamHandler(said)])
+    monkeypatch.setattr(log, "isEnabledFor", lambda _: True)
 
     async def run() -> None:
         daemon.courier.answers = [DOWN, DOWN]
@@ -241,12 +245,10 @@ def test_what_fails_is_tried_again_later_and_only_the_first_failure_is_logged(
             daemon.clock.advance(seconds)
             await daemon.rounds()
 
-    with caplog.at_level(logging.INFO, logger="trimtab"):
-        asyncio.run(run())
+    asyncio.run(run())
     assert daemon.courier.ids == [ENTERED] * 3
     assert daemon.counts == [("command", "failed")] * 2 + [("command", "delivered")]
-    said = [record.getMessage() for record in caplog.records]
-    assert said == [
+    assert said.getvalue().splitlines() == [
         'event=notice_failed group=web news="entered error" by=command because="Connection refused"',
         'event=notified group=web news="entered error" by=command attempts=3',
     ]
