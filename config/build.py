@@ -6,33 +6,48 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from config import document as written
+from config import outside
 from config.digest import digest_of
 from config.measures import factor
 from config.model import (
     Adjustment,
+    Alert,
+    AlertedValue,
     Balancer,
     BalancerUse,
+    BringValue,
     Budget,
     Catalogue,
     Compare,
     Condition,
     Counter,
+    Effect,
+    FirePolicy,
+    Freeze,
     Group,
     HaproxyBalancer,
+    Notify,
+    NotifyCommand,
+    NotifyTarget,
+    NotifyUrl,
+    Per,
     Policy,
     ProcessCloud,
     ProcessRecipe,
     Profile,
+    RaiseFloor,
     ReadyProbe,
     Reduce,
     SecretRef,
+    Severity,
     SharedListener,
+    Shield,
     Site,
     SnmpAccess,
     Verb,
 )
 from config.objects import Shape
-from config.units import BalancerId, CloudId, ConditionId, CounterId, GroupId, PolicyId, ProfileId
+from config.units import AlertId, BalancerId, CloudId, ConditionId, CounterId, GroupId, PolicyId, ProfileId
 
 
 def build(document: written.Document, sites: Mapping[tuple[str, ...], Site]) -> Catalogue:
@@ -45,9 +60,11 @@ def build(document: written.Document, sites: Mapping[tuple[str, ...], Site]) -> 
     clouds = {CloudId(name): _cloud(CloudId(name), entry) for name, entry in document.clouds.items()}
     balancers = {BalancerId(name): _balancer(BalancerId(name), entry) for name, entry in document.balancers.items()}
     profiles = {ProfileId(name): _profile(ProfileId(name), entry) for name, entry in document.profiles.items()}
-    groups = {GroupId(name): _group(GroupId(name), entry) for name, entry in document.groups.items()}
+    told = _notify(document.notify)
+    groups = {GroupId(name): _group(GroupId(name), entry, told) for name, entry in document.groups.items()}
+    alerts = {AlertId(name): _alert(AlertId(name), entry) for name, entry in document.alerts.items()}
     return Catalogue(
-        digest=digest_of(counters, conditions, policies, clouds, balancers, profiles, groups),
+        digest=digest_of(counters, conditions, policies, clouds, balancers, profiles, groups, alerts),
         counters=MappingProxyType(counters),
         conditions=MappingProxyType(conditions),
         policies=MappingProxyType(policies),
@@ -55,6 +72,7 @@ def build(document: written.Document, sites: Mapping[tuple[str, ...], Site]) -> 
         balancers=MappingProxyType(balancers),
         profiles=MappingProxyType(profiles),
         groups=MappingProxyType(groups),
+        alerts=MappingProxyType(alerts),
         sites=MappingProxyType(dict(sites)),
     )
 
@@ -67,6 +85,7 @@ def _counter(id: CounterId, entry: written.CounterDocument) -> Counter:
     return Counter(
         id=id,
         source=entry.source,
+        per=Per.GROUP if isinstance(entry.source, AlertedValue) else Per.MEMBER,
         kind=entry.kind or shape.kind,
         bits=entry.bits or shape.bits,
         unit=unit,
@@ -145,7 +164,19 @@ def _profile(id: ProfileId, entry: written.ProfileDocument) -> Profile:
     )
 
 
-def _group(id: GroupId, entry: written.GroupDocument) -> Group:
+def _notify(entry: written.NotifyDocument | None) -> Notify | None:
+    if entry is None:
+        return None
+    return Notify(target=_target(entry), on=tuple(severity for severity in Severity if severity in entry.on))
+
+
+def _target(entry: written.NotifyDocument) -> NotifyTarget:
+    if entry.url is not None and entry.secret is not None:
+        return NotifyUrl(url=entry.url, secret=SecretRef(env=entry.secret.env, file=entry.secret.file))
+    return NotifyCommand(command=tuple(entry.command or ()))
+
+
+def _group(id: GroupId, entry: written.GroupDocument, for_all: Notify | None) -> Group:
     return Group(
         id=id,
         profile=ProfileId(entry.profile),
@@ -165,4 +196,28 @@ def _group(id: GroupId, entry: written.GroupDocument) -> Group:
         victims=entry.victims,
         freshness=entry.freshness,
         budget=_budget(entry.budget),
+        notify=_notify(entry.notify) or for_all,
     )
+
+
+def _alert(id: AlertId, entry: outside.AlertDocument) -> Alert:
+    return Alert(
+        id=id,
+        match=MappingProxyType(dict(entry.match)),
+        groups=tuple(GroupId(group) for group in entry.groups),
+        group_label=entry.group_label,
+        effect=_effect(entry),
+        ttl=entry.ttl,
+    )
+
+
+def _effect(entry: outside.AlertDocument) -> Effect:
+    if entry.fire is not None:
+        return FirePolicy(policy=PolicyId(entry.fire))
+    if entry.floor is not None:
+        return RaiseFloor(size=entry.floor)
+    if entry.freeze is not None:
+        return Freeze(way=entry.freeze)
+    if entry.value is not None:
+        return BringValue(field=entry.value)
+    return Shield()

@@ -9,14 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 
+from config import alerts
 from config.errors import Problem
+from config.findings import Finding
 from config.model import (
+    AlertedValue,
     BalancerUse,
     Catalogue,
     Condition,
     Counter,
+    FirePolicy,
     Group,
     HaproxyBalancer,
     HaproxyField,
@@ -33,13 +36,6 @@ from config.units import PolicyId, Seconds, format_span
 from config.where import Where, dotted
 
 
-@dataclass(frozen=True, slots=True)
-class _Finding:
-    where: Where
-    message: str
-    leans: tuple[Where, ...] = ()
-
-
 def check(catalogue: Catalogue, refused: AbstractSet[Where] = frozenset()) -> tuple[Problem, ...]:
     """Find every contradiction between parts of a catalogue, in the order of the file.
 
@@ -52,7 +48,7 @@ def check(catalogue: Catalogue, refused: AbstractSet[Where] = frozenset()) -> tu
     return tuple(sorted(problems))
 
 
-def _leans_on(finding: _Finding, refused: AbstractSet[Where]) -> bool:
+def _leans_on(finding: Finding, refused: AbstractSet[Where]) -> bool:
     """Whether the place of a finding, or anything at, around or in what it leans on, was refused."""
     return any(
         finding.where[: len(place)] == place
@@ -61,7 +57,7 @@ def _leans_on(finding: _Finding, refused: AbstractSet[Where]) -> bool:
     )
 
 
-def _problem(catalogue: Catalogue, finding: _Finding) -> Problem:
+def _problem(catalogue: Catalogue, finding: Finding) -> Problem:
     site = _site(catalogue, finding.where)
     message = f"{dotted(finding.where)}: {finding.message}"
     return Problem(file=site.file, line=site.line, column=site.column, message=message)
@@ -83,7 +79,7 @@ def _written(catalogue: Catalogue, *places: Where) -> Where:
 # References: every name stands for something.
 
 
-def _references(catalogue: Catalogue) -> Iterator[_Finding]:
+def _references(catalogue: Catalogue) -> Iterator[Finding]:
     sections = {
         "counters": {str(name) for name in catalogue.counters},
         "conditions": {str(name) for name in catalogue.conditions},
@@ -91,15 +87,18 @@ def _references(catalogue: Catalogue) -> Iterator[_Finding]:
         "clouds": {str(name) for name in catalogue.clouds},
         "balancers": {str(name) for name in catalogue.balancers},
         "profiles": {str(name) for name in catalogue.profiles},
+        "groups": {str(name) for name in catalogue.groups},
+        "alerts": {str(name) for name in catalogue.alerts},
     }
     for where, section, name in _named(catalogue):
         if name not in sections[section]:
             message = f"{name!a} is not among the {section}{hint(name, sections[section])}"
-            yield _Finding(where, message, ((section, name),))
+            yield Finding(where, message, ((section, name),))
 
 
 def _named(catalogue: Catalogue) -> Iterator[tuple[Where, str, str]]:
     """Every place that names an entity: where, of which section, which name."""
+    yield from _named_by_alerts(catalogue)
     for condition in catalogue.conditions.values():
         yield ("conditions", condition.id, "counter"), "counters", condition.counter
     for policy in catalogue.policies.values():
@@ -116,27 +115,39 @@ def _named(catalogue: Catalogue) -> Iterator[tuple[Where, str, str]]:
             yield (*here, "policies", str(index)), "policies", policy_id
 
 
-def _repeats(catalogue: Catalogue) -> Iterator[_Finding]:
+def _named_by_alerts(catalogue: Catalogue) -> Iterator[tuple[Where, str, str]]:
+    """As `_named`: what alerts name, and who names alerts."""
+    for counter in catalogue.counters.values():
+        if isinstance(counter.source, AlertedValue):
+            yield ("counters", counter.id, "alert"), "alerts", counter.source.alert
+    for alert in catalogue.alerts.values():
+        if isinstance(alert.effect, FirePolicy):
+            yield alerts.effect_at(alert), "policies", alert.effect.policy
+        for index, group in enumerate(alert.groups):
+            yield ("alerts", alert.id, "groups", str(index)), "groups", group
+
+
+def _repeats(catalogue: Catalogue) -> Iterator[Finding]:
     """A name that stands twice in one list."""
     seen: set[tuple[Where, str]] = set()
     for where, section, name in _named(catalogue):
         holder = (*where[:3], section)
-        if where[2] in {"when", "policies", "balancers"} and (holder, name) in seen:
-            yield _Finding(where, f"{name!a} stands twice in this list")
+        if where[2] in {"when", "policies", "balancers", "groups"} and (holder, name) in seen:
+            yield Finding(where, f"{name!a} stands twice in this list")
         seen.add((holder, name))
 
 
 # Counters and conditions.
 
 
-def _quorums(catalogue: Catalogue) -> Iterator[_Finding]:
+def _quorums(catalogue: Catalogue) -> Iterator[Finding]:
     for condition, counter in _judged(catalogue):
         if condition.quorum is not None and counter.per is Per.GROUP:
             message = f"the counter {counter.id} answers for the whole group, which has no members to miss: remove it"
-            yield _Finding(("conditions", condition.id, "quorum"), message, (("counters", counter.id, "per"),))
+            yield Finding(("conditions", condition.id, "quorum"), message, (("counters", counter.id, "per"),))
 
 
-def _thresholds(catalogue: Catalogue) -> Iterator[_Finding]:
+def _thresholds(catalogue: Catalogue) -> Iterator[Finding]:
     for condition, counter in _judged(catalogue):
         reductions = {condition.across, condition.aggregate}
         if counter.range is None or reductions & {Reduce.SUM, Reduce.COUNT}:
@@ -145,7 +156,7 @@ def _thresholds(catalogue: Catalogue) -> Iterator[_Finding]:
         if not low <= condition.threshold <= high:
             where = ("conditions", condition.id, condition.compare.value)
             message = f"{condition.threshold:g} is outside the range of {counter.id}, {low:g} to {high:g}"
-            yield _Finding(where, message, (("counters", counter.id), *_reductions(condition)))
+            yield Finding(where, message, (("counters", counter.id), *_reductions(condition)))
 
 
 def _reductions(condition: Condition) -> tuple[Where, ...]:
@@ -162,14 +173,14 @@ def _judged(catalogue: Catalogue) -> Iterator[tuple[Condition, Counter]]:
 # Policies.
 
 
-def _least_amounts(catalogue: Catalogue) -> Iterator[_Finding]:
+def _least_amounts(catalogue: Catalogue) -> Iterator[Finding]:
     for policy in catalogue.policies.values():
         if policy.adjustment.verb is Verb.SET and policy.adjustment.at_least:
             message = "a policy that sets the size changes it by no amount: at_least goes with add or remove"
-            yield _Finding(("policies", policy.id, "at_least"), message, (("policies", policy.id, "set"),))
+            yield Finding(("policies", policy.id, "at_least"), message, (("policies", policy.id, "set"),))
 
 
-def _durations(catalogue: Catalogue) -> Iterator[_Finding]:
+def _durations(catalogue: Catalogue) -> Iterator[Finding]:
     """Shorter than the interval it could not be told from 0s (DESIGN.md, Judging)."""
     slowest: dict[PolicyId, Group] = {}
     for group, policy in _followed(catalogue):
@@ -180,7 +191,7 @@ def _durations(catalogue: Catalogue) -> Iterator[_Finding]:
             f"{format_span(catalogue.policies[name].duration)} is shorter than the interval of the group {group.id}, "
             f"{format_span(group.interval)}: write 0s, or at least that"
         )
-        yield _Finding(("policies", name, "duration"), message, (("groups", group.id, "interval"),))
+        yield Finding(("policies", name, "duration"), message, (("groups", group.id, "interval"),))
 
 
 def _followed(catalogue: Catalogue) -> Iterator[tuple[Group, Policy]]:
@@ -197,7 +208,7 @@ def _watched(catalogue: Catalogue) -> Iterator[tuple[Group, Condition]]:
                 yield group, condition
 
 
-def _windows(catalogue: Catalogue) -> Iterator[_Finding]:
+def _windows(catalogue: Catalogue) -> Iterator[Finding]:
     """A window is a ring of whole intervals; one message per condition and interval."""
     seen: set[tuple[str, Seconds]] = set()
     for group, condition in _watched(catalogue):
@@ -213,10 +224,10 @@ def _windows(catalogue: Catalogue) -> Iterator[_Finding]:
             f"{format_span(condition.window)} is {what} of the group {group.id}, "
             f"{format_span(group.interval)}; the nearest that fits is {fitting}"
         )
-        yield _Finding(("conditions", condition.id, "window"), message, (("groups", group.id, "interval"),))
+        yield Finding(("conditions", condition.id, "window"), message, (("groups", group.id, "interval"),))
 
 
-def _contradictions(catalogue: Catalogue) -> Iterator[_Finding]:
+def _contradictions(catalogue: Catalogue) -> Iterator[Finding]:
     """Policies of one group that can grow and shrink it at the same instant: the fleet would swing for ever."""
     for group in catalogue.groups.values():
         mine = [catalogue.policies[name] for name in group.policies if name in catalogue.policies]
@@ -225,7 +236,7 @@ def _contradictions(catalogue: Catalogue) -> Iterator[_Finding]:
                 yield from _contradiction(catalogue, grow, shrink)
 
 
-def _contradiction(catalogue: Catalogue, grow: Policy, shrink: Policy) -> Iterator[_Finding]:
+def _contradiction(catalogue: Catalogue, grow: Policy, shrink: Policy) -> Iterator[Finding]:
     up, down = truths(catalogue, grow), truths(catalogue, shrink)
     if up is None or down is None or (overlap := overlap_of(up, down)) is None:
         return
@@ -235,13 +246,13 @@ def _contradiction(catalogue: Catalogue, grow: Policy, shrink: Policy) -> Iterat
         f"the policies {grow.id} and {shrink.id} would add and remove at once"
     )
     leans = (("conditions", first.id), *_reductions(second))
-    yield _Finding(("conditions", second.id, second.compare.value), message, leans)
+    yield Finding(("conditions", second.id, second.compare.value), message, leans)
 
 
 # Balancers.
 
 
-def _listeners(catalogue: Catalogue) -> Iterator[_Finding]:
+def _listeners(catalogue: Catalogue) -> Iterator[Finding]:
     """Two sockets cannot listen on one address; the address for all takes the port of every other."""
     listeners = [balancer for balancer in catalogue.balancers.values() if isinstance(balancer, SharedListener)]
     for index, second in enumerate(listeners):
@@ -250,10 +261,10 @@ def _listeners(catalogue: Catalogue) -> Iterator[_Finding]:
             if first.port == second.port and (first.address == second.address or everywhere):
                 where = ("balancers", second.id, "shared_listener", "listen")
                 message = f"{second.address}:{second.port} is taken by the balancer {first.id} already"
-                yield _Finding(where, message, (("balancers", first.id),))
+                yield Finding(where, message, (("balancers", first.id),))
 
 
-def _ports(catalogue: Catalogue) -> Iterator[_Finding]:
+def _ports(catalogue: Catalogue) -> Iterator[Finding]:
     for group, index, use in _uses(catalogue):
         balancer = catalogue.balancers.get(use.balancer)
         if isinstance(balancer, SharedListener) and balancer.port != use.port:
@@ -262,7 +273,7 @@ def _ports(catalogue: Catalogue) -> Iterator[_Finding]:
                 "members serve on the socket that it hands them"
             )
             where = ("groups", group.id, "balancers", str(index), "port")
-            yield _Finding(where, message, (("balancers", balancer.id),))
+            yield Finding(where, message, (("balancers", balancer.id),))
 
 
 def _uses(catalogue: Catalogue) -> Iterator[tuple[Group, int, BalancerUse]]:
@@ -271,7 +282,7 @@ def _uses(catalogue: Catalogue) -> Iterator[tuple[Group, int, BalancerUse]]:
             yield group, index, use
 
 
-def _unseen_fields(catalogue: Catalogue) -> Iterator[_Finding]:
+def _unseen_fields(catalogue: Catalogue) -> Iterator[Finding]:
     """HAProxy knows only the members that it serves."""
     for group in catalogue.groups.values():
         uses = [catalogue.balancers.get(use.balancer) for use in group.balancers]
@@ -283,7 +294,7 @@ def _unseen_fields(catalogue: Catalogue) -> Iterator[_Finding]:
                 message = f"needs {', '.join(unseen)} from HAProxy, but the group has no haproxy balancer"
                 leans = tuple(("counters", counter) for counter in unseen)
                 where = ("groups", group.id, "policies", str(index))
-                yield _Finding(where, message, (("groups", group.id, "balancers"), *leans))
+                yield Finding(where, message, (("groups", group.id, "balancers"), *leans))
 
 
 def _haproxy_counters(catalogue: Catalogue, name: PolicyId) -> list[str]:
@@ -296,18 +307,18 @@ def _haproxy_counters(catalogue: Catalogue, name: PolicyId) -> list[str]:
 # Groups.
 
 
-def _bounds(catalogue: Catalogue) -> Iterator[_Finding]:
+def _bounds(catalogue: Catalogue) -> Iterator[Finding]:
     for group in catalogue.groups.values():
         here = ("groups", group.id)
         bounds = ((*here, "min"), (*here, "max"))
         if group.minimum > group.maximum:
-            yield _Finding((*here, "min"), f"{group.minimum} is more than max, {group.maximum}", bounds)
+            yield Finding((*here, "min"), f"{group.minimum} is more than max, {group.maximum}", bounds)
         elif group.blind_floor is not None and not group.minimum <= group.blind_floor <= group.maximum:
             message = f"the floor {group.blind_floor} is outside min to max, {group.minimum} to {group.maximum}"
-            yield _Finding((*here, "blind"), message, bounds)
+            yield Finding((*here, "blind"), message, bounds)
 
 
-def _build_times(catalogue: Catalogue) -> Iterator[_Finding]:
+def _build_times(catalogue: Catalogue) -> Iterator[Finding]:
     for group in catalogue.groups.values():
         profile = catalogue.profiles.get(group.profile)
         if profile is None or profile.ready is None or group.build_timeout >= profile.ready.within:
@@ -317,15 +328,13 @@ def _build_times(catalogue: Catalogue) -> Iterator[_Finding]:
             f"the group {group.id} gives up on a build after {format_span(group.build_timeout)}, before the "
             f"profile {profile.id} says that it must be ready, {format_span(profile.ready.within)}"
         )
-        yield _Finding(
-            _written(catalogue, timeout, within), message, (timeout, within, ("groups", group.id, "profile"))
-        )
+        yield Finding(_written(catalogue, timeout, within), message, (timeout, within, ("groups", group.id, "profile")))
 
 
 _ROUNDING = 1e-9
 """Intervals are decimal fractions of a second, which binary numbers miss by less than this."""
 
-_RULES: tuple[Callable[[Catalogue], Iterator[_Finding]], ...] = (
+_RULES: tuple[Callable[[Catalogue], Iterator[Finding]], ...] = (
     _references,
     _repeats,
     _quorums,
@@ -339,4 +348,8 @@ _RULES: tuple[Callable[[Catalogue], Iterator[_Finding]], ...] = (
     _unseen_fields,
     _bounds,
     _build_times,
+    alerts.fired_policies,
+    alerts.floors,
+    alerts.values,
+    alerts.contradictions,
 )

@@ -33,6 +33,8 @@ class Declared(BaseModel):
     """Keys that exclude each other: exactly one must be written."""
     choice_of: ClassVar[str] = ""
     """What the choice decides, for messages."""
+    together: ClassVar[tuple[str, ...]] = ()
+    """Keys that mean nothing without each other: all are written, or none."""
 
     @model_validator(mode="after")
     def _exactly_one(self) -> Self:
@@ -45,12 +47,25 @@ class Declared(BaseModel):
         said |= {"keys": " and ".join(given), "key": given[-1]}
         raise PydanticCustomError("sentence", "{what} is written more than once, as {keys}: keep one", said)
 
+    @model_validator(mode="after")
+    def _all_or_none(self) -> Self:
+        given = [key for key in self.together if getattr(self, key) is not None]
+        if len(given) in {0, len(self.together)}:
+            return self
+        missing = next(key for key in self.together if key not in given)
+        said = {"given": " and ".join(given), "missing": missing, "key": given[-1]}
+        raise PydanticCustomError("sentence", "{given} needs {missing} beside it", said)
+
     @classmethod
     def __get_pydantic_json_schema__(
         cls, core: core_schema.CoreSchema, handler: GetJsonSchemaHandler, /
     ) -> JsonSchemaValue:
-        """Tell editors of the choice as well."""
+        """Tell editors of choices and companions as well."""
         schema = handler(core)
         if cls.choice:
             handler.resolve_ref_schema(schema)["oneOf"] = [{"required": [key]} for key in cls.choice]
+        if cls.together:
+            handler.resolve_ref_schema(schema)["dependentRequired"] = {
+                key: [other for other in cls.together if other != key] for key in cls.together
+            }
         return schema

@@ -19,8 +19,23 @@ from pydantic_core import PydanticCustomError
 from config.columns import COLUMNS
 from config.declared import Declared, key, must
 from config.measures import alternatives, factor
-from config.model import Compare, HaproxyField, Holds, Kind, Mode, OnVanish, QuietScope, Reduce, SnmpObject, Victims
+from config.model import (
+    AlertedValue,
+    Compare,
+    HaproxyField,
+    Holds,
+    Kind,
+    Mode,
+    OnVanish,
+    Per,
+    QuietScope,
+    Reduce,
+    Severity,
+    SnmpObject,
+    Victims,
+)
 from config.objects import Shape, resolve
+from config.outside import AlertDocument
 from config.scalars import (
     AbsolutePath,
     BackendName,
@@ -41,8 +56,10 @@ from config.scalars import (
     SnmpName,
     Span,
     Text,
+    Url,
     Variable,
 )
+from config.units import AlertId
 
 _Lax = Strict(False)
 """Words of a closed list are written as text."""
@@ -65,9 +82,9 @@ class SecretDocument(Declared):
 
 
 class CounterDocument(Declared):
-    """Something that can be measured: of every member, by SNMP or from HAProxy."""
+    """Something that can be measured: of every member by SNMP or from HAProxy, or of the group by an alert."""
 
-    choice: ClassVar[tuple[str, ...]] = ("snmp", "haproxy")
+    choice: ClassVar[tuple[str, ...]] = ("snmp", "haproxy", "alert")
     choice_of: ClassVar[str] = "the source of the counter"
     later: ClassVar[Mapping[str, str]] = {
         "netscaler": "NetScaler counters",
@@ -86,7 +103,12 @@ class CounterDocument(Declared):
     haproxy: Annotated[HaproxyColumn | None, Given] = key(
         "A column of HAProxy's show stat, of every member's server line.", "scur"
     )
-    per: Literal["member"] = key("Who answers: every member.", "member", default="member")
+    alert: Annotated[Name | None, Given] = key(
+        "An alert that brings a value, of the group as a whole; of several that fire, the greatest.", "depth"
+    )
+    per: Annotated[Annotated[Per, _Lax] | None, Given] = key(
+        "Who answers: every member, or the group as a whole. Follows from the source.", "member"
+    )
     kind: Annotated[Annotated[Kind, _Lax] | None, Given] = key(
         "gauge: the reading is the value. counter: it rises for ever and becomes a rate per second. "
         "Known for well-known names; else gauge.",
@@ -105,19 +127,27 @@ class CounterDocument(Declared):
         "Least and greatest possible value: lets an answer count while some members are unheard.", [0, 100]
     )
 
-    @field_validator("per", mode="before")
-    @classmethod
-    def _served(cls, value: object) -> object:
-        if value == "group":
-            raise PydanticCustomError("later", "group (counters of a whole group) is not supported in this version")
-        return value
-
     @field_validator("range")
     @classmethod
     def _in_order(cls, value: list[float] | None) -> list[float] | None:
         if value is not None and value[0] >= value[1]:
             raise ValueError("a range with the lesser value first")
         return value
+
+    @model_validator(mode="after")
+    def _fitting_source(self) -> CounterDocument:
+        if self.alert is None:
+            if self.per is Per.GROUP:
+                said = "per: group (counters of a whole group from other than alerts) is not supported in this version"
+                raise PydanticCustomError("later", said, {"key": "per"})
+            return self
+        if self.per is Per.MEMBER:
+            said = "an alert brings one value for the whole group, not one per member: remove per"
+            raise PydanticCustomError("sentence", said, {"key": "per"})
+        if self.kind is Kind.RISING:
+            said = "an alert brings a value, not a count that rises for ever: remove kind"
+            raise PydanticCustomError("sentence", said, {"key": "kind"})
+        return self
 
     @model_validator(mode="after")
     def _fitting_unit(self) -> CounterDocument:
@@ -136,9 +166,10 @@ class CounterDocument(Declared):
         return self
 
     @property
-    def source(self) -> SnmpObject | HaproxyField:
+    def source(self) -> SnmpObject | HaproxyField | AlertedValue:
         """Whom to ask for what."""
-        if (source := self.snmp or self.haproxy) is None:
+        alerted = None if self.alert is None else AlertedValue(alert=AlertId(self.alert))
+        if (source := self.snmp or self.haproxy or alerted) is None:
             raise AssertionError("a counter without a source was validated")
         return source
 
@@ -151,13 +182,15 @@ class CounterDocument(Declared):
         return shape
 
 
-def _known(source: SnmpObject | HaproxyField) -> Shape | None:
+def _known(source: SnmpObject | HaproxyField | AlertedValue) -> Shape | None:
     match source:
         case SnmpObject(oid=oid):
             known = resolve(oid)
             return known.shape if known else None
         case HaproxyField(field=column):
             return COLUMNS[column]
+        case AlertedValue():
+            return None
 
 
 class ConditionDocument(Declared):
@@ -333,10 +366,47 @@ class BalancerUseDocument(Declared):
     port: Port = must("The port at which members serve.", 8080)
 
 
+class NotifyDocument(Declared):
+    """Who is told when a group comes into trouble, and when it is over."""
+
+    choice: ClassVar[tuple[str, ...]] = ("command", "url")
+    choice_of: ClassVar[str] = "who is told"
+    together: ClassVar[tuple[str, ...]] = ("url", "secret")
+    hidden: ClassVar[frozenset[str]] = frozenset({"command", "url", "secret"})
+
+    command: Annotated[Annotated[list[Text], Field(min_length=1)] | None, Given] = key(
+        "A program and its arguments; it gets the notice as JSON on its standard input.", ["/usr/local/bin/page"]
+    )
+    url: Annotated[Url | None, Given] = key(
+        "An address that the notice is posted to as signed JSON; https, but on this machine.",
+        "https://pager.example.org/trimtab",
+    )
+    secret: Annotated[SecretDocument | None, Given] = key("What the signature is made with.", {"env": "NOTIFY_SECRET"})
+    on: list[Annotated[Severity, _Lax]] = key(
+        "Of what: of errors, or of warnings too. An empty list: of nothing.",
+        ["warning", "error"],
+        ["error"],
+        default=["warning", "error"],
+    )
+
+    @field_validator("on")
+    @classmethod
+    def _with_errors(cls, value: list[Severity]) -> list[Severity]:
+        if len(set(value)) < len(value):
+            raise PydanticCustomError("sentence", "a word stands twice: keep one", {"key": ""})
+        if value == [Severity.WARNING]:
+            raise PydanticCustomError(
+                "sentence", "an error is worse than a warning: write [error] or [warning, error]", {"key": ""}
+            )
+        return value
+
+
 class GroupDocument(Declared):
     """A fleet of like members and the rules that size it."""
 
-    later: ClassVar[Mapping[str, str]] = {"exclusive": "exclusive groups", "notify": "notifications"}
+    later: ClassVar[Mapping[str, str]] = {"exclusive": "exclusive groups"}
+
+    hidden: ClassVar[frozenset[str]] = frozenset({"notify"})
 
     profile: Name = must("What new members are made of.", "web")
     balancers: list[BalancerUseDocument] = key("Where members serve.", [{"use": "edge", "port": 8080}], default=[])
@@ -365,14 +435,18 @@ class GroupDocument(Declared):
         "Intervals after which the newest value is stale.", 3, default=3
     )
     budget: BudgetDocument = key("How much may be created for this group.", {"per_hour": 60}, default={})
+    notify: Annotated[NotifyDocument | None, Given] = key(
+        "Who is told of this group's trouble, instead of the one for all groups.",
+        {"command": ["/usr/local/bin/page", "web"]},
+    )
 
 
 class Document(Declared):
-    """What Trimtab is to keep: counters, conditions, policies, and the groups that they size."""
+    """What Trimtab is to keep: counters, conditions, policies, the groups that they size, and alerts from outside."""
 
-    later: ClassVar[Mapping[str, str]] = {"services": "services", "notify": "notifications"}
+    later: ClassVar[Mapping[str, str]] = {"services": "services"}
 
-    hidden: ClassVar[frozenset[str]] = frozenset({"profiles"})
+    hidden: ClassVar[frozenset[str]] = frozenset({"profiles", "notify"})
 
     counters: dict[Name, CounterDocument] = key(
         "What can be measured.", {"cpu": {"snmp": "UCD-SNMP-MIB::ssCpuUser.0"}}, default={}
@@ -392,4 +466,13 @@ class Document(Declared):
     )
     groups: dict[GroupName, GroupDocument] = key(
         "The fleets.", {"web": {"profile": "web", "min": 2, "max": 40, "policies": ["out"]}}, default={}
+    )
+    alerts: dict[Name, AlertDocument] = key(
+        "Alerts of Alertmanager or Grafana, and what each does here.",
+        {"slow": {"match": {"alertname": "WebSlow"}, "groups": ["web"], "fire": "out", "ttl": "15m"}},
+        default={},
+    )
+    notify: Annotated[NotifyDocument | None, Given] = key(
+        "Who is told when a group comes into trouble; a group may name its own.",
+        {"command": ["/usr/local/bin/page"]},
     )

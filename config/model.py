@@ -10,8 +10,10 @@ import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import assert_never
 
 from config.units import (
+    AlertId,
     BalancerId,
     CloudId,
     ConditionId,
@@ -68,11 +70,18 @@ class HaproxyField:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AlertedValue:
+    """A number that an alert brought, for the group as a whole; absent once the alert's time to live is over."""
+
+    alert: AlertId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Counter:
     """Something that can be measured."""
 
     id: CounterId
-    source: SnmpObject | HaproxyField
+    source: SnmpObject | HaproxyField | AlertedValue
     per: Per = Per.MEMBER
     kind: Kind = Kind.GAUGE
     bits: int = 64
@@ -273,6 +282,44 @@ class BalancerUse:
     port: int
 
 
+# Notices: who is told when a group is in trouble.
+
+
+class Severity(enum.Enum):
+    """What a group's trouble amounts to; the lesser first."""
+
+    WARNING = "warning"
+    ERROR = "error"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotifyCommand:
+    """A program that takes the notice on its standard input and in ``TRIMTAB_*``."""
+
+    command: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotifyUrl:
+    """An address that takes the notice as signed JSON. Its path may be a secret of the receiver's."""
+
+    url: str = field(repr=False)
+    secret: SecretRef
+    """What the signature is made with: where it is kept."""
+
+
+NotifyTarget = NotifyCommand | NotifyUrl
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notify:
+    """Who is told, and of what."""
+
+    target: NotifyTarget
+    on: tuple[Severity, ...] = (Severity.WARNING, Severity.ERROR)
+    """The lesser first. Never WARNING alone; empty: nobody is told of anything."""
+
+
 # Groups.
 
 
@@ -326,6 +373,102 @@ class Group:
     freshness: int = 3
     """Intervals after which the newest value is stale."""
     budget: Budget = Budget()
+    notify: Notify | None = None
+    """Its own, or the one for all groups."""
+
+
+# Alerts from outside: which ones mean something here, and what.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FirePolicy:
+    """Carry out a policy of the group, once for each time that the alert begins."""
+
+    policy: PolicyId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RaiseFloor:
+    """While it fires: at least this many members."""
+
+    size: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shield:
+    """While it fires: no scale-in, except by a person."""
+
+
+class Way(enum.Enum):
+    """Which changes of size are frozen."""
+
+    OUT = "out"
+    IN = "in"
+    BOTH = "both"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Freeze:
+    """While it fires: no change of size in this direction, except by a person."""
+
+    way: Way
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BringValue:
+    """While it fires: the number in this label, annotation or (Grafana) ``values`` entry is a counter's reading."""
+
+    field: str
+
+
+Effect = FirePolicy | RaiseFloor | Shield | Freeze | BringValue
+
+
+class EffectKind(enum.Enum):
+    """The kinds of effect, spelt as their keys in the file: what a webhook may be allowed."""
+
+    FIRE = "fire"
+    FLOOR = "floor"
+    SHIELD = "shield"
+    FREEZE = "freeze"
+    VALUE = "value"
+
+
+def kind_of(effect: Effect) -> EffectKind:
+    """Say which kind of effect it is.
+
+    >>> kind_of(RaiseFloor(size=8))
+    <EffectKind.FLOOR: 'floor'>
+    """
+    match effect:
+        case FirePolicy():
+            return EffectKind.FIRE
+        case RaiseFloor():
+            return EffectKind.FLOOR
+        case Shield():
+            return EffectKind.SHIELD
+        case Freeze():
+            return EffectKind.FREEZE
+        case BringValue():
+            return EffectKind.VALUE
+        case _:
+            assert_never(effect)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alert:
+    """An alert of Alertmanager or Grafana that has one effect on some groups."""
+
+    id: AlertId
+    match: Mapping[str, str]
+    """Label → exact value; all must be there. Never empty."""
+    groups: tuple[GroupId, ...]
+    """Whom it may affect."""
+    group_label: str | None = None
+    """The label that names the one group of ``groups`` that is affected; ``None``: all of them are."""
+    effect: Effect
+    ttl: Seconds
+    """A signal ends after this long without being told again: "resolved" may never come."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -350,5 +493,6 @@ class Catalogue:
     balancers: Mapping[BalancerId, Balancer]
     profiles: Mapping[ProfileId, Profile]
     groups: Mapping[GroupId, Group]
+    alerts: Mapping[AlertId, Alert] = field(default_factory=lambda: MappingProxyType({}))
     sites: Mapping[tuple[str, ...], Site]
     """``("groups", "web")`` → where it is declared: who owns it. ``("groups", "web", "min")`` → where that value is."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
+import urllib.parse
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, TypeVar
@@ -231,6 +232,47 @@ def read_socket(value: object) -> str:
 RuntimeSocket = Annotated[str, PlainValidator(read_socket), WithJsonSchema({"type": "string"})]
 
 
+def read_url(value: object) -> str:
+    """Read an address that notices are posted to. No refusal repeats it: its path may be a secret.
+
+    Raises:
+        ValueError: says what was expected.
+    """
+    expected = "an address such as https://pager.example.org/trimtab"
+    if not isinstance(value, str) or not re.fullmatch(r"[!-~]{1,2000}", value):
+        raise ValueError(expected)
+    try:
+        parts = urllib.parse.urlsplit(value)
+        host, port = parts.hostname or "", parts.port
+    except ValueError as error:
+        raise ValueError(expected) from error
+    if parts.username is not None or parts.password is not None:
+        raise ValueError(
+            "an address without user and password: secrets never stand in this file; secret: signs instead"
+        )
+    if parts.scheme not in {"http", "https"} or port == 0 or not _is_host(f"[{host}]" if ":" in host else host, host):
+        raise ValueError(expected)
+    if parts.fragment:
+        raise ValueError("an address without #: that part is never sent")
+    if parts.scheme == "http" and not _is_loopback(host):
+        raise ValueError("an https address: plain http, which anyone can read, is for loopback only")
+    return value
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+Url = Annotated[
+    str,
+    PlainValidator(read_url),
+    WithJsonSchema({"type": "string", "pattern": r"^https?://[^@/?#\s]+([/?][^#\s]*)?$", "format": "uri"}),
+]
+
+
 def read_object(value: object) -> SnmpObject:
     """Read the name or the numeric OID of an SNMP object.
 
@@ -275,6 +317,20 @@ def _present(value: T | None) -> T:
 Given = BeforeValidator(_present)
 """For keys that may be left out: what is written must not be empty. ``None`` in the model means "left out"."""
 
+
+def read_yes(value: object) -> bool:
+    """Read ``true``: for keys that say something by being there.
+
+    Raises:
+        ValueError: says what was expected.
+    """
+    if value is not True:
+        raise ValueError("true: without it, remove the key")
+    return True
+
+
+Yes = Annotated[bool, PlainValidator(read_yes), WithJsonSchema({"const": True})]
+
 Port = Annotated[int, Field(ge=1, le=_LAST_PORT)]
 
 
@@ -302,6 +358,7 @@ _PATH = "/[^\\u0000]{0,4095}"
 _BACKEND = "[A-Za-z0-9_.:-]{1,255}"
 _HTTP_PATH = "/[!-~]{0,2000}"
 _TEXT = "[^\\u0000]{1,4096}"
+_LABEL = "[^\\u0000]{1,200}"
 
 Name = Annotated[
     str, _form(_NAME, "a name: up to 80 letters, digits, _ and -, with a letter or _ first"), _pattern(_NAME)
@@ -315,4 +372,6 @@ Variable = Annotated[str, _form(_VARIABLE, "the name of an environment variable"
 AbsolutePath = Annotated[str, _form(_PATH, "an absolute path"), _pattern(_PATH)]
 BackendName = Annotated[str, _form(_BACKEND, "the name of a backend: letters, digits, _ - . and :"), _pattern(_BACKEND)]
 HttpPath = Annotated[str, _form(_HTTP_PATH, "a path that begins with /"), _pattern(_HTTP_PATH)]
+Label = Annotated[str, _form(_LABEL, "the name of a label: up to 200 characters"), _pattern(_LABEL)]
+"""Prometheus takes any UTF-8 for one, and so does Grafana."""
 Text = Annotated[str, _form(_TEXT, "text"), _pattern(_TEXT)]

@@ -22,6 +22,9 @@ ProfileId = NewType("ProfileId", str)
 BalancerId = NewType("BalancerId", str)
 CloudId = NewType("CloudId", str)
 GroupId = NewType("GroupId", str)
+AlertId = NewType("AlertId", str)
+HookId = NewType("HookId", str)
+"""Of a webhook that takes alerts; made by Trimtab, no secret."""
 MemberName = NewType("MemberName", str)
 """The name of a member on its cloud; for members that Trimtab made, its launch id as text."""
 

@@ -134,6 +134,10 @@ def _keys_of(owner: type[Declared] | None) -> str:
     return f" with keys such as {', '.join(list(owner.model_fields)[:4])}" if owner and owner.model_fields else ""
 
 
+def _kind_of(context: Mapping[str, Any]) -> str:
+    return "a mapping" if context["field_type"] == "Dictionary" else "a list"
+
+
 _EXPECTED: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "string_type": lambda _: "text: put it in quotes",
     "int_type": lambda _: "a whole number",
@@ -144,7 +148,7 @@ _EXPECTED: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "greater_than": lambda context: f"more than {context['gt']:g}",
     "greater_than_equal": lambda context: f"{context['ge']} or more",
     "less_than_equal": lambda context: f"{context['le']} or less",
-    "too_short": lambda context: f"a list of {context['min_length']} or more",
+    "too_short": lambda context: f"{_kind_of(context)} of {context['min_length']} or more",
     "too_long": lambda context: f"a list of {context['max_length']} or less",
 }
 
@@ -157,7 +161,7 @@ def show(value: Plain) -> str:
         case str():
             text = ascii(value)
         case dict():
-            return "a mapping"
+            return "a mapping" if value else "{}"
         case list() if not all(type(item) in {int, float} for item in value):
             return "a list"
         case _:

@@ -4,7 +4,8 @@ In this order:
 
 1. **Halted.** An ORPHANED group, mode ``off`` (MODE_OFF) and a pause (PAUSED) answer every request so and change
    nothing. One exception: while paused, a person may set any size with force.
-2. **Unasked.** A first listing, changed bounds or blindness may change the size (`trigger.unasked`).
+2. **Unasked.** A first listing, an alert's floor, changed bounds or blindness may change the size
+   (`trigger.unasked`).
 3. **Weighed.** Each request passes the guards by itself (`trigger.guards`). Without a desired size: NOT_LISTED.
 4. **Combined.** At most one request wins (`trigger.combine`).
 5. **Carried out.** All changes of one moment are one revision; what changed unasked is then a clamp of the winner's
@@ -38,9 +39,12 @@ from trigger.verdicts import Evaluation
 _TELLING = (
     Reason.ABOVE_MAX,
     Reason.BELOW_MIN,
+    Reason.ALERT_FLOOR,
     Reason.BUILD_BACK_OFF,
     Reason.BUDGET,
     Reason.AT_MAX,
+    Reason.FROZEN,
+    Reason.SHIELDED,
     Reason.CATCHING_UP,
     Reason.QUIET,
     Reason.DISAGREED,
@@ -48,7 +52,8 @@ _TELLING = (
     Reason.OUTBID,
     Reason.NO_CHANGE,
 )
-"""Refusals, most telling first: a person's; growth that cannot be had; what passes by itself; nothing to do."""
+"""Refusals, most telling first: a person's; growth that cannot be had; an alert's; what passes by itself; nothing to
+do."""
 
 
 def decide(
@@ -129,9 +134,8 @@ def _halted(group: Group, state: GroupState) -> Reason | None:
 def _scene(group: Group, fleet: Fleet, state: GroupState, now: Instant, *, blind: bool) -> Scene | None:
     if state.desired is None:
         return None
-    return Scene(
-        group=group, fleet=fleet, state=state, now=now, base=state.desired, least=least_size(group, blind=blind)
-    )
+    least = least_size(group, state, blind=blind)
+    return Scene(group=group, fleet=fleet, state=state, now=now, base=state.desired, least=least)
 
 
 def _weighed(request: Request, halted: Reason | None, scene: Scene | None) -> Bid:

@@ -12,7 +12,8 @@ from aggregator.specs import window_key
 from config.model import Catalogue, Compare, Group, Mode, Policy, Reduce
 from config.units import ConditionId, CounterId, GroupId, Instant, PolicyId, Seconds
 from trigger.reasons import Reason
-from trigger.requests import Answer, Cause, Clamp, Decision, Fleet, Pause, Quiet
+from trigger.requests import Answer, Cause, Clamp, Decision, Fleet, Pause, Quiet, Signal
+from trigger.signals import lasting
 from trigger.verdicts import Advice, Evaluation, Truth, Verdict
 
 
@@ -85,6 +86,7 @@ class Explanation:
     policies: tuple[PolicyExplanation, ...]
     answers: tuple[AnswerExplanation, ...]
     quiets: tuple[Quiet, ...]
+    signals: tuple[Signal, ...] = ()
 
 
 def explain(
@@ -122,13 +124,15 @@ def explain(
         ),
         answers=tuple(_answer(answer) for answer in answers),
         quiets=tuple(quiet for quiet in decision.state.quiets if quiet.until > decision.at.wall),
+        signals=lasting(decision.state, decision.at.wall).signals,
     )
 
 
 def shape(explanation: Explanation) -> Hashable:
     """What makes two ticks the same story: equal shapes extend one span of history, whatever the measured values.
 
-    Reasons, truths, clamps, sizes, mode, pause and configuration; not values, ages, held times or request ids.
+    Reasons, truths, clamps, sizes, mode, pause, configuration, and which alerts do what; not values, ages, held times,
+    request ids, or how long an alert still lasts.
     """
     return (
         explanation.reason,
@@ -143,6 +147,7 @@ def shape(explanation: Explanation) -> Hashable:
             for policy in explanation.policies
         ),
         tuple((answer.cause, answer.reason, answer.clamps) for answer in explanation.answers),
+        frozenset((signal.alert, signal.kind) for signal in explanation.signals),
     )
 
 

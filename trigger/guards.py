@@ -8,6 +8,10 @@ Guard               Whom it stops                                               
 nothing to do       everybody: the size asked for is the desired size                     NO_CHANGE
 bounds              policy, alarm: made smaller (a clamp); already there: refused         AT_MAX, AT_MIN
 bounds              person: above max without force; below min unless paused and forced   ABOVE_MAX, BELOW_MIN
+alert's floor       person: below it, unless paused and forced; for all others it is min  ALERT_FLOOR
+shield              policy, alarm: a scale-in while an alert shields the group, or is     SHIELDED
+                    blind itself
+freeze              policy, alarm: a change in a direction that an alert freezes          FROZEN
 quiet time          policy, alarm: a scale-in by any quiet time, a scale-out only by one  QUIET
                     that a scale-out began; a policy's own quiet time only stops itself
 catching up         policy, alarm: a scale-out while earlier growth is not in service,    CATCHING_UP
@@ -17,7 +21,10 @@ budget              policy, alarm: growth made smaller (a clamp); nothing left: 
 ==================  ====================================================================  =======================
 
 A person's wish has no quiet time, back-off or budget to pass: convergence paces the creates.
-Source: DESIGN.md "Sizing".
+
+An alert that shields or freezes stops wishes, and only wishes: changed bounds and floors, also one that another alert
+raises, go on (`trigger.unasked`). Where two alerts contradict each other, capacity that somebody asked for wins over a
+wish to stand still: it costs money, never the fleet, and max bounds it. Source: DESIGN.md "Sizing"; issue 3, item 2.
 """
 
 from __future__ import annotations
@@ -27,7 +34,8 @@ from dataclasses import dataclass
 from config.model import Group, QuietScope
 from config.units import Instant
 from trigger.reasons import Reason
-from trigger.requests import Answer, Cause, Clamp, Fleet, GroupState, Pause, Request
+from trigger.requests import Answer, Cause, Clamp, Fleet, GroupState, Pause, Request, SignalKind
+from trigger.signals import floor_of
 from trigger.sizing import resized
 from trigger.verdicts import Direction
 
@@ -44,7 +52,7 @@ class Scene:
     base: int
     """The desired size that arithmetic starts from."""
     least: int
-    """What a scale-in may not go below: min, or the floor while blind."""
+    """What a scale-in may not go below: min, or the floor of an alert or for while blind."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +97,8 @@ def _by_person(request: Request, wanted: int, direction: Direction, scene: Scene
         return refused(request, wanted, direction, Reason.ABOVE_MAX)
     if wanted < scene.group.minimum and not insisted:
         return refused(request, wanted, direction, Reason.BELOW_MIN)
+    if wanted < floor_of(scene.group, scene.state.signals) and not insisted:
+        return refused(request, wanted, direction, Reason.ALERT_FLOOR, until=_floored_until(wanted, scene))
     inside = scene.group.minimum <= wanted <= scene.group.maximum
     answer = Answer(request=request, reason=_moved(direction) if inside else Reason.FORCED, wanted=wanted)
     return Bid(answer=answer, size=wanted, direction=direction)
@@ -111,6 +121,9 @@ def _growth(request: Request, wanted: int, scene: Scene) -> Bid:
 
 def _growth_waits(request: Request, scene: Scene) -> tuple[Reason, Instant] | None:
     """Which guard makes growth wait, and until when."""
+    barred = _barred(Direction.OUT, scene)
+    if barred is not None:
+        return barred
     quiet = _quiet_until(request, Direction.OUT, scene)
     if quiet is not None:
         return Reason.QUIET, quiet
@@ -121,6 +134,30 @@ def _growth_waits(request: Request, scene: Scene) -> tuple[Reason, Instant] | No
     back_off = scene.fleet.back_off_until
     if back_off is not None and scene.now < back_off:
         return Reason.BUILD_BACK_OFF, back_off
+    return None
+
+
+def _floored_until(size: int, scene: Scene) -> Instant:
+    """When the last alert ends whose floor is above ``size``."""
+    floors = (signal for signal in scene.state.signals if signal.kind is SignalKind.FLOOR)
+    return max(signal.until for signal in floors if (signal.size or 0) > size)
+
+
+_BARS = {
+    Direction.IN: {
+        Reason.SHIELDED: frozenset({SignalKind.SHIELD, SignalKind.BLIND}),
+        Reason.FROZEN: frozenset({SignalKind.FREEZE_IN}),
+    },
+    Direction.OUT: {Reason.FROZEN: frozenset({SignalKind.FREEZE_OUT})},
+}
+
+
+def _barred(direction: Direction, scene: Scene) -> tuple[Reason, Instant] | None:
+    """What an alert says against this direction, and when the last one ends that says so."""
+    for reason, kinds in _BARS[direction].items():
+        ends = [signal.until for signal in scene.state.signals if signal.kind in kinds]
+        if ends:
+            return reason, max(ends)
     return None
 
 
@@ -142,11 +179,18 @@ def _shrinking(request: Request, wanted: int, scene: Scene) -> Bid:
     if not scene.state.kept:  # members that nobody chose to have leave one wish at a time, not all at the first
         size, surplus = _clamped(size, min(size, scene.group.maximum), Reason.AT_MAX)
         clamps += surplus
-    quiet = _quiet_until(request, Direction.IN, scene)
-    if quiet is not None:
-        return refused(request, wanted, Direction.IN, Reason.QUIET, clamps=clamps, until=quiet)
+    refusal = _shrinking_waits(request, scene)
+    if refusal is not None:
+        reason, until = refusal
+        return refused(request, wanted, Direction.IN, reason, clamps=clamps, until=until)
     answer = Answer(request=request, reason=Reason.SCALED_IN, wanted=wanted, clamps=clamps)
     return Bid(answer=answer, size=size, direction=Direction.IN)
+
+
+def _shrinking_waits(request: Request, scene: Scene) -> tuple[Reason, Instant] | None:
+    """Which guard makes a scale-in wait, and until when."""
+    quiet = _quiet_until(request, Direction.IN, scene)
+    return _barred(Direction.IN, scene) or (None if quiet is None else (Reason.QUIET, quiet))
 
 
 def _clamped(before: int, after: int, guard: Reason) -> tuple[int, tuple[Clamp, ...]]:

@@ -6,7 +6,7 @@ import enum
 from dataclasses import dataclass
 
 from config.model import Adjustment, QuietScope
-from config.units import GroupId, Instant, Moment, PolicyId, Seconds
+from config.units import AlertId, GroupId, Instant, Moment, PolicyId, Seconds
 from trigger.reasons import Reason
 from trigger.verdicts import Direction
 
@@ -45,7 +45,7 @@ class Fleet:
     """What the door must know of the members. Made from the last convergence pass."""
 
     listed: bool
-    """A complete listing has been seen since the group became known."""
+    """The last listing was complete."""
     marked: int
     """Members of ours on that listing (only used while there is no desired size)."""
     in_service: int
@@ -76,6 +76,31 @@ class Quiet:
     until: Instant
 
 
+class SignalKind(enum.Enum):
+    """What an alert does for as long as it lasts."""
+
+    FLOOR = "floor"
+    SHIELD = "shield"
+    FREEZE_OUT = "freeze_out"
+    FREEZE_IN = "freeze_in"
+    BLIND = "blind"
+    """The alert's own source has no data: no scale-in by a policy or an alarm."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signal:
+    """An alert that lasts. Wall clock, persisted; over at ``until`` even if nobody says so."""
+
+    alert: AlertId
+    key: str
+    """Of this one alert of this rule (its fingerprint): the same again renews it."""
+    kind: SignalKind
+    size: int | None = None
+    """FLOOR: at least this many members."""
+    since: Instant
+    until: Instant
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupState:
     """What the door remembers between decisions. All of it is persisted."""
@@ -92,6 +117,8 @@ class GroupState:
     grown_at: Instant | None = None
     """When desired size last rose."""
     pause: Pause = Pause.NO
+    signals: tuple[Signal, ...] = ()
+    """Of alerts that last; sorted by alert, key and kind."""
     orphaned: bool = False
 
 
@@ -114,7 +141,7 @@ class Answer:
     """The size it asked for, before guards; ``None`` if there was no size to start from."""
     clamps: tuple[Clamp, ...] = ()
     until: Instant | None = None
-    """For QUIET, CATCHING_UP and BUILD_BACK_OFF: when that ends."""
+    """For QUIET, CATCHING_UP, BUILD_BACK_OFF, SHIELDED, FROZEN and ALERT_FLOOR: when that ends."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,15 +5,17 @@ At most one a moment, the first that applies:
 ==============  ====================================================================  ===========================
 Cause           When                                                                  Desired size becomes
 ==============  ====================================================================  ===========================
-FIRST_LISTING   there is none yet, and a complete listing has been seen               max(min, members found);
-                                                                                      above max it is *kept*
+FIRST_LISTING   there is none yet, and a complete listing has been seen               max(min or an alert's floor,
+                                                                                      members found); above max it
+                                                                                      is *kept*
+ALERT_FLOOR     below the floor that an alert raises                                  the floor, at most max
 BOUNDS          below min; or above max, and neither *forced* nor *kept*              the nearest bound
 BLIND_FLOOR     below the floor that the group declares, and every policy is blind    the floor, at most max
 ==============  ====================================================================  ===========================
 
-None of them begins a quiet time, waits for one, or looks at a counter. Below min nothing excuses: a size that was
-forced there while paused lasts as long as the pause. Source: DESIGN.md "Sizing" (bounds, force, blind) and "Moving"
-(first start).
+None of them begins a quiet time, waits for one, or looks at a counter, and no alert stops one. Below min, or below an
+alert's floor, nothing excuses: a size that was forced there while paused lasts as long as the pause. When a floor ends,
+the size stays: policies bring it down. Source: DESIGN.md "Sizing" (bounds, force, blind) and "Moving" (first start).
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from config.model import Group
 from config.units import Instant
 from trigger.reasons import Reason
 from trigger.requests import Fleet, GroupState
+from trigger.signals import floor_of, lasting
 from trigger.verdicts import Evaluation
 
 
@@ -32,7 +35,7 @@ def unasked(
 ) -> tuple[GroupState, Reason | None]:
     """Bring a group's state up to this moment; the reason is ``None`` if its size stays."""
     tidy = _tidied(group, state, now)
-    change = _change(group, fleet, tidy, least_size(group, blind=blind))
+    change = _change(group, fleet, tidy, least_size(group, tidy, blind=blind))
     if change is None:
         return tidy, None
     size, cause = change
@@ -57,26 +60,28 @@ def is_blind(evaluation: Evaluation | None) -> bool:
     )
 
 
-def least_size(group: Group, *, blind: bool) -> int:
-    """What no policy or alarm may go below: min, or the declared floor while blind."""
+def least_size(group: Group, state: GroupState, *, blind: bool) -> int:
+    """What no policy or alarm may go below: min, the floor of an alert, or the declared floor while blind."""
+    least = floor_of(group, state.signals)
     if not blind or group.blind_floor is None:
-        return group.minimum
-    return max(group.minimum, min(group.blind_floor, group.maximum))
+        return least
+    return max(least, min(group.blind_floor, group.maximum))
 
 
 def _change(group: Group, fleet: Fleet, state: GroupState, least: int) -> tuple[int, Reason] | None:
-    size = state.desired
+    size, floor = state.desired, floor_of(group, state.signals)
     if size is None:
-        return (max(group.minimum, fleet.marked), Reason.FIRST_LISTING) if fleet.listed else None
-    if size < group.minimum:
-        return group.minimum, Reason.BOUNDS
+        return (max(floor, fleet.marked), Reason.FIRST_LISTING) if fleet.listed else None
+    if size < floor:
+        return floor, Reason.ALERT_FLOOR if floor > group.minimum else Reason.BOUNDS
     if size > group.maximum and not (state.forced or state.kept):
         return group.maximum, Reason.BOUNDS
     return (least, Reason.BLIND_FLOOR) if size < least else None
 
 
 def _tidied(group: Group, state: GroupState, now: Instant) -> GroupState:
-    """Drop quiet times that are over, and excuses for a size that needs none."""
+    """Drop quiet times and signals that are over, and excuses for a size that needs none."""
+    state = lasting(state, now)
     if any(quiet.until <= now for quiet in state.quiets):
         state = replace(state, quiets=tuple(quiet for quiet in state.quiets if quiet.until > now))
     excused = state.forced or state.kept

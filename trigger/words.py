@@ -7,16 +7,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import assert_never
 
 from aggregator.frames import Lack
 from config.model import Compare, Mode, QuietScope, Reduce
-from config.units import Instant, PolicyId, Seconds, format_span
+from config.units import GroupId, Instant, PolicyId, Seconds, format_span
 from trigger.explain import AnswerExplanation, ConditionExplanation, Explanation, PolicyExplanation
 from trigger.reasons import Reason
-from trigger.requests import Cause, Clamp, Pause, Quiet
+from trigger.requests import Cause, Clamp, Pause, Quiet, Signal, SignalKind
 from trigger.verdicts import Direction, Truth
 
 _SENTENCES: Mapping[Reason, str] = MappingProxyType(
@@ -30,6 +30,8 @@ _SENTENCES: Mapping[Reason, str] = MappingProxyType(
         Reason.AT_MAX: "the group already has the most members that it may have",
         Reason.AT_MIN: "the group already has the fewest members that it may have",
         Reason.NO_CHANGE: "what was asked for is no change",
+        Reason.SHIELDED: "an alert shields the group from scale-in, or is blind itself",
+        Reason.FROZEN: "an alert freezes this direction",
         Reason.CATCHING_UP: "earlier growth is not in service yet",
         Reason.BUDGET: "the budget of creates is spent",
         Reason.BUILD_BACK_OFF: "builds failed in a row, so growth waits",
@@ -45,6 +47,7 @@ _SENTENCES: Mapping[Reason, str] = MappingProxyType(
         Reason.ORPHANED: "no longer declared: its members serve on, nothing is evaluated",
         Reason.FIRST_LISTING: "the size is taken from the first complete listing",
         Reason.BOUNDS: "min or max has changed, and the size follows",
+        Reason.ALERT_FLOOR: "an alert raises the least size while it lasts",
         Reason.BLIND_FLOOR: "blind: raised to the floor that is declared for that",
         Reason.VANISHED: "members vanished, and the size follows",
         Reason.STEADY: "steady: no policy wants another size",
@@ -60,17 +63,18 @@ def sentence_of(reason: Reason) -> str:
 
 
 def say(explanation: Explanation, now: Instant) -> tuple[str, ...]:
-    """Explain one group at one tick, in lines: what happened, the size, every policy, other requests, quiet times.
+    """Explain one group at one tick, in lines: what happened, the size, every policy, requests, quiet times, alerts.
 
     Args:
         explanation: of any tick, also one long past.
-        now: when it is read, for how long ago it was and how long quiet times still run.
+        now: when it is read, for how long ago it was and how long quiet times and alerts still run.
     """
     lines = [_headline(explanation, now), _size(explanation)]
     for policy in explanation.policies:
         lines.extend(_policy(policy, _answer_to(explanation, policy.policy), now))
     lines.extend(_asked(answer, now) for answer in explanation.answers if answer.cause is not Cause.POLICY)
     lines.extend(_quiet(quiet, now) for quiet in explanation.quiets)
+    lines.extend(_signal(signal, explanation.group, now) for signal in _last_of_each(explanation.signals))
     return tuple(lines)
 
 
@@ -250,6 +254,34 @@ def _quiet(quiet: Quiet, now: Instant) -> str:
         case _:
             assert_never(quiet.scope)
     return f"quiet until {_until(quiet.until, now)}: {effect}, since {who} scaled {way}"
+
+
+# Alerts
+
+
+def _last_of_each(signals: Iterable[Signal]) -> Iterable[Signal]:
+    """Of the alerts of one rule that do the same, the one that lasts longest: one line is enough."""
+    lasting: dict[object, Signal] = {}
+    for signal in sorted(signals, key=lambda signal: signal.until):
+        lasting[signal.alert, signal.kind, signal.size] = signal
+    return sorted(lasting.values(), key=lambda signal: (signal.alert, signal.kind.value, signal.size or 0))
+
+
+def _signal(signal: Signal, group: GroupId, now: Instant) -> str:
+    until = f"until {_until(signal.until, now)}"
+    match signal.kind:
+        case SignalKind.FLOOR:
+            return f"alert {signal.alert} keeps {group} at {signal.size} or more {until}"
+        case SignalKind.SHIELD:
+            return f"alert {signal.alert} shields {group} from scale-in {until}"
+        case SignalKind.FREEZE_OUT:
+            return f"alert {signal.alert} freezes scale-out of {group} {until}"
+        case SignalKind.FREEZE_IN:
+            return f"alert {signal.alert} freezes scale-in of {group} {until}"
+        case SignalKind.BLIND:
+            return f"alert {signal.alert} is blind itself and shields {group} from scale-in {until}"
+        case _:
+            assert_never(signal.kind)
 
 
 # Numbers and times

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterable
 from http import HTTPStatus
 from pathlib import Path
-from typing import Annotated, Any, Literal, NoReturn
+from typing import Annotated, Literal
 
 import typer
 
-from config.errors import DeclarationError, TrimtabError
-
-DONE, PROBLEMS, USAGE, NOT_REACHABLE = 0, 1, 2, 3
-"""Exit codes of the fixed contract."""
-
-_UNFOLDED = 10_000
-"""Columns where there is no terminal to fold at."""
+from config.errors import DeclarationError
+from handler.app.hook_cli import hook
+from handler.app.terminal import (
+    DONE,
+    PROBLEMS,
+    USAGE,
+    AsJson,
+    State,
+    act,
+    ask,
+    directory,
+    fail,
+    get,
+    lines,
+    print_json,
+    refusals,
+    show,
+)
 
 app = typer.Typer(
     help="Keeps fleets of virtual machines at the right size for their load, and explains every decision.",
@@ -27,13 +36,10 @@ app = typer.Typer(
 )
 member = typer.Typer(help="Look at members, and act on one by name.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(member, name="member")
+app.add_typer(hook, name="hook")
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="The declared model, YAML.")]
 Group = Annotated[str, typer.Argument(metavar="GROUP")]
-State = Annotated[
-    Path | None, typer.Option("--state", metavar="DIR", help="State directory [env TRIMTAB_STATE].", show_default=False)
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 @app.command()
@@ -51,8 +57,8 @@ def run(
     from handler.app.run import run_until_signal
 
     logs.configure(json=json)
-    with _refusals(json):
-        asyncio.run(run_until_signal(file, _directory(state), host=host, port=port))
+    with refusals(json):
+        asyncio.run(run_until_signal(file, directory(state), host=host, port=port))
 
 
 @app.command()
@@ -64,10 +70,10 @@ def check(file: File, json: AsJson = False) -> None:
         catalogue = load(file)
     except DeclarationError as error:
         problems = [{"file": p.file, "line": p.line, "column": p.column, "message": p.message} for p in error.problems]
-        _print_json(problems) if json else _lines(str(problem) for problem in error.problems)
+        print_json(problems) if json else lines(str(problem) for problem in error.problems)
         raise typer.Exit(PROBLEMS) from error
     if json:
-        _print_json([])
+        print_json([])
     else:
         typer.echo(f"{file}: no problems; groups: {', '.join(catalogue.groups) or 'none'}")
 
@@ -75,11 +81,11 @@ def check(file: File, json: AsJson = False) -> None:
 @app.command()
 def reload(state: State = None, json: AsJson = False) -> None:
     """Have the daemon read its file again: all of it, or, with any problem, none of it."""
-    status, answer = _ask(state, json, "POST", "reload", body={})
+    status, answer = ask(state, json, "POST", "reload", body={})
     if json:
-        _print_json(answer)
+        print_json(answer)
     elif status == HTTPStatus.CONFLICT:
-        _lines(f"{p['file']}:{p['line']}: {p['message']}" for p in answer["problems"])
+        lines(f"{p['file']}:{p['line']}: {p['message']}" for p in answer["problems"])
     else:
         changes = [f"{word} {', '.join(answer[word])}" for word in ("added", "changed", "orphaned") if answer[word]]
         typer.echo("; ".join(changes) or "nothing changed")
@@ -92,13 +98,13 @@ def status(
 ) -> None:
     """Show every group in a line, or one group with its members."""
     parts = ("groups", group) if group else ("groups",)
-    answer = _get(state, json, *parts)
+    answer = get(state, json, *parts)
     if json:
-        _print_json(answer)
+        print_json(answer)
         return
     from handler.app.tables import group_page, groups_table
 
-    _show(group_page(answer) if group else groups_table(answer))
+    show(group_page(answer) if group else groups_table(answer))
 
 
 @app.command()
@@ -110,16 +116,16 @@ def why(
 ) -> None:
     """Explain the last decision, or the one in force at an instant."""
     query = f"?at={_instant(at)}" if at else ""
-    answer = _get(state, json, "groups", group, "why", query=query)
+    answer = get(state, json, "groups", group, "why", query=query)
     if json:
-        _print_json(answer)
+        print_json(answer)
         return
     span = answer.get("span")
     if span:
         from handler.app.tables import clock_text
 
         typer.echo(f"{clock_text(span['first_at'])} to {clock_text(span['last_at'])} UTC, {span['ticks']} ticks:")
-    _lines(answer["words"])
+    lines(answer["words"])
 
 
 @app.command()
@@ -130,13 +136,13 @@ def history(
     json: AsJson = False,
 ) -> None:
     """List decisions, steps and acts, newest first."""
-    answer = _get(state, json, "groups", group, "history", query=f"?limit={limit}")
+    answer = get(state, json, "groups", group, "history", query=f"?limit={limit}")
     if json:
-        _print_json(answer)
+        print_json(answer)
         return
     from handler.app.tables import history_table
 
-    _show(history_table(answer))
+    show(history_table(answer))
 
 
 @app.command()
@@ -148,9 +154,9 @@ def scale(
     json: AsJson = False,
 ) -> None:
     """Set the desired size."""
-    code, answer = _ask(state, json, "PUT", "groups", group, "size", body={"size": size, "force": force})
+    code, answer = ask(state, json, "PUT", "groups", group, "size", body={"size": size, "force": force})
     if json:
-        _print_json(answer)
+        print_json(answer)
     else:
         sentence = answer["answers"][0]["words"] if answer["answers"] else answer["reason"]
         typer.echo(f"{group}: {answer['desired_from']} → {answer['desired_to']} ({sentence})")
@@ -165,13 +171,13 @@ def pause(
     json: AsJson = False,
 ) -> None:
     """Stop decisions and convergence. Evaluations go on; running calls finish."""
-    _act(state, json, "POST", "groups", group, "pause", body={"decisions_only": decisions}, said=f"{group}: paused")
+    act(state, json, "POST", "groups", group, "pause", body={"decisions_only": decisions}, said=f"{group}: paused")
 
 
 @app.command()
 def resume(group: Group, state: State = None, json: AsJson = False) -> None:
     """Undo a pause."""
-    _act(state, json, "POST", "groups", group, "resume", body={}, said=f"{group}: resumed")
+    act(state, json, "POST", "groups", group, "resume", body={}, said=f"{group}: resumed")
 
 
 @app.command()
@@ -182,25 +188,25 @@ def converge(
     json: AsJson = False,
 ) -> None:
     """Gather, plan and carry out, now. This also believes that many members have vanished, if so."""
-    _, answer = _ask(state, json, "POST", "groups", group, "converge", body={"dry_run": dry_run})
+    _, answer = ask(state, json, "POST", "groups", group, "converge", body={"dry_run": dry_run})
     if json:
-        _print_json(answer)
+        print_json(answer)
         return
     from handler.app.tables import plan_lines
 
-    _lines(plan_lines(answer))
+    lines(plan_lines(answer))
 
 
 @app.command()
 def observe(group: Group, state: State = None, json: AsJson = False) -> None:
     """Look at the cloud and the balancers now, and say what is there."""
-    _, answer = _ask(state, json, "POST", "groups", group, "observe", body={})
+    _, answer = ask(state, json, "POST", "groups", group, "observe", body={})
     if json:
-        _print_json(answer)
+        print_json(answer)
         return
     from handler.app.tables import world_table
 
-    _show(world_table(answer))
+    show(world_table(answer))
 
 
 @app.command()
@@ -212,19 +218,19 @@ def delete(
 ) -> None:
     """Forget a group that is no longer declared; its members stay unless --members is given."""
     said = f"{group}: members are being removed" if members else f"{group}: forgotten; its members are left as they are"
-    _act(state, json, "DELETE", "groups", group, query=f"?members={str(members).lower()}", said=said)
+    act(state, json, "DELETE", "groups", group, query=f"?members={str(members).lower()}", said=said)
 
 
 @member.command("list")
 def member_list(group: Group, state: State = None, json: AsJson = False) -> None:
     """List a group's members."""
-    answer = _get(state, json, "groups", group, "members")
+    answer = get(state, json, "groups", group, "members")
     if json:
-        _print_json(answer)
+        print_json(answer)
         return
     from handler.app.tables import members_table
 
-    _show(members_table(answer))
+    show(members_table(answer))
 
 
 Name = Annotated[str, typer.Argument(metavar="NAME")]
@@ -233,7 +239,7 @@ Name = Annotated[str, typer.Argument(metavar="NAME")]
 @member.command("replace")
 def member_replace(group: Group, name: Name, state: State = None, json: AsJson = False) -> None:
     """Have another member in this one's place: the new one comes first."""
-    _act(state, json, "POST", "groups", group, "members", name, "replace", body={}, said=f"{name}: will be replaced")
+    act(state, json, "POST", "groups", group, "members", name, "replace", body={}, said=f"{name}: will be replaced")
 
 
 @member.command("protect")
@@ -246,7 +252,7 @@ def member_protect(
 ) -> None:
     """Never choose this member as surplus."""
     said = f"{name}: may leave again" if off else f"{name}: protected"
-    _act(state, json, "POST", "groups", group, "members", name, "protect", body={"protected": not off}, said=said)
+    act(state, json, "POST", "groups", group, "members", name, "protect", body={"protected": not off}, said=said)
 
 
 @app.command()
@@ -266,7 +272,7 @@ def demo(
 
     from handler.demo.day import run_demo
 
-    with _refusals(json):
+    with refusals(json):
         work = run_demo(balancer=balancer, state=state.resolve(), port=port, once=once, json=json)
         raise typer.Exit(asyncio.run(work))
 
@@ -274,64 +280,6 @@ def demo(
 def main() -> None:
     """Entry point of the `trimtab` command."""
     app()
-
-
-class _refusals:  # noqa: N801  # reads as a statement: `with _refusals(json):`
-    """Turns what Trimtab raises on purpose into a message and exit code 1."""
-
-    def __init__(self, json: bool) -> None:
-        self._json = json
-
-    def __enter__(self) -> None:
-        """Nothing to prepare."""
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, TrimtabError):
-            _fail(str(error), PROBLEMS, json=self._json)
-
-
-def _fail(message: str, code: int, *, json: bool = False) -> NoReturn:
-    if json:
-        _print_json({"error": message})
-    _lines(message.splitlines(), err=True)
-    raise typer.Exit(code)
-
-
-def _directory(state: Path | None) -> Path:
-    import os
-
-    from config.settings import state_directory
-
-    return state if state is not None else state_directory(os.environ)
-
-
-def _ask(
-    state: Path | None, json: bool, method: str, *parts: str, body: dict[str, object] | None = None, query: str = ""
-) -> tuple[int, Any]:
-    from handler.app.client import NotReachable, ask, path_of
-
-    try:
-        code, answer = ask(_directory(state) / "trimtab.sock", method, path_of(*parts) + query, body)
-    except NotReachable as error:
-        _fail(str(error), NOT_REACHABLE, json=json)
-    if isinstance(answer, dict) and "error" in answer:
-        _fail(answer["error"], PROBLEMS, json=json)
-    return code, answer
-
-
-def _get(state: Path | None, json: bool, *parts: str, query: str = "") -> Any:  # noqa: ANN401  # JSON from the daemon
-    return _ask(state, json, "GET", *parts, query=query)[1]
-
-
-def _act(
-    state: Path | None, json: bool, method: str, *parts: str, said: str,
-    body: dict[str, object] | None = None, query: str = "",
-) -> None:  # fmt: skip
-    _, answer = _ask(state, json, method, *parts, body=body, query=query)
-    if json:
-        _print_json(answer)
-    else:
-        typer.echo(said)
 
 
 def _instant(text: str) -> float:
@@ -344,28 +292,8 @@ def _instant(text: str) -> float:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
-        _fail(f"{text!r} is not an instant: epoch seconds, or ISO 8601 such as 2026-03-01T12:00:00", USAGE)
+        fail(f"{text!r} is not an instant: epoch seconds, or ISO 8601 such as 2026-03-01T12:00:00", USAGE)
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-
-
-def _lines(lines: Iterable[str], *, err: bool = False) -> None:
-    from handler.app.logs import printable
-
-    for line in lines:
-        typer.echo(printable(line), err=err)
-
-
-def _print_json(value: object) -> None:
-    import json
-
-    typer.echo(json.dumps(value, ensure_ascii=False))
-
-
-def _show(renderable: object) -> None:
-    from rich.console import Console
-
-    width = None if sys.stdout.isatty() else _UNFOLDED  # a program that reads must find a name in one piece
-    Console(highlight=False, emoji=False, markup=False, width=width).print(renderable)
 
 
 if __name__ == "__main__":

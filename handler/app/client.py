@@ -29,8 +29,8 @@ class _UnixConnection(http.client.HTTPConnection):
         self.sock.connect(str(self._path))
 
 
-def ask(socket_path: Path, method: str, path: str, body: dict[str, object] | None = None) -> tuple[int, Any]:
-    """Send one request; the status and the JSON that came back.
+def ask(socket_path: Path, method: str, path: str, body: dict[str, object] | bytes | None = None) -> tuple[int, Any]:
+    """Send one request; the status and the JSON that came back. Bytes are JSON already.
 
     An answer that is no JSON (the daemon broke) is told as an ``error``.
 
@@ -41,7 +41,7 @@ def ask(socket_path: Path, method: str, path: str, body: dict[str, object] | Non
     headers = {"X-Trimtab-User": _user()}
     payload = None
     if body is not None:
-        payload = json.dumps(body)
+        payload = body if isinstance(body, bytes) else json.dumps(body).encode()
         headers["Content-Type"] = "application/json"
     try:
         connection.request(method, path, payload, headers)

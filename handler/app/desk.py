@@ -11,14 +11,18 @@ from dataclasses import replace
 from config.errors import Refused
 from config.model import Adjustment, Verb
 from config.units import GroupId, Instant, MemberName, PolicyId
+from handler.app.checking import checked
 from handler.app.door import Question
 from handler.app.engine import Engine
 from handler.app.rooms import Room
 from handler.app.statuses import status_of
 from handler.desired import Definition
+from handler.hooks.mapping import EVERYTHING, permissions_of
+from handler.hooks.replies import Reply
+from handler.hooks.tokens import Wanted
 from handler.status import GroupStatus
 from handler.steps import Plan
-from handler.store.interface import EVERY_KIND, Event, EventKind, Span
+from handler.store.interface import EVERY_KIND, Event, EventKind, Span, StoredHook
 from handler.web.daemon import Asked, Health, NoSuch, Reloaded
 from handler.web.pulse import Pulse
 from handler.web.series import Series
@@ -235,6 +239,43 @@ class Desk:
             store.note(group, act, by, str(member), now)
 
         await self._engine.keeper.alter(room, altered)
+
+    # Webhooks
+
+    def hooks(self) -> tuple[StoredHook, ...]:
+        """Every webhook ever made, by name."""
+        return self._engine.hooks.all()
+
+    async def make_hook(self, wanted: Wanted) -> str:
+        """Make a webhook; returns its token, which is told this once."""
+        return await self._engine.hooks.make(wanted, self._engine.catalogue().groups)
+
+    async def rotate_hook(self, name: str) -> str:
+        """Give a webhook a new token, told this once; the one before goes on until `finish_hook`."""
+        self._hook(name)
+        return await self._engine.hooks.rotate(name)
+
+    async def finish_hook(self, name: str) -> None:
+        """End the old token of a rotation."""
+        self._hook(name)
+        await self._engine.hooks.finish(name)
+
+    async def revoke_hook(self, name: str) -> None:
+        """Have a webhook take nothing any more."""
+        self._hook(name)
+        await self._engine.hooks.revoke(name)
+
+    async def check_alerts(self, body: bytes, hook: str | None) -> Reply:
+        """What a payload would be answered now, through this webhook; nothing is changed."""
+        may = EVERYTHING if hook is None else permissions_of(self._hook(hook))
+        return await checked(self._engine, body, may)
+
+    def _hook(self, name: str) -> StoredHook:
+        hook = self._engine.hooks.named(name)
+        if hook is None:
+            names = [known.name for known in self._engine.hooks.all()]
+            raise NoSuch(f"there is no webhook {name}{_nearest(name, names)}")
+        return hook
 
     async def reload(self) -> Reloaded:
         """Read the file again: all or nothing."""

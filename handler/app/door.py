@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from config.errors import StoreError
 from config.model import Catalogue
-from config.units import GroupId, Moment
+from config.units import GroupId, Moment, Seconds
 from handler.app import logs
 from handler.app.rooms import Room
 from handler.app.whole import whole
@@ -27,6 +27,8 @@ from trigger.verdicts import Evaluation
 _BATCH = 50
 """Decisions between two looks at the event loop: a few milliseconds."""
 
+_LATELY: Seconds = 5.0
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
@@ -36,6 +38,8 @@ class Question:
     at: Moment
     requests: tuple[Request, ...] = ()
     evaluation: Evaluation | None = None
+    change: Callable[[GroupState], GroupState] | None = None
+    """What changes the state by itself, alerts that last: the decision is about the state after it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -184,9 +188,14 @@ class Door:
                 room.holds = question.evaluation.holds
         if decision.restarts_holds:
             room.restart_holds()
-        if decision.changed or decision.answers:
+        if decision.changed or (decision.answers and not _seen_lately(room, decision.at)):
             room.wake.set()  # a refused request, too, is a reason to look whether the fleet is as it should be
         self._decided(decision)
+
+
+def _seen_lately(room: Room, at: Moment) -> bool:
+    """Whether another look could hardly see more: a flood of refused alarms must not become one of listings."""
+    return room.seen is not None and at.wall - room.seen.at < _LATELY
 
 
 def _tick(result: _Decided) -> Tick:
@@ -196,6 +205,7 @@ def _tick(result: _Decided) -> Tick:
         at=decision.at.wall,
         explanation=result.explanation,
         state=decision.state if decision.state != result.before else None,
+        evaluated=result.waiting.question.evaluation is not None,
     )
 
 

@@ -9,17 +9,23 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from collector.board import Board
 from collector.poll import Poller
 from config.errors import DeclarationError, DriverError, Refused, StoreError
 from config.load import load
-from config.model import Balancer, Catalogue, Mode
+from config.model import Balancer, Catalogue, Mode, SecretRef
 from config.units import BalancerId, GroupId, Instant, Moment, PolicyId, Seconds
 from handler.app import logs
+from handler.app.alerting import Alerting
 from handler.app.converging import Keeper
+from handler.app.courier import Courier
 from handler.app.deciding import Decider
 from handler.app.door import Door, Question
 from handler.app.guard import Guard
+from handler.app.hooks import Hooks
 from handler.app.metrics import Metrics
+from handler.app.notifying import Notifier
+from handler.app.passing import Passage
 from handler.app.recent import Recent
 from handler.app.reporting import Reporter
 from handler.app.rooms import Room
@@ -56,6 +62,10 @@ class Parts:
     poller: Poller
     balancer_for: Callable[[Balancer], BalancerPort]
     clock: Callable[[], Moment]
+    courier: Courier
+    board: Board
+    """Where alerts' values are put, and a source reads them."""
+    read_secret: Callable[[SecretRef], str]
     retention: Retention = Retention()
 
 
@@ -109,6 +119,29 @@ class Engine:
             clock=parts.clock,
             report=self._reporter.ticked,
         )
+        self.hooks = Hooks(parts.store, parts.read_secret, lambda: parts.clock().wall)
+        self.passage = Passage(
+            rooms=self.rooms,
+            catalogue=self.catalogue,
+            door=self.door,
+            store=parts.store,
+            board=parts.board,
+            clock=parts.clock,
+        )
+        self.alerting = Alerting(
+            hooks=self.hooks,
+            passage=self.passage,
+            catalogue=self.catalogue,
+            now=lambda: parts.clock().wall,
+            count=self.metrics.knocked,
+        )
+        self.notifier = Notifier(
+            store=parts.store,
+            rooms=self.rooms,
+            courier=parts.courier,
+            clock=lambda: parts.clock().wall,
+            count=self.metrics.noticed,
+        )
         self._chores: list[asyncio.Task[None]] = []
         self._changing = asyncio.Lock()
         self._incarnations: dict[BalancerId, str] = {}
@@ -126,8 +159,12 @@ class Engine:
             DeclarationError: the file is refused.
             StoreError: the store cannot be written.
         """
+        await self.notifier.recall()
         async with self._changing:
             await self._take(await asyncio.to_thread(load, self.parts.file))
+        self.notifier.start()
+        await self.hooks.load()
+        self.alerting.start()
         self._chores = [
             asyncio.create_task(self._every(_FLUSH, "flush", self._flush)),
             asyncio.create_task(self._every(_PRUNE, "prune", self._prune)),
@@ -140,8 +177,11 @@ class Engine:
         for chore in self._chores:
             chore.cancel()
         await asyncio.gather(*self._chores, return_exceptions=True)
+        await self.alerting.stop()
         await self._decider.stop()
         await self.keeper.stop()
+        await self.notifier.stop()
+        self.parts.courier.close()
         await self.parts.poller.close()
         try:
             await asyncio.to_thread(self.parts.store.close)
@@ -161,6 +201,7 @@ class Engine:
                     logs.warn("reload_problem", at=f"{problem.file}:{problem.line}", message=problem.message)
                 return Reloaded(problems=error.problems, added=(), changed=(), orphaned=())
             await self._take(after)
+            await self.hooks.load()
         kept = before.groups.keys() & after.groups.keys()
         return Reloaded(
             problems=(),
@@ -208,12 +249,13 @@ class Engine:
             self.rooms.pop(room.id, None)
             self._reporter.forget(room)
             self.recent.forget(room.id)
+            self.notifier.forget(room.id)
             logs.say("group_deleted", group=room.id)
 
     def health(self) -> Health:
         """Ready when every loop runs and every group is decided on time."""
         now = self.parts.clock().wall
-        dead = [task.get_name() for task in (*self._decider.tasks(), *self.keeper.tasks()) if task.done()]
+        dead = [task.get_name() for task in self._loops() if task.done()]
         late = sorted(room.id for room in self.rooms.values() if _late(room, now))
         checks = {
             "catalogue": "ok" if self._catalogue is not None else "not read yet",
@@ -295,6 +337,7 @@ class Engine:
     def _saw(self, room: Room, done: Pass) -> None:
         self._reporter.passed(room, done)
         self.recent.passed(room, self.parts.clock().wall)
+        self.notifier.saw(room)
         if room.deleting and done.world.complete and not done.world.members:
             guard = Guard("forget", group=room.id)
             self._chores.append(asyncio.create_task(guard.run(partial(self.forget, room))))
@@ -305,7 +348,11 @@ class Engine:
             await asyncio.sleep(span)
             await guard.run(chore)
 
+    def _loops(self) -> tuple[asyncio.Task[None], ...]:
+        return (*self._decider.tasks(), *self.keeper.tasks(), *self.notifier.tasks(), *self.alerting.tasks())
+
     async def _flush(self) -> None:
+        await self.hooks.flush()
         await asyncio.to_thread(self.parts.store.flush)
 
     async def _prune(self) -> None:

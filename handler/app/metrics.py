@@ -24,6 +24,8 @@ from handler.app.gauges import Gauges
 from handler.app.replies import Replies
 from handler.app.rooms import Room
 from handler.converge import Pass
+from handler.hooks.payloads import Sender
+from handler.hooks.replies import Result as KnockResult
 from handler.steps import Create, Destroy, Drain, Enable, Join, Leave, Result
 from handler.web.render import snake
 from trigger.reasons import Reason
@@ -85,6 +87,9 @@ class Metrics:
             "trimtab_evaluation_duration_seconds", "How long deciding a slot took.", buckets=_SECONDS, registry=registry
         )
         self._passes = Counter("trimtab_converge_passes", "Convergence passes.", ["group", "result"], registry=registry)
+        self._notices = Counter(
+            "trimtab_notices", "Attempts to tell of a group's trouble.", ["kind", "result"], registry=registry
+        )
         self._holds = Histogram(
             "trimtab_loop_hold_seconds", "How long the event loop was held.", buckets=_SECONDS, registry=registry
         )
@@ -96,6 +101,9 @@ class Metrics:
         )
         self._store_failures = Counter(
             "trimtab_store_write_failures", "Writes of decisions that failed.", registry=registry
+        )
+        self._webhooks = Counter(
+            "trimtab_webhook_requests", "Requests at /hooks/alerts.", ["source", "result"], registry=registry
         )
         self.reloads = Gauge(
             "trimtab_config_last_reload_success_timestamp_seconds", "When the file was last taken.", registry=registry
@@ -112,6 +120,12 @@ class Metrics:
         for step in _STEPS:
             self._action_seconds.labels(step)
         ProcessCollector(registry=registry)
+        for sender in (*Sender, None):
+            for outcome in KnockResult:
+                self._webhooks.labels(_source(sender), outcome.value)
+        for kind in ("command", "url"):
+            for became in ("delivered", "failed", "given_up"):
+                self._notices.labels(kind, became)
         registry.register(Gauges(rooms, now))
 
     def text(self) -> bytes:
@@ -144,6 +158,14 @@ class Metrics:
                 name = snake(type(outcome.step).__name__)
                 self._actions.labels(group, name, outcome.result.value).inc()
                 self._action_seconds.labels(name).observe(max(outcome.finished_at - outcome.started_at, 0.0))
+
+    def knocked(self, sender: Sender | None, result: KnockResult) -> None:
+        """Count a request at ``/hooks/alerts``; whose it is, is unknown until its body has been read."""
+        self._webhooks.labels(_source(sender), result.value).inc()
+
+    def noticed(self, kind: str, result: str) -> None:
+        """Count an attempt to send a notice."""
+        self._notices.labels(kind, result).inc()
 
     def held(self, seconds: float) -> None:
         """The event loop was held this long."""
@@ -185,6 +207,10 @@ class Metrics:
             self._passes.labels(group, result.value)
             for step in _STEPS:
                 self._actions.labels(group, step, result.value)
+
+
+def _source(sender: Sender | None) -> str:
+    return "unknown" if sender is None else sender.value
 
 
 def _way(before: int, after: int) -> Direction:

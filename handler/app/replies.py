@@ -10,7 +10,7 @@ import numpy.typing as npt
 from prometheus_client import CollectorRegistry, Counter, Histogram
 
 from collector.samples import Layout, Reply, Scrape
-from config.model import Catalogue, HaproxyField, SnmpObject
+from config.model import AlertedValue, Catalogue, HaproxyField, SnmpObject
 from config.model import Counter as Declared
 from config.units import CounterId, GroupId, Seconds
 
@@ -83,6 +83,8 @@ def source_of(counter: Declared) -> str:
             return "snmp"
         case HaproxyField():
             return "haproxy"
+        case AlertedValue():
+            return "alert"
         case _:
             assert_never(counter.source)
 

@@ -49,7 +49,7 @@ async def running(file: Path, state: Path, *, host: str = "127.0.0.1", port: int
         desk = Desk(engine)
         try:
             await engine.start()
-            async with serving(desk, unix, tcp, directory.token()):
+            async with serving(desk, engine.alerting, unix, tcp, directory.token()):
                 actual = tcp.getsockname()[1]
                 logs.say("listening", url=f"http://{host}:{actual}", socket=directory.socket)
                 yield Running(engine=engine, desk=desk, directory=directory, port=actual)

@@ -12,6 +12,7 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from config.errors import Refused
+from handler.hooks.receiver import Intake, Receiver
 from handler.web.api import build
 from handler.web.daemon import Daemon
 from handler.web.gate import Access, Gate
@@ -98,12 +99,14 @@ def bind_tcp(host: str, port: int) -> socket.socket:
 
 
 @contextlib.asynccontextmanager
-async def serving(daemon: Daemon, unix: socket.socket, tcp: socket.socket, token: str) -> AsyncIterator[None]:
+async def serving(
+    daemon: Daemon, intake: Intake, unix: socket.socket, tcp: socket.socket, token: str
+) -> AsyncIterator[None]:
     """Serve both doors while the block runs."""
-    app = build(daemon)
+    app, hooks = build(daemon), Receiver(intake)
     port = tcp.getsockname()[1]
     doors = ((unix, Access(trusted=True)), (tcp, Access(trusted=False, port=port, token=token)))
-    servers = [(_Server(_config(Gate(app, access))), door) for door, access in doors]
+    servers = [(_Server(_config(Gate(app, access, hooks))), door) for door, access in doors]
     tasks = [asyncio.create_task(server.serve(sockets=[door])) for server, door in servers]
     try:
         while not all(server.started for server, _ in servers):

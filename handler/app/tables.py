@@ -144,3 +144,21 @@ def world_table(world: dict[str, Any]) -> RenderableType:
         "the listing is complete" if world["complete"] else printable(f"the listing is partial: {world['because']}")
     )
     return Group(table, whole)
+
+
+def hooks_table(hooks: list[dict[str, Any]]) -> RenderableType:
+    """One line a webhook."""
+    table = _table("NAME", "GROUPS", "EFFECTS", "DIRECTIONS", "LAST USED (UTC)", "NOTES")
+    for hook in hooks:
+        notes = [word for word, told in (("signed", hook["signed"]), ("two tokens live", hook["rotating"])) if told]
+        if hook["revoked_at"] is not None:
+            notes = [f"revoked {clock_text(hook['revoked_at'])}"]
+        table.add_row(
+            hook["name"],
+            ", ".join(hook["groups"]) or "all",
+            ", ".join(hook["effects"]),
+            ", ".join(hook["directions"]) or "none",
+            clock_text(hook["last_used_at"]),
+            ", ".join(notes),
+        )
+    return table if hooks else Text("there are no webhooks: trimtab hook new NAME")

@@ -6,12 +6,15 @@ import os
 from functools import lru_cache
 from pathlib import Path
 
+from collector.board import Board
 from collector.poll import Poller
+from collector.sources.alerted import AlertedSource
 from collector.sources.haproxy import HaproxySource
 from collector.sources.snmp import SnmpSource
 from config.model import Balancer, Cloud, SecretRef
 from config.settings import read_secret
 from handler.app import clock
+from handler.app.courier import Courier
 from handler.app.directory import StateDirectory
 from handler.app.engine import Engine, Parts
 from handler.balancers.interface import Balancer as BalancerPort
@@ -41,6 +44,7 @@ def engine(file: Path, directory: StateDirectory) -> Engine:
     def balancer(declared: Balancer) -> BalancerPort:
         return balancer_for(declared, directory.listeners)
 
+    board = Board()
     store = SqliteStore.open(directory.store, installation=installation)
     return Engine(
         Parts(
@@ -54,15 +58,20 @@ def engine(file: Path, directory: StateDirectory) -> Engine:
                 probe=probe,
                 clock=clock.wall,
             ),
-            poller=_poller(),
+            poller=_poller(board),
             balancer_for=balancer,
             clock=clock.moment,
+            courier=Courier(environ=os.environ, clock=clock.wall),
+            board=board,
+            read_secret=_secret,
         )
     )
 
 
-def _poller() -> Poller:
-    def secret(ref: SecretRef) -> str:
-        return read_secret(ref, os.environ)
+def _poller(board: Board) -> Poller:
+    sources = (SnmpSource(), HaproxySource(), AlertedSource(board))
+    return Poller(clock=clock.moment, read_secret=_secret, sources=sources)
 
-    return Poller(clock=clock.moment, read_secret=secret, sources=(SnmpSource(), HaproxySource()))
+
+def _secret(ref: SecretRef) -> str:
+    return read_secret(ref, os.environ)

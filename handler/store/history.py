@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
-from sqlalchemy import Connection, RowMapping, Table, select, union_all
+from sqlalchemy import Connection, RowMapping, Table, and_, bindparam, func, select, union_all
 
 from config.units import GroupId, Instant
 from handler.store.interface import EVERY_KIND, Event, EventKind, Span, StoredAnswer
@@ -52,6 +53,19 @@ def read_answer(connection: Connection, group: GroupId, request: str) -> StoredA
     wanted = every(answers).where(answers.c.group == group, answers.c.request == request)
     row = connection.execute(wanted).mappings().first()
     return None if row is None else StoredAnswer(**named(row, leaving_out=("group",)))
+
+
+def read_answers(
+    connection: Connection, asked: Collection[tuple[GroupId, str]]
+) -> Mapping[tuple[GroupId, str], StoredAnswer]:
+    """The first answers to many request ids, where there is one; each is looked up by key, however many there are."""
+    given = func.json_each(bindparam("asked")).table_valued("value")
+    group, request = (func.json_extract(given.c.value, f"$[{index}]") for index in (0, 1))
+    wanted = every(answers).select_from(
+        given.join(answers, and_(answers.c.group == group, answers.c.request == request))
+    )
+    rows = connection.execute(wanted, {"asked": json.dumps(list(asked))}).mappings()
+    return {(row["group"], row["request"]): StoredAnswer(**named(row, leaving_out=("group",))) for row in rows}
 
 
 def read_span(connection: Connection, group: GroupId, at: Instant) -> Span | None:

@@ -68,11 +68,11 @@ class Recorder:
                 tale = told(tick.explanation, refusals[tick.group])
                 refusals[tick.group] = tale.refusals
                 tales.append(tale)
-            entry = self._book.plan(ticks)
+            entry = self._book.plan([tick for tick in ticks if _has_span(tick)])
             page = _Page(ticks=ticks, tales=tales, entry=entry, urgent=_urgent(ticks, tales, entry))
             if page.urgent:
                 self._writer.do(page.write)
-            self._book.confirm(entry.last, page.urgent)
+            self._book.confirm(entry.last, page.urgent & entry.last.keys())
             self._refusals.update(refusals)
 
     def flush(self) -> None:
@@ -102,6 +102,11 @@ def _urgent(ticks: Sequence[Tick], tales: Sequence[Told], entry: Entry) -> froze
         if tick.state is not None or tale.events or tale.answers
     }
     return frozenset(told_of | {new.span.group for new in entry.new})
+
+
+def _has_span(tick: Tick) -> bool:
+    """A flood of refused requests must not become one of spans: what they met is in their answers."""
+    return tick.evaluated or tick.explanation.desired_from != tick.explanation.desired_to
 
 
 def _write_ends(connection: Connection, ends: Sequence[OpenSpan]) -> None:

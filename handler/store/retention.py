@@ -1,7 +1,9 @@
 """What may be deleted, oldest first, a slice per transaction so that nobody waits long.
 
 Never deleted: state; members that are not GONE; the last span of a group (the one that a tick may extend, and that
-explains a quiet group); by the disk budget also not answers and steps under way.
+explains a quiet group); the last notice of a group, and those to be sent; webhooks; by the disk budget also not
+answers and steps under way. A delivery may go by the budget, or a flood would fill the disk: whatever it fired still
+has its answer.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from sqlalchemy import Connection, Table, and_, delete, func, literal_column, se
 from sqlalchemy.sql import ColumnElement
 
 from config.units import Instant, Seconds
-from handler.store.schema import answers, decisions, groups, members, notes, spans, steps
+from handler.store.schema import answers, decisions, deliveries, groups, members, notes, notices, spans, steps
 from handler.world import Phase
 
 Do = Callable[[Callable[[Connection], int]], int]
@@ -45,6 +47,8 @@ def _delete_aged(connection: Connection, before: Instant) -> int:
         (steps, steps.c.at < before, true()),
         (notes, notes.c.at < before, true()),
         (answers, answers.c.at < before, true()),
+        (deliveries, deliveries.c.last_at < before, true()),
+        (notices, notices.c.at < before, _told()),
         (members, gone_at < before - _BUDGETS_LOOK_BACK, members.c.phase == Phase.GONE),
     ]
     left = _SLICE
@@ -62,6 +66,8 @@ def _delete_oldest(connection: Connection, bytes_at_most: int) -> int:
         (decisions, decisions.c.at, true()),
         (steps, steps.c.at, steps.c.result.is_not(None)),
         (notes, notes.c.at, true()),
+        (deliveries, deliveries.c.last_at, true()),
+        (notices, notices.c.at, _told()),
     )
     oldest = union_all(
         *(
@@ -87,6 +93,12 @@ def _followed() -> ColumnElement[bool]:
     other = spans.alias()
     last = select(func.max(other.c.id)).where(other.c.group == groups.c.id).scalar_subquery()
     return spans.c.id.not_in(select(func.coalesce(last, 0)).select_from(groups))
+
+
+def _told() -> ColumnElement[bool]:
+    """Notices that are done with, and after which another one of their group came, or whose group is no more."""
+    last = select(func.max(notices.c.number)).where(notices.c.group.in_(select(groups.c.id))).group_by(notices.c.group)
+    return and_(notices.c.next_at.is_(None), notices.c.number.not_in(last))
 
 
 def _bytes_used(connection: Connection) -> int:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 MIGRATIONS = Path(__file__).with_name("migrations")
 
-_STATE = frozenset({"meta", "groups", "sequences", "quiets", "members"})
+_STATE = frozenset({"meta", "groups", "sequences", "quiets", "signals", "members", "hooks"})
 
 
 def create_file(path: Path) -> None:

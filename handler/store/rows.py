@@ -14,13 +14,13 @@ from config.units import BalancerId, CloudId, GroupId, Instant, Seconds
 from handler.desired import Definition
 from handler.launches import LaunchId
 from handler.store.interface import Creates, StoredGroup
-from handler.store.schema import groups, members, notes, quiets, sequences
+from handler.store.schema import groups, members, notes, quiets, sequences, signals
 from handler.world import Phase, Record
-from trigger.requests import GroupState, Quiet
+from trigger.requests import GroupState, Quiet, Signal
 
 _HOUR: Seconds = 3600.0
 _OUTSTANDING = (Phase.INTENDED, Phase.MADE)
-_STATE = tuple(field.name for field in fields(GroupState) if field.name != "quiets")
+_STATE = tuple(field.name for field in fields(GroupState) if field.name not in {"quiets", "signals"})
 _RECORD = tuple(field.name for field in fields(Record))
 _FRESH = {"deleting": False, "failed_builds": 0, "back_off_until": None}
 
@@ -46,13 +46,16 @@ def require(connection: Connection, group: GroupId) -> None:
 
 def read_groups(connection: Connection) -> tuple[StoredGroup, ...]:
     """Every group, sorted by id."""
-    running: dict[GroupId, list[Quiet]] = {}
-    for row in connection.execute(every(quiets).order_by(quiets.c.group, quiets.c.ordinal)).mappings():
-        running.setdefault(row["group"], []).append(Quiet(**named(row, leaving_out=("group", "ordinal"))))
+    running = {group: tuple(Quiet(**row) for row in found) for group, found in _lists(connection, quiets).items()}
+    lasting = {group: tuple(Signal(**row) for row in found) for group, found in _lists(connection, signals).items()}
     rows = connection.execute(every(groups).order_by(groups.c.id)).mappings()
     return tuple(
         StoredGroup(
-            state=GroupState(**{name: row[name] for name in _STATE}, quiets=tuple(running.get(row["id"], ()))),
+            state=GroupState(
+                **{name: row[name] for name in _STATE},
+                quiets=running.get(row["id"], ()),
+                signals=lasting.get(row["id"], ()),
+            ),
             **named(row, leaving_out=_STATE),
         )
         for row in rows
@@ -99,10 +102,8 @@ def write_states(connection: Connection, states: Mapping[GroupId, GroupState]) -
     if written != len(rows):
         for group in states:
             require(connection, group)
-    connection.execute(delete(quiets).where(quiets.c.group == bindparam("row")), [{"row": group} for group in states])
-    running = [_quiet(group, n, quiet) for group, state in states.items() for n, quiet in enumerate(state.quiets)]
-    if running:
-        connection.execute(insert(quiets), running)
+    _replace_lists(connection, quiets, {group: state.quiets for group, state in states.items()})
+    _replace_lists(connection, signals, {group: state.signals for group, state in states.items()})
 
 
 def desired_of(connection: Connection, group: GroupId) -> int | None:
@@ -114,9 +115,23 @@ def _columns(state: GroupState) -> dict[str, object]:
     return {name: getattr(state, name) for name in _STATE}
 
 
-def _quiet(group: GroupId, ordinal: int, quiet: Quiet) -> dict[str, object]:
-    values: dict[str, object] = {field.name: getattr(quiet, field.name) for field in fields(Quiet)}
-    return values | {"group": group, "ordinal": ordinal}
+def _lists(connection: Connection, table: Table) -> dict[GroupId, list[dict[str, Any]]]:
+    """What a table lists of each group, in order."""
+    found: dict[GroupId, list[dict[str, Any]]] = {}
+    for row in connection.execute(every(table).order_by(table.c.group, table.c.ordinal)).mappings():
+        found.setdefault(row["group"], []).append(named(row, leaving_out=("group", "ordinal")))
+    return found
+
+
+def _replace_lists(connection: Connection, table: Table, lists: Mapping[GroupId, Sequence[Quiet | Signal]]) -> None:
+    connection.execute(delete(table).where(table.c.group == bindparam("row")), [{"row": group} for group in lists])
+    listed = [
+        {field.name: getattr(value, field.name) for field in fields(value)} | {"group": group, "ordinal": ordinal}
+        for group, values in lists.items()
+        for ordinal, value in enumerate(values)
+    ]
+    if listed:
+        connection.execute(insert(table), listed)
 
 
 # Members

@@ -1,11 +1,13 @@
 """The tables, as the newest revision of `migrations/` leaves them.
 
 ========  ============================================================================================
-desired   ``groups`` (declared definition and the door's state), ``quiets``
+desired   ``groups`` (declared definition and the door's state), ``quiets``, ``signals``
 observed  ``members``, and in ``groups`` how builds go
 identity  ``meta`` (whose store this is), ``sequences`` (outlives its group: a launch id is never used twice)
 history   ``spans``, ``decisions``, ``steps``, ``notes``; outlives its group, goes by retention
-promises  ``answers``: the first answer to each request id
+promises  ``answers``: the first answer to each request id; ``deliveries``: what each alert told first led to
+          ``notices``: what is to be told of groups in trouble, and what was told last
+access    ``hooks``: webhooks that take alerts, with hashes of their tokens
 ========  ============================================================================================
 
 Instants are REAL seconds since the epoch, UTC. Enums are stored by value. Columns called ``group_id`` have the key
@@ -15,7 +17,7 @@ Instants are REAL seconds since the epoch, UTC. Enums are stored by value. Colum
 from __future__ import annotations
 
 import enum
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from sqlalchemy import (
     REAL,
@@ -33,18 +35,20 @@ from sqlalchemy import (
 )
 
 from config.errors import StoreError
-from config.model import QuietScope
-from config.units import BalancerId
+from config.model import EffectKind, NotifyTarget, QuietScope, SecretRef
+from config.units import BalancerId, GroupId
 from handler.desired import Definition
+from handler.notices import Notice
 from handler.steps import Result
 from handler.store.codec import from_text, to_text
+from handler.store.interface import AlertStatus, TokenHash
 from handler.world import Leaving, Phase
 from trigger.explain import Explanation
 from trigger.reasons import Reason
-from trigger.requests import Clamp, Pause
+from trigger.requests import Clamp, Pause, SignalKind
 from trigger.verdicts import Direction
 
-HEAD = "0001"
+HEAD = "0003"
 """The revision that this release reads and writes."""
 
 E = TypeVar("E", bound=enum.Enum)
@@ -151,6 +155,19 @@ quiets = Table(
     Column("until", REAL, nullable=False),
 )
 
+signals = Table(
+    "signals",
+    METADATA,
+    _group(primary_key=True, of_groups=True),
+    Column("ordinal", Integer, primary_key=True),
+    Column("alert", Text, nullable=False),
+    Column("key", Text, nullable=False),
+    Column("kind", Word(SignalKind), nullable=False),
+    Column("size", Integer),
+    Column("since", REAL, nullable=False),
+    Column("until", REAL, nullable=False),
+)
+
 members = Table(
     "members",
     METADATA,
@@ -235,6 +252,55 @@ answers = Table(
     Column("desired_from", Integer),
     Column("desired_to", Integer),
     Index(None, "at"),
+)
+
+hooks = Table(
+    "hooks",
+    METADATA,
+    Column("id", Text, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("token", Document(TokenHash), nullable=False),
+    Column("old_token", Document(TokenHash)),
+    Column("old_until", REAL),
+    Column("groups", Document(tuple[GroupId, ...]), nullable=False),
+    Column("effects", Document(tuple[EffectKind, ...]), nullable=False),
+    Column("directions", Document(tuple[Direction, ...]), nullable=False),
+    Column("hmac_secret", Document(SecretRef)),
+    Column("created_at", REAL, nullable=False),
+    Column("revoked_at", REAL),
+    Column("last_used_at", REAL),
+    UniqueConstraint("name"),
+)
+
+deliveries = Table(
+    "deliveries",
+    METADATA,
+    _group(primary_key=True),
+    Column("alert", Text, primary_key=True),
+    Column("fingerprint", Text, primary_key=True),
+    Column("starts_at", REAL, primary_key=True),
+    Column("status", Word(AlertStatus), primary_key=True),
+    Column("at", REAL, nullable=False),
+    Column("decision", Text, nullable=False),
+    Column("last_at", REAL, nullable=False),
+    Index(None, "last_at"),
+)
+
+notices = Table(
+    "notices",
+    METADATA,
+    Column("number", Integer, primary_key=True),  # the order of filing, whatever the clock did meanwhile
+    Column("id", Text, nullable=False),
+    _group(),
+    Column("at", REAL, nullable=False),
+    Column("notice", Document(Notice), nullable=False),
+    Column("target", Document(cast("type[NotifyTarget]", NotifyTarget)), nullable=False),
+    Column("attempts", Integer, nullable=False),
+    Column("next_at", REAL),
+    Column("delivered_at", REAL),
+    UniqueConstraint("id"),
+    Index(None, "group"),
+    Index(None, "next_at"),
 )
 
 spans = Table(

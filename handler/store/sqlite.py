@@ -8,19 +8,32 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from sqlalchemy import Connection, Engine, delete, func, select, update
 from sqlalchemy.dialects.sqlite import insert
 
 from config.errors import Refused, StoreError
-from config.units import BalancerId, CloudId, GroupId, Instant, MemberName
+from config.model import NotifyTarget
+from config.units import AlertId, BalancerId, CloudId, GroupId, HookId, Instant, MemberName
 from handler.desired import Definition
+from handler.notices import Filed, Notice, Tried
 from handler.steps import Result
-from handler.store import history, retention, rows
+from handler.store import alerts, history, outbox, retention, rows
 from handler.store.database import checkpoint, reader_engine, translated, writer_engine
-from handler.store.interface import EVERY_KIND, Creates, Event, EventKind, Span, StoredAnswer, StoredGroup, Tick
+from handler.store.interface import (
+    EVERY_KIND,
+    Creates,
+    Delivery,
+    Event,
+    EventKind,
+    Span,
+    StoredAnswer,
+    StoredGroup,
+    StoredHook,
+    Tick,
+)
 from handler.store.recording import Recorder
 from handler.store.revisions import create_file, to_head
 from handler.store.schema import groups, meta, notes, spans, steps
@@ -102,6 +115,7 @@ class SqliteStore:
         """Forget a group and its members; its history stays until retention, its sequence for ever."""
 
         def drop(connection: Connection) -> None:
+            outbox.forget_told(connection, group)
             connection.execute(delete(groups).where(groups.c.id == group))
 
         self._recorder.forget(group, drop)
@@ -124,6 +138,55 @@ class SqliteStore:
         """What was answered to this request id, if it was ever asked."""
         with self._snapshot() as connection:
             return history.read_answer(connection, group, request)
+
+    def answers_to(self, asked: Collection[tuple[GroupId, str]]) -> Mapping[tuple[GroupId, str], StoredAnswer]:
+        """What was answered to each of these (group, request id), where it was ever asked."""
+        with self._snapshot() as connection:
+            return history.read_answers(connection, asked)
+
+    # Alerts from outside
+
+    def hooks(self) -> tuple[StoredHook, ...]:
+        """Every webhook ever made, revoked ones too, sorted by name."""
+        with self._snapshot() as connection:
+            return alerts.read_hooks(connection)
+
+    def save_hook(self, hook: StoredHook) -> None:
+        """Write a webhook whole (insert or replace); its last use only ever moves forward."""
+        self._writer.do(lambda connection: alerts.write_hook(connection, hook))
+
+    def use_hooks(self, used: Mapping[HookId, Instant]) -> None:
+        """Write down when webhooks were last used, in one transaction; those that are not there are left out."""
+        self._writer.do(lambda connection: alerts.write_uses(connection, used))
+
+    def deliver(self, deliveries: Sequence[Delivery]) -> tuple[Delivery, ...]:
+        """Write down what was told, in one transaction; what was told before keeps its first decision."""
+        return self._writer.do(lambda connection: alerts.write_deliveries(connection, deliveries))
+
+    def delivered(self, group: GroupId, alert: AlertId, fingerprint: str) -> tuple[Delivery, ...]:
+        """What was ever told of one alert, until retention; the latest start first, FIRING before RESOLVED."""
+        with self._snapshot() as connection:
+            return alerts.read_deliveries(connection, group, alert, fingerprint)
+
+    # Notices
+
+    def file_notices(self, filed: Sequence[Filed]) -> None:
+        """Write down what is to be told, due at once, in one transaction: from then on it counts as told."""
+        self._writer.do(lambda connection: outbox.write_notices(connection, filed))
+
+    def last_notices(self) -> tuple[Notice, ...]:
+        """What was written down last of each group that is there, sorted by group; retention keeps it."""
+        with self._snapshot() as connection:
+            return outbox.read_last(connection)
+
+    def due_notices(self, now: Instant, limit: int, *, besides: Sequence[NotifyTarget] = ()) -> tuple[Filed, ...]:
+        """The oldest that are due, in the order in which they were written; none for the targets in ``besides``."""
+        with self._snapshot() as connection:
+            return outbox.read_due(connection, now, limit, besides)
+
+    def notice_tried(self, id: str, tried: Tried) -> None:
+        """Write down an attempt, and in the same transaction, if there will be no other, a line of history."""
+        self._writer.do(lambda connection: outbox.write_tried(connection, id, tried))
 
     # Members
 

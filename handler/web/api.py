@@ -16,6 +16,7 @@ from config.units import GroupId, Instant, MemberName, PolicyId
 from handler.store.interface import Span
 from handler.web.daemon import Asked, Daemon, NoSuch
 from handler.web.discovery import build_discovery
+from handler.web.hooks import hook_routes
 from handler.web.pages.routes import build_pages
 from handler.web.recent import build_recent
 from handler.web.render import Json, plain, tagged
@@ -72,6 +73,7 @@ def build(daemon: Daemon) -> FastAPI:
     app.include_router(_sizes(daemon), prefix="/api/v1")
     app.include_router(_acts(daemon), prefix="/api/v1")
     app.include_router(_member_acts(daemon), prefix="/api/v1")
+    app.include_router(hook_routes(daemon), prefix="/api/v1")
     app.include_router(_health(daemon))
     app.include_router(build_recent(daemon), prefix="/api/v1")
     app.include_router(build_discovery(daemon))

@@ -9,9 +9,11 @@ from typing import Protocol
 from config.errors import Problem
 from config.units import GroupId, Instant, MemberName, PolicyId
 from handler.desired import Definition
+from handler.hooks.replies import Reply
+from handler.hooks.tokens import Wanted
 from handler.status import GroupStatus
 from handler.steps import Plan
-from handler.store.interface import EVERY_KIND, Event, EventKind, Span
+from handler.store.interface import EVERY_KIND, Event, EventKind, Span, StoredHook
 from handler.web.pulse import Pulse
 from handler.web.series import Series
 from handler.world import World
@@ -141,6 +143,30 @@ class Daemon(Protocol):
 
     async def reload(self) -> Reloaded:
         """Read the file again: all or nothing."""
+        ...
+
+    def hooks(self) -> tuple[StoredHook, ...]:
+        """Every webhook ever made, by name."""
+        ...
+
+    async def make_hook(self, wanted: Wanted) -> str:
+        """Make a webhook; returns its token, which is told this once."""
+        ...
+
+    async def rotate_hook(self, name: str) -> str:
+        """Give a webhook a new token, told this once; the one before goes on until `finish_hook`."""
+        ...
+
+    async def finish_hook(self, name: str) -> None:
+        """End the old token of a rotation."""
+        ...
+
+    async def revoke_hook(self, name: str) -> None:
+        """Have a webhook take nothing any more."""
+        ...
+
+    async def check_alerts(self, body: bytes, hook: str | None) -> Reply:
+        """What a payload would be answered now, through this webhook; nothing is changed."""
         ...
 
     def metrics(self) -> bytes:

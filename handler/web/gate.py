@@ -1,7 +1,8 @@
 """The gate before every request: who may knock, with what, and how much.
 
 Over the unix socket (mode 0600) everything is allowed. Over TCP, reading is open to this machine and changes need the
-bearer token; the Host header must name this machine, so that no web page can be tricked into asking for it.
+bearer token; the Host header must name this machine, so that no web page can be tricked into asking for it. Webhooks
+have tokens of their own and a larger bound: to their application all of that is passed on.
 """
 
 from __future__ import annotations
@@ -23,6 +24,10 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 BODY_AT_MOST = 64 * 1024
 BODY_WITHIN = 10.0
 """Seconds."""
+HOOKS = "/hooks/alerts"
+CHECK = "/api/v1/hooks/check"
+PAYLOAD_AT_MOST = 256 * 1024
+"""Of what a webhook brings, or of a saved payload that is checked."""
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 _HOSTS = frozenset({"127.0.0.1", "localhost", "[::1]"})
 
@@ -40,46 +45,50 @@ class Access:
 class Gate:
     """ASGI middleware; refuses before the application sees anything."""
 
-    def __init__(self, app: App, access: Access) -> None:
+    def __init__(self, app: App, access: Access, hooks: App | None = None) -> None:
         self._app = app
         self._access = access
+        self._hooks = hooks
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse, or pass on with the whole body read."""
         if scope["type"] != "http":
             return  # nothing else is spoken here
         headers = {key.decode("latin-1").lower(): value.decode("latin-1") for key, value in scope["headers"]}
-        refusal = self._refuse(scope["method"], headers)
+        hooked = self._hooks is not None and _is_hook(scope["path"])
+        at_most = PAYLOAD_AT_MOST if hooked or scope["path"] == CHECK else BODY_AT_MOST
+        refusal = self._refuse(scope["method"], headers, at_most, hooked=hooked)
         if refusal is not None:
             await _answer(send, *refusal)
             return
         try:
             async with asyncio.timeout(BODY_WITHIN):
-                body = await _read(receive)
+                body = await _read(receive, at_most)
         except TimeoutError:
             await _answer(send, 408, f"the body did not come within {BODY_WITHIN:.0f} s")
             return
         if body is None:
-            await _answer(send, 413, f"the body is longer than {BODY_AT_MOST} bytes")
+            await _answer(send, 413, f"the body is longer than {at_most} bytes")
             return
-        await self._app(scope, _replay(body, receive), send)
+        app = self._hooks if hooked and self._hooks is not None else self._app
+        await app(scope, _replay(body, receive), send)
 
-    def _refuse(self, method: str, headers: dict[str, str]) -> tuple[int, str] | None:
+    def _refuse(self, method: str, headers: dict[str, str], at_most: int, *, hooked: bool) -> tuple[int, str] | None:
         if not self._access.trusted:
             host, _, port = headers.get("host", "").rpartition(":")
             if host not in _HOSTS or port != str(self._access.port):
                 return 421, "the Host header does not name this machine; use 127.0.0.1 or localhost with the port"
         if method in _READING:
             return None
-        if not self._access.trusted and not self._bears_token(headers.get("authorization", "")):
+        if not self._access.trusted and not hooked and not self._bears_token(headers.get("authorization", "")):
             return 401, "changes over TCP need 'Authorization: Bearer …' with the token of the state directory"
         length = headers.get("content-length", "0")
         if length != "0" or "transfer-encoding" in headers:
             kind = headers.get("content-type", "").partition(";")[0].strip().lower()
             if kind != "application/json":
                 return 415, "the body must be application/json"
-        if not (length.isascii() and length.isdigit()) or int(length) > BODY_AT_MOST:
-            return 413, f"the body is longer than {BODY_AT_MOST} bytes"
+        if not (length.isascii() and length.isdigit()) or int(length) > at_most:
+            return 413, f"the body is longer than {at_most} bytes"
         return None
 
     def _bears_token(self, authorization: str) -> bool:
@@ -90,7 +99,11 @@ class Gate:
         return hmac.compare_digest(given.strip().encode(), expected.encode())
 
 
-async def _read(receive: Receive) -> bytes | None:
+def _is_hook(path: str) -> bool:
+    return path == HOOKS or path.startswith(f"{HOOKS}/")
+
+
+async def _read(receive: Receive, at_most: int) -> bytes | None:
     """The whole body, or ``None`` if there is too much of it, whatever its headers promised."""
     parts: list[bytes] = []
     size = 0
@@ -100,7 +113,7 @@ async def _read(receive: Receive) -> bytes | None:
             return b"".join(parts)
         part = message.get("body", b"")
         size += len(part)
-        if size > BODY_AT_MOST:
+        if size > at_most:
             return None
         parts.append(part)
         if not message.get("more_body", False):

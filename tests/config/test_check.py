@@ -58,6 +58,70 @@ def test_what_fits_is_accepted(changes: tuple[tuple[str, str], ...]) -> None:
     assert findings(*changes) == []
 
 
+ALERT = "match: {alertname: Slow}, groups: [web], ttl: 1m"
+
+
+def with_alerts(*effects: str) -> list[str]:
+    """What alerts with these effects bring up, all with one match and one group unless they say otherwise."""
+    entries = (
+        f"  a{index}: {{{effect if 'match' in effect else f'{ALERT}, {effect}'}}}\n"
+        for index, effect in enumerate(effects)
+    )
+    return findings(("groups:\n", f"alerts:\n{''.join(entries)}groups:\n"))
+
+
+@pytest.mark.parametrize(
+    "effects",
+    [
+        ["fire: out", "floor: 4"],
+        ["fire: out", "shield: true"],
+        ["floor: 2", "floor: 8"],
+        ["shield: true", "freeze: in"],
+        ["freeze: out", "fire: in"],
+        ["freeze: both", "value: depth"],
+        ["freeze: out", "match: {alertname: Slow, env: prod}, groups: [web], fire: out, ttl: 1m"],
+        ["freeze: out", "match: {alertname: Other}, groups: [web], fire: out, ttl: 1m"],
+    ],
+    ids=" and ".join,
+)
+def test_alerts_that_may_stand_together(effects: list[str]) -> None:
+    assert with_alerts(*effects) == []
+
+
+@pytest.mark.parametrize(
+    "effects",
+    [
+        ["fire: out", "fire: in"],
+        ["fire: out", "freeze: out"],
+        ["fire: out", "freeze: both"],
+        ["fire: in", "freeze: in"],
+        ["fire: in", "shield: true"],
+        ["floor: 4", "freeze: out"],
+        ["floor: 4", "fire: in"],
+    ],
+    ids=" and ".join,
+)
+def test_alerts_that_contradict_each_other_whichever_stands_first(effects: list[str]) -> None:
+    for first, second in (effects, effects[::-1]):
+        assert with_alerts(first, second) == [f"alerts.a1.{second.split(':')[0]}"]
+
+
+def test_alerts_of_different_groups_never_contradict_each_other() -> None:
+    api = "match: {alertname: Slow}, groups: [api], fire: out, ttl: 1m"
+    group = (
+        "  web: {profile: web, min",
+        "  api: {profile: web, min: 1, max: 2, policies: [out]}\n  web: {profile: web, min",
+    )
+    entries = f"alerts:\n  a0: {{{ALERT}, freeze: out}}\n  a1: {{{api}}}\n"
+    assert findings(("groups:\n", f"{entries}groups:\n"), group) == []
+
+
+def test_each_group_that_an_alert_does_not_fit_is_told() -> None:
+    small = ("  web: {profile: web, min", "  api: {profile: web, min: 1, max: 2}\n  web: {profile: web, min")
+    entries = "alerts:\n  a: {match: {alertname: Slow}, groups: [web, api], floor: 9, ttl: 1m}\n"
+    assert findings(("groups:\n", f"{entries}groups:\n"), small) == ["alerts.a.floor"] * 2
+
+
 def test_one_condition_that_keeps_policies_apart_is_enough() -> None:
     apart = (
         "  idle: {counter: cpu, below: 30}",
@@ -132,4 +196,4 @@ def test_any_catalogue_can_be_checked_and_the_answer_is_sorted(catalogue: Catalo
     assert check(catalogue, {(section,) for section in _SECTIONS}) == ()
 
 
-_SECTIONS = ("counters", "conditions", "policies", "clouds", "balancers", "profiles", "groups")
+_SECTIONS = ("counters", "conditions", "policies", "clouds", "balancers", "profiles", "groups", "alerts")

@@ -44,5 +44,12 @@ def test_what_a_file_declares_changes_the_digest() -> None:
     assert parse(EXAMPLE.read_text(encoding="utf-8"), "web.yaml").digest not in digests
 
 
+def test_what_alerts_do_is_part_of_the_digest() -> None:
+    alert = "alerts:\n  a: {match: {alertname: Slow}, groups: [web], ttl: 1m, EFFECT}\ngroups:\n"
+    effects = ["fire: out", "fire: in", "floor: 3", "floor: 4", "shield: true", "freeze: in", "freeze: out", "value: x"]
+    digests = {declared(("groups:\n", alert.replace("EFFECT", effect))).digest for effect in effects}
+    assert len(digests | {declared().digest}) == 9
+
+
 def test_values_of_different_types_differ_though_their_fields_are_alike() -> None:
     assert digest_of({"c": HaproxyField(field="scur")}) != digest_of({"c": LikeHaproxyField(field="scur")})

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 import pytest
@@ -7,29 +8,46 @@ import pytest
 from config.build import build
 from config.declared import Declared
 from config.document import Document
+from config.errors import DeclarationError
 from config.fields import mapping_at
+from config.load import parse
 from config.model import (
     Adjustment,
+    Alert,
+    AlertedValue,
+    BringValue,
     Budget,
     Compare,
     Condition,
     Counter,
+    Effect,
+    FirePolicy,
+    Freeze,
     Group,
     HaproxyBalancer,
     Kind,
+    Notify,
+    NotifyCommand,
+    NotifyUrl,
+    Per,
     Policy,
     ProcessCloud,
     ProcessRecipe,
     Profile,
+    RaiseFloor,
     ReadyProbe,
     Reduce,
     SecretRef,
+    Severity,
     SharedListener,
+    Shield,
     SnmpAccess,
     SnmpObject,
     Verb,
+    Way,
+    kind_of,
 )
-from config.units import CloudId, ConditionId, CounterId, GroupId, PolicyId, ProfileId
+from config.units import AlertId, CloudId, ConditionId, CounterId, GroupId, PolicyId, ProfileId
 from tests.support.config import declared
 
 
@@ -57,6 +75,11 @@ def group(**written: object) -> Group:
     return build(Document.model_validate(document), {}).groups[GroupId("g")]
 
 
+def alert(**written: object) -> Alert:
+    document = {"alerts": {"a": {"match": {"alertname": "Slow"}, "groups": ["web"], "ttl": "15m", **written}}}
+    return build(Document.model_validate(document), {}).alerts[AlertId("a")]
+
+
 def test_what_is_left_out_of_a_group_has_the_default_of_the_model() -> None:
     assert group() == Group(id=GroupId("g"), profile=ProfileId("web"), minimum=2, maximum=8)
     assert (group().interval, group().quiet_time, group().drain, group().grace) == (30.0, 300.0, 60.0, 120.0)
@@ -75,6 +98,41 @@ def test_what_is_left_out_elsewhere_has_the_default_of_the_model() -> None:
     assert counter(snmp="1.3.6.1.4.1.99999.1.0") == Counter(
         id=CounterId("c"), source=SnmpObject(oid="1.3.6.1.4.1.99999.1.0", name="1.3.6.1.4.1.99999.1.0")
     )
+
+
+@pytest.mark.parametrize(
+    ("written", "effect"),
+    [
+        ({"fire": "out"}, FirePolicy(policy=PolicyId("out"))),
+        ({"floor": 8}, RaiseFloor(size=8)),
+        ({"shield": True}, Shield()),
+        ({"freeze": "in"}, Freeze(way=Way.IN)),
+        ({"freeze": "both"}, Freeze(way=Way.BOTH)),
+        ({"value": "depth"}, BringValue(field="depth")),
+    ],
+    ids=["fire", "floor", "shield", "freeze-in", "freeze-both", "value"],
+)
+def test_an_alert_has_its_one_effect(written: dict[str, object], effect: Effect) -> None:
+    expected = Alert(id=AlertId("a"), match={"alertname": "Slow"}, groups=(GroupId("web"),), effect=effect, ttl=900.0)
+    assert alert(**written) == expected
+    assert kind_of(effect).value in written
+
+
+def test_an_alert_may_name_its_group_by_a_label_of_any_spelling() -> None:
+    assert alert(shield=True, group_label="service.name").group_label == "service.name"
+
+
+def test_a_counter_of_an_alert_is_of_the_group() -> None:
+    assert counter(alert="depth", unit="messages", range=[0, 10], scale=2.0) == Counter(
+        id=CounterId("c"),
+        source=AlertedValue(alert=AlertId("depth")),
+        per=Per.GROUP,
+        unit="messages",
+        range=(0.0, 10.0),
+        scale=2.0,
+    )
+    assert counter(alert="depth", per="group") == counter(alert="depth")
+    assert counter(haproxy="scur", per="member") == counter(haproxy="scur")
 
 
 def test_a_well_known_object_brings_kind_width_unit_and_range() -> None:
@@ -139,6 +197,83 @@ def test_a_profile_says_how_members_start_answer_and_are_ready() -> None:
     assert web.ready == ReadyProbe(path="/up?full=1", port=80, within=30.0)
 
 
+BOTH = (Severity.WARNING, Severity.ERROR)
+PAGE = Notify(target=NotifyCommand(command=("/bin/page", "--group")), on=BOTH)
+
+
+def notifying(for_all: object, own: object) -> Notify | None:
+    group = {"profile": "web", "min": 2, "max": 8}
+    document = {
+        "groups": {"g": group if own is None else {**group, "notify": own}},
+        **({} if for_all is None else {"notify": for_all}),
+    }
+    return build(Document.model_validate(document), {}).groups[GroupId("g")].notify
+
+
+def test_without_notify_nobody_is_told() -> None:
+    assert notifying(None, None) is None
+
+
+def test_a_groups_own_notify_replaces_the_one_for_all() -> None:
+    assert notifying({"command": ["/bin/page", "--group"]}, None) == PAGE
+    own = {"url": "https://pager.example.org/t", "secret": {"env": "KEY"}, "on": ["error"]}
+    target = NotifyUrl(url="https://pager.example.org/t", secret=SecretRef(env="KEY"))
+    assert notifying({"command": ["/bin/page", "--group"]}, own) == Notify(target=target, on=(Severity.ERROR,))
+
+
+@pytest.mark.parametrize(
+    ("on", "severities"), [(["error", "warning"], BOTH), (["error"], (Severity.ERROR,)), ([], ())], ids=str
+)
+def test_what_is_told_of_stands_in_order(on: list[str], severities: tuple[Severity, ...]) -> None:
+    notify = notifying({"command": ["/bin/page"], "on": on}, None)
+    assert notify is not None
+    assert notify.on == severities
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://pager.example.org",
+        "https://10.0.0.1:8443/a?b=c@d",
+        "http://127.0.0.1:9000/hook",
+        "http://[::1]:9000/",
+        "http://localhost/hook",
+    ],
+)
+def test_notices_go_by_https_or_stay_on_this_machine(url: str) -> None:
+    notify = notifying({"url": url, "secret": {"file": "/etc/key"}}, None)
+    assert notify == Notify(target=NotifyUrl(url=url, secret=SecretRef(file="/etc/key")), on=BOTH)
+
+
+@pytest.mark.parametrize(
+    ("url", "because"),
+    [
+        ("http://pager.example.org/", "plain http"),
+        ("http://0.0.0.0/", "plain http"),
+        ("http://127.0.0.1.example.org/", "plain http"),
+        ("https://hunter2@pager.example.org/", "without user and password"),
+        ("https://u:hunter2@pager.example.org/", "without user and password"),
+        ("https://:@pager.example.org/hunter2", "without user and password"),
+        ("https://pager.example.org/#hunter2", "without #"),
+        ("ftp://pager.example.org/hunter2", "an address such as"),
+        ("https:///hunter2", "an address such as"),
+        ("https://pager.example.org:0/hunter2", "an address such as"),
+        ("https://pager.example.org:99999/hunter2", "an address such as"),
+        ("https://[::1/hunter2", "an address such as"),
+        ("https://pager.example.org/hunter2\r\nX: y", "an address such as"),
+        ("https://1.2.3.256/hunter2", "an address such as"),
+    ],
+)
+def test_an_address_that_notices_cannot_go_to_is_refused_without_repeating_it(url: str, because: str) -> None:
+    text = json.dumps({"notify": {"url": url, "secret": {"env": "KEY"}}})
+    with pytest.raises(DeclarationError) as caught:
+        parse(text, "web.yaml")
+    (problem,) = caught.value.problems
+    assert problem.message.startswith("notify.url: what is written is not ")
+    assert because in problem.message
+    assert "hunter2" not in problem.message
+
+
 @pytest.mark.parametrize(
     ("listen", "address", "port"), [("127.0.0.1:80", "127.0.0.1", 80), ("[::1]:80", "::1", 80), ("host:1", "host", 1)]
 )
@@ -179,6 +314,8 @@ def test_every_key_has_a_description_and_an_example_that_it_accepts(mapping: typ
         assert field.description, key
         assert examples[key], key
         chosen = [] if key in mapping.choice else mapping.choice[:1]
+        if key in mapping.together:
+            chosen = mapping.together
         for example in examples[key]:
             mapping.model_validate({other: examples[other][0] for other in (*least, *chosen)} | {key: example})
 
@@ -187,7 +324,7 @@ def test_keys_of_later_versions_and_hidden_keys_are_told_apart_from_what_is_serv
     for mapping in mappings():
         assert not set(mapping.later) & set(mapping.model_fields), mapping
         assert set(mapping.hidden) <= set(mapping.model_fields), mapping
-        assert set(mapping.choice) <= set(mapping.model_fields), mapping
+        assert {*mapping.choice, *mapping.together} <= set(mapping.model_fields), mapping
 
 
 def test_a_place_leads_to_the_mapping_that_stands_there() -> None:

@@ -92,7 +92,10 @@ def test_a_refused_counter_leaves_its_users_alone() -> None:
 def test_a_refused_section_leaves_its_users_alone() -> None:
     assert problems(DECLARATION.replace("clouds:", "clouds: [local]\nx:")) == [
         "web.yaml:10: clouds: a list is not a mapping",
-        "web.yaml:11: unknown key 'x'; known are balancers, clouds, conditions, counters, groups, policies, profiles",
+        (
+            "web.yaml:11: unknown key 'x'; "
+            "known are alerts, balancers, clouds, conditions, counters, groups, notify, policies, profiles"
+        ),
     ]
 
 
@@ -131,6 +134,14 @@ def test_the_rest_of_an_entity_is_judged_beside_its_fault() -> None:
         ("command: [serve]", "command: [serve, [hunter2]]"),
         ("{cloud: local, command: [serve]}", "hunter2"),
         ("profiles:", "profiles: [{community: hunter2}]\nx:"),
+        ("groups:", "notify: {command: page --token=hunter2}\ngroups:"),
+        ("groups:", "notify: {command: [page, [hunter2]]}\ngroups:"),
+        ("groups:", "notify: {url: 'https://u:hunter2@p.org', secret: {env: KEY}}\ngroups:"),
+        ("groups:", "notify: {url: 'https://p.org', secret: hunter2}\ngroups:"),
+        ("groups:", "notify: {ulr: 'https://p.org/hunter2', secret: {env: KEY}}\ngroups:"),
+        ("groups:", "notify: hunter2\ngroups:"),
+        ("max: 8", "max: 8, notify: {url: hunter2}"),
+        ("max: 8", "max: 8, notify: hunter2"),
     ],
 )
 def test_what_may_be_a_secret_is_never_repeated(change: tuple[str, str]) -> None:

@@ -13,6 +13,7 @@ from collector.sources.interface import Source
 from collector.targets import Member, Roster
 from config.model import (
     Adjustment,
+    AlertedValue,
     Balancer,
     BalancerUse,
     Catalogue,
@@ -23,6 +24,7 @@ from config.model import (
     HaproxyBalancer,
     HaproxyField,
     Kind,
+    Per,
     Policy,
     ProcessRecipe,
     Profile,
@@ -32,6 +34,7 @@ from config.model import (
     Verb,
 )
 from config.units import (
+    AlertId,
     BalancerId,
     CloudId,
     ConditionId,
@@ -67,6 +70,10 @@ def an_object(oid: str, *, id: str | None = None, kind: Kind = Kind.GAUGE) -> Co
 
 def a_column(field: str, *, kind: Kind = Kind.GAUGE) -> Counter:
     return Counter(id=CounterId(field), source=HaproxyField(field=field), kind=kind)
+
+
+def a_brought_value(alert: str = "depth", *, range: tuple[float, float] | None = None) -> Counter:
+    return Counter(id=CounterId(alert), source=AlertedValue(alert=AlertId(alert)), per=Per.GROUP, range=range)
 
 
 def a_balancer(socket: object, *, id: str = "edge", backend: str = "web") -> HaproxyBalancer:

@@ -12,14 +12,19 @@ from config.digest import digest_of
 from config.load import parse
 from config.model import (
     Adjustment,
+    Alert,
+    AlertedValue,
     Balancer,
     BalancerUse,
+    BringValue,
     Budget,
     Catalogue,
     Cloud,
     Compare,
     Condition,
     Counter,
+    FirePolicy,
+    Freeze,
     Group,
     HaproxyBalancer,
     HaproxyField,
@@ -29,11 +34,14 @@ from config.model import (
     ProcessCloud,
     ProcessRecipe,
     Profile,
+    RaiseFloor,
     Reduce,
     SharedListener,
+    Shield,
     Site,
     SnmpObject,
     Verb,
+    Way,
 )
 
 EXAMPLE = Path("config/examples/web.yaml")
@@ -82,7 +90,9 @@ spans = st.integers(0, 3600).map(float)
 counters: st.SearchStrategy[object] = st.builds(
     Counter,
     id=names,
-    source=st.builds(SnmpObject, oid=st.just("1.3.6.1"), name=names) | st.builds(HaproxyField, field=names),
+    source=st.builds(SnmpObject, oid=st.just("1.3.6.1"), name=names)
+    | st.builds(HaproxyField, field=names)
+    | st.builds(AlertedValue, alert=names),
     kind=st.sampled_from(Kind),
     unit=names,
     range=st.none() | st.tuples(numbers, numbers),
@@ -124,6 +134,19 @@ groups: st.SearchStrategy[object] = st.builds(
     policies=st.lists(names, max_size=3).map(tuple),
     mode=st.sampled_from(Mode),
 )
+alerts: st.SearchStrategy[object] = st.builds(
+    Alert,
+    id=names,
+    match=st.dictionaries(names, names, min_size=1, max_size=2),
+    groups=st.lists(names, min_size=1, max_size=2).map(tuple),
+    group_label=st.none() | names,
+    effect=st.builds(FirePolicy, policy=names)
+    | st.builds(RaiseFloor, size=st.integers(1, 9))
+    | st.builds(Shield)
+    | st.builds(Freeze, way=st.sampled_from(Way))
+    | st.builds(BringValue, field=names),
+    ttl=spans,
+)
 
 
 @st.composite
@@ -137,6 +160,7 @@ def catalogues(draw: st.DrawFn) -> Catalogue:
         "balancers": draw(_section(names, balancers)),
         "profiles": draw(_section(names, profiles)),
         "groups": draw(_section(names, groups)),
+        "alerts": draw(_section(names, alerts)),
     }
     sites: Mapping[tuple[str, ...], Site] = {}
     return Catalogue(digest=digest_of(*sections.values()), sites=sites, **sections)  # type: ignore[arg-type]  # ids

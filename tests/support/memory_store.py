@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import count
 from threading import RLock
 
 from config.errors import StoreError
-from config.units import BalancerId, CloudId, GroupId, Instant, MemberName
+from config.model import NotifyTarget
+from config.units import AlertId, BalancerId, CloudId, GroupId, HookId, Instant, MemberName
 from handler.desired import Definition
 from handler.launches import LaunchId
+from handler.notices import Filed, Notice, Tried
 from handler.steps import Result
-from handler.store.interface import EVERY_KIND, Creates, Event, EventKind, Span, StoredAnswer, StoredGroup, Tick
+from handler.store.interface import (
+    EVERY_KIND,
+    AlertStatus,
+    Creates,
+    Delivery,
+    Event,
+    EventKind,
+    Span,
+    StoredAnswer,
+    StoredGroup,
+    StoredHook,
+    Tick,
+)
 from handler.world import Phase, Record
 from tests.support.fake_cloud import Instants
 from tests.support.worlds import INSTALLATION
@@ -38,6 +52,10 @@ class MemoryStore:
     events: dict[int, Event] = field(default_factory=dict)
     answers: dict[tuple[GroupId, str], StoredAnswer] = field(default_factory=dict)
     spans: list[Span] = field(default_factory=list)
+    webhooks: dict[HookId, StoredHook] = field(default_factory=dict)
+    told: dict[tuple[GroupId, AlertId, str, Instant, AlertStatus], Delivery] = field(default_factory=dict)
+    outbox: dict[str, tuple[Filed, Instant | None]] = field(default_factory=dict)
+    """What is to be told, and when to try; ``None``: no more."""
     after_write: Callable[[], None] = lambda: None
 
     def __post_init__(self) -> None:
@@ -120,6 +138,61 @@ class MemoryStore:
 
     def answered(self, group: GroupId, request: str) -> StoredAnswer | None:
         return self.answers.get((group, request))
+
+    def answers_to(self, asked: Collection[tuple[GroupId, str]]) -> Mapping[tuple[GroupId, str], StoredAnswer]:
+        return {key: self.answers[key] for key in asked if key in self.answers}
+
+    # Alerts from outside
+
+    def hooks(self) -> tuple[StoredHook, ...]:
+        return tuple(sorted(self.webhooks.values(), key=lambda hook: hook.name))
+
+    def save_hook(self, hook: StoredHook) -> None:
+        with self._write("save hook"):
+            if any(other.name == hook.name and other.id != hook.id for other in self.webhooks.values()):
+                raise StoreError(f"another webhook is called {hook.name}")
+            old = self.webhooks.get(hook.id)
+            uses = [one.last_used_at for one in (old, hook) if one is not None and one.last_used_at is not None]
+            self.webhooks[hook.id] = replace(hook, last_used_at=max(uses, default=None))
+
+    def use_hooks(self, used: Mapping[HookId, Instant]) -> None:
+        with self._write("use hooks"):
+            for hook in [hook for hook in self.webhooks.values() if hook.id in used]:
+                last = max(used[hook.id], hook.last_used_at or used[hook.id])
+                self.webhooks[hook.id] = replace(hook, last_used_at=last)
+
+    def deliver(self, deliveries: Sequence[Delivery]) -> tuple[Delivery, ...]:
+        with self._write("deliver"):
+            return tuple(
+                self.told.setdefault((told.group, told.alert, told.fingerprint, told.starts_at, told.status), told)
+                for told in deliveries
+            )
+
+    def delivered(self, group: GroupId, alert: AlertId, fingerprint: str) -> tuple[Delivery, ...]:
+        found = [told for key, told in self.told.items() if key[:3] == (group, alert, fingerprint)]
+        return tuple(sorted(found, key=lambda told: (-told.starts_at, told.status.value)))
+
+    # Notices
+
+    def file_notices(self, filed: Sequence[Filed]) -> None:
+        with self._write("file notices"):
+            for told in filed:
+                self.outbox.setdefault(told.notice.id, (told, told.notice.at))
+
+    def last_notices(self) -> tuple[Notice, ...]:
+        last = {filed.notice.group: filed.notice for filed, _ in self.outbox.values()}
+        return tuple(last[group] for group in sorted(last) if group in self.kept)
+
+    def due_notices(self, now: Instant, limit: int, *, besides: Sequence[NotifyTarget] = ()) -> tuple[Filed, ...]:
+        open_ = [(filed, next_at) for filed, next_at in self.outbox.values() if next_at is not None]
+        waiting = {filed.notice.group for filed, next_at in open_ if next_at > now}
+        due = [filed for filed, _ in open_ if filed.notice.group not in waiting and filed.target not in besides]
+        return tuple(due[:limit])
+
+    def notice_tried(self, id: str, tried: Tried) -> None:
+        with self._write("notice tried"):
+            filed, _ = self.outbox[id]
+            self.outbox[id] = (replace(filed, attempts=filed.attempts + 1), tried.next_at)
 
     # Members
 

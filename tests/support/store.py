@@ -8,6 +8,7 @@ from types import MappingProxyType
 from config.model import (
     BalancerUse,
     Compare,
+    EffectKind,
     Group,
     HaproxyBalancer,
     Mode,
@@ -21,11 +22,13 @@ from config.model import (
     SnmpAccess,
 )
 from config.units import (
+    AlertId,
     BalancerId,
     CloudId,
     ConditionId,
     CounterId,
     GroupId,
+    HookId,
     Instant,
     MemberName,
     PolicyId,
@@ -33,12 +36,12 @@ from config.units import (
 )
 from handler.desired import Definition
 from handler.steps import Result
-from handler.store.interface import Tick
+from handler.store.interface import AlertStatus, Delivery, StoredHook, Tick, TokenHash
 from handler.store.sqlite import SqliteStore
 from handler.world import Leaving, Phase, Record
 from trigger.explain import AnswerExplanation, ConditionExplanation, Explanation, PolicyExplanation
 from trigger.reasons import Reason
-from trigger.requests import Cause, Clamp, GroupState, Pause, Quiet
+from trigger.requests import Cause, Clamp, GroupState, Pause, Quiet, Signal, SignalKind
 from trigger.verdicts import Direction, Truth
 
 INSTALLATION = "k3f9ab"
@@ -76,13 +79,73 @@ def a_definition(group: str = "web", *, maximum: int = 10) -> Definition:
     )
 
 
-def a_state(desired: int | None = 3, *, quiets: tuple[Quiet, ...] = (), pause: Pause = Pause.NO) -> GroupState:
-    return GroupState(desired=desired, revision=desired or 0, quiets=quiets, pause=pause)
+def a_state(
+    desired: int | None = 3,
+    *,
+    quiets: tuple[Quiet, ...] = (),
+    pause: Pause = Pause.NO,
+    signals: tuple[Signal, ...] = (),
+) -> GroupState:
+    return GroupState(desired=desired, revision=desired or 0, quiets=quiets, pause=pause, signals=signals)
 
 
 def a_quiet(until: Instant = NOW, policy: str | None = "out") -> Quiet:
     named = None if policy is None else PolicyId(policy)
     return Quiet(policy=named, scope=QuietScope.GROUP, direction=Direction.OUT, until=until)
+
+
+def a_signal(kind: SignalKind = SignalKind.SHIELD, size: int | None = None, *, key: str = "f1") -> Signal:
+    return Signal(alert=AlertId("deploy"), key=key, kind=kind, size=size, since=at(-60), until=at(600))
+
+
+def a_hook(name: str = "alertmanager", *, id: str = "h1") -> StoredHook:
+    return StoredHook(
+        id=HookId(id),
+        name=name,
+        token=TokenHash(salt="5a17", digest="d16e57"),
+        groups=(WEB,),
+        effects=(EffectKind.FLOOR,),
+        directions=(Direction.OUT,),
+        created_at=at(0),
+    )
+
+
+def full_hook() -> StoredHook:
+    """A webhook with every field set."""
+    return StoredHook(
+        id=HookId("h2"),
+        name="grafana",
+        token=TokenHash(salt="5a17", digest="d16e57"),
+        old_token=TokenHash(salt="01d5a17", digest="01dd16e57"),
+        old_until=at(3600),
+        groups=(WEB, GroupId("worker")),
+        effects=tuple(EffectKind),
+        directions=tuple(Direction),
+        hmac_secret=SecretRef(env="GRAFANA_HMAC"),
+        created_at=at(0),
+        revoked_at=at(60),
+        last_used_at=at(50),
+    )
+
+
+def a_delivery(
+    when: Instant = NOW,
+    status: AlertStatus = AlertStatus.FIRING,
+    *,
+    fingerprint: str = "f1",
+    starts_at: Instant = NOW,
+    decision: str = "d1",
+    group: str = "web",
+) -> Delivery:
+    return Delivery(
+        group=GroupId(group),
+        alert=AlertId("slow"),
+        fingerprint=fingerprint,
+        starts_at=starts_at,
+        status=status,
+        at=when,
+        decision=decision,
+    )
 
 
 def a_record(sequence: int = 1, *, group: str = "web", phase: Phase = Phase.IN_SERVICE, since: Instant = NOW) -> Record:
@@ -190,6 +253,9 @@ def fill(store: SqliteStore) -> None:
         request="p", cause=Cause.PERSON, by="ada", reason=Reason.QUIET, wanted=12, clamps=(clamped,), until=at(98)
     )
     store.record((a_tick(an_explanation(at(8), values=(), sizes=(5, 5), reason=Reason.QUIET, answers=(refused,))),))
+    store.save_hook(a_hook())
+    store.save_hook(full_hook())
+    store.deliver((a_delivery(at(9)), a_delivery(at(10), AlertStatus.RESOLVED, decision="d2")))
 
 
 def full_state() -> GroupState:
@@ -202,6 +268,7 @@ def full_state() -> GroupState:
         quiets=(a_quiet(at(300)), a_quiet(at(200), policy=None)),
         grown_at=at(1),
         pause=Pause.DECISIONS,
+        signals=(a_signal(SignalKind.FLOOR, 8), a_signal(key="f2")),
     )
 
 

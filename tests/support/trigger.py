@@ -22,10 +22,21 @@ from config.model import (
     QuietScope,
     Verb,
 )
-from config.units import ConditionId, CounterId, GroupId, Instant, Moment, Monotonic, PolicyId, ProfileId, Seconds
+from config.units import (
+    AlertId,
+    ConditionId,
+    CounterId,
+    GroupId,
+    Instant,
+    Moment,
+    Monotonic,
+    PolicyId,
+    ProfileId,
+    Seconds,
+)
 from trigger.decide import decide
 from trigger.reasons import Reason
-from trigger.requests import Cause, Decision, Fleet, GroupState, Quiet, Request
+from trigger.requests import Cause, Decision, Fleet, GroupState, Quiet, Request, Signal, SignalKind
 from trigger.verdicts import Advice, Direction, Evaluation, Truth
 
 WEB = GroupId("web")
@@ -246,6 +257,30 @@ def a_quiet(
         direction=direction,
         until=Instant(NOON + until),
     )
+
+
+def a_signal(
+    kind: SignalKind = SignalKind.SHIELD,
+    size: int | None = None,
+    *,
+    alert: str = "deploy",
+    key: str = "f1",
+    since: Seconds = -60.0,
+    until: Seconds = 600.0,
+) -> Signal:
+    """A signal that ends so many seconds after noon."""
+    return Signal(
+        alert=AlertId(alert),
+        key=key,
+        kind=kind,
+        size=size,
+        since=Instant(NOON + since),
+        until=Instant(NOON + until),
+    )
+
+
+def a_floor(size: int, *, until: Seconds = 600.0, alert: str = "campaign", key: str = "f1") -> Signal:
+    return a_signal(SignalKind.FLOOR, size, alert=alert, key=key, until=until)
 
 
 def an_advice(policy: str, does: Adjustment, reason: Reason | None) -> Advice:

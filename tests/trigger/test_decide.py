@@ -17,6 +17,7 @@ from tests.support.trigger import (
     a_person,
     a_quiet,
     a_request,
+    a_signal,
     add,
     an_advice,
     an_alarm,
@@ -27,7 +28,7 @@ from tests.support.trigger import (
 )
 from trigger.decide import decide, paused, vanished
 from trigger.reasons import Reason
-from trigger.requests import Cause, Fleet, GroupState, Pause, Quiet, Request
+from trigger.requests import Cause, Fleet, GroupState, Pause, Quiet, Request, SignalKind
 from trigger.verdicts import Advice, Direction, Evaluation
 
 # Halted
@@ -227,6 +228,18 @@ REQUESTS = st.lists(
     unique_by=lambda request: request.id,
 )
 INSTANTS = st.sampled_from([-1000.0, -60.0, 0.0, 60.0, 1000.0]).map(lambda seconds: Instant(NOON + seconds))
+SIGNALS = st.lists(
+    st.builds(
+        a_signal,
+        st.sampled_from(SignalKind),
+        st.integers(0, 60),
+        alert=st.sampled_from(["a", "b"]),
+        key=st.sampled_from(["f1", "f2"]),
+        until=st.sampled_from([-60.0, 0.0, 60.0, 600.0]),
+    ),
+    max_size=4,
+    unique_by=lambda signal: (signal.alert, signal.key, signal.kind),
+)
 STATES = st.builds(
     GroupState,
     desired=st.none() | st.integers(0, 60),
@@ -244,6 +257,7 @@ STATES = st.builds(
         max_size=3,
     ).map(tuple),
     grown_at=st.none() | INSTANTS,
+    signals=SIGNALS.map(lambda signals: tuple(sorted(signals, key=lambda s: (s.alert, s.key, s.kind.value)))),
     pause=st.sampled_from(Pause),
     orphaned=st.booleans(),
 )
@@ -299,7 +313,7 @@ def test_every_decision_keeps_the_promises(
         assert after.desired >= group.minimum
         assert after.desired <= group.maximum or after.forced or after.kept
     if decision.changed and decision.winner is None and state.desired is not None:
-        assert decision.reason in {Reason.BOUNDS, Reason.BLIND_FLOOR}
+        assert decision.reason in _UNASKED
 
 
 def decided_again(state: GroupState, group: Group, fleet: Fleet) -> GroupState:
@@ -341,7 +355,7 @@ def test_policies_and_alarms_never_outgrow_the_budget_nor_take_more_than_they_as
         assert decision.desired_to >= winner.wanted
 
 
-_UNASKED = (Reason.BOUNDS, Reason.BLIND_FLOOR)
+_UNASKED = (Reason.BOUNDS, Reason.ALERT_FLOOR, Reason.BLIND_FLOOR)
 
 
 @given(GROUPS, FLEETS, STATES, ADVICES)

@@ -19,6 +19,7 @@ from tests.support.trigger import (
     a_person,
     a_policy,
     a_quiet,
+    a_signal,
     at,
     decided,
     measured,
@@ -29,7 +30,7 @@ from trigger.decide import decide
 from trigger.evaluate import evaluate, requests_from
 from trigger.explain import Explanation, explain, shape
 from trigger.reasons import Reason
-from trigger.requests import Clamp, GroupState, Pause, Request
+from trigger.requests import Clamp, GroupState, Pause, Request, SignalKind
 from trigger.verdicts import Direction, Hold, Truth
 
 CATALOGUE = a_catalogue(
@@ -98,6 +99,12 @@ def test_only_quiet_times_that_run_are_told() -> None:
     assert explain(CATALOGUE, group, None, decision, a_fleet()).quiets == (a_quiet(Direction.OUT),)
 
 
+def test_only_alerts_that_last_are_told() -> None:
+    over, lasting = a_signal(key="f1", until=0), a_signal(key="f2")
+    decision = decided(group=a_group(mode=Mode.ADVISE), state=GroupState(signals=(over, lasting)))
+    assert explain(CATALOGUE, a_group(), None, decision, a_fleet()).signals == (lasting,)
+
+
 def test_an_orphaned_group_is_explained_without_its_declaration() -> None:
     group = a_group(id="gone")
     decision = decided(a_person(9), group=group, state=GroupState(orphaned=True))
@@ -135,10 +142,17 @@ def test_two_ticks_in_one_quiet_time_have_one_shape() -> None:
     assert shape(explained(cells, state=state)) == shape(explained(cells, seconds=30, state=state))
 
 
+def test_an_alert_that_is_renewed_or_told_by_another_one_of_its_rule_is_the_same_story() -> None:
+    deploying = explained(QUIET, state=GroupState(desired=4, signals=(a_signal(until=60),)))
+    longer = explained(QUIET, state=GroupState(desired=4, signals=(a_signal(until=90), a_signal(key="f2"))))
+    assert shape(deploying) == shape(longer)
+
+
 @pytest.mark.parametrize(
     "other",
     [
         pytest.param(explained({**QUIET, "busy": missing()}), id="another-truth"),
+        pytest.param(explained(QUIET, state=GroupState(desired=4, signals=(a_signal(),))), id="an-alert"),
         pytest.param(explained({**QUIET, "busy": measured(90)}), id="another-reason-of-a-policy"),
         pytest.param(explained(QUIET, state=GroupState(desired=5)), id="another-size"),
         pytest.param(explained(QUIET, state=GroupState(desired=4, pause=Pause.ALL)), id="paused"),
@@ -148,6 +162,11 @@ def test_two_ticks_in_one_quiet_time_have_one_shape() -> None:
 )
 def test_another_story_has_another_shape(other: Explanation) -> None:
     assert shape(other) != shape(explained(QUIET))
+
+
+def test_another_kind_of_signal_is_another_story() -> None:
+    shield, blind = (GroupState(desired=4, signals=(a_signal(kind),)) for kind in (SignalKind.SHIELD, SignalKind.BLIND))
+    assert shape(explained(QUIET, state=shield)) != shape(explained(QUIET, state=blind))
 
 
 def test_another_lack_is_another_story() -> None:

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from aggregator.frames import Lack
 from config.model import Compare, Mode, QuietScope, Reduce
 from config.units import ConditionId, CounterId, GroupId, Instant, PolicyId
-from tests.support.trigger import NOON, a_quiet
+from tests.support.trigger import NOON, a_floor, a_quiet, a_signal
 from trigger import conditions, sizing, words
 from trigger.explain import AnswerExplanation, ConditionExplanation, Explanation, PolicyExplanation
 from trigger.reasons import Reason
-from trigger.requests import Cause, Clamp, Pause, Quiet
+from trigger.requests import Cause, Clamp, Pause, Quiet, Signal, SignalKind
 from trigger.verdicts import Direction, Truth
 from trigger.words import brief, say, sentence_of
 
@@ -96,6 +96,7 @@ def an_explanation(
     pause: Pause = Pause.NO,
     answers: tuple[AnswerExplanation, ...] = (),
     quiets: tuple[Quiet, ...] = (),
+    signals: tuple[Signal, ...] = (),
 ) -> Explanation:
     return Explanation(
         group=GroupId("web"),
@@ -113,6 +114,7 @@ def an_explanation(
         policies=policies,
         answers=answers,
         quiets=quiets,
+        signals=signals,
     )
 
 
@@ -265,6 +267,38 @@ def test_what_a_quiet_time_stops(quiet: Quiet, text: str) -> None:
     assert said(an_explanation(quiets=(quiet,)))[2] == f"quiet until 12:03:20 (3m20s left): {text}"
 
 
+@pytest.mark.parametrize(
+    ("signal", "text"),
+    [
+        (a_floor(8), "alert campaign keeps web at 8 or more"),
+        (a_signal(SignalKind.SHIELD), "alert deploy shields web from scale-in"),
+        (a_signal(SignalKind.FREEZE_OUT), "alert deploy freezes scale-out of web"),
+        (a_signal(SignalKind.FREEZE_IN), "alert deploy freezes scale-in of web"),
+        (a_signal(SignalKind.BLIND), "alert deploy is blind itself and shields web from scale-in"),
+    ],
+    ids=lambda value: value.kind.value if isinstance(value, Signal) else "",
+)
+def test_what_an_alert_does_while_it_lasts(signal: Signal, text: str) -> None:
+    assert said(an_explanation(signals=(signal,)))[2:] == (f"{text} until 12:10:00 (10m left)",)
+
+
+def test_alerts_of_one_rule_that_do_the_same_are_one_line_with_the_last_end() -> None:
+    signals = (a_signal(key="f1", until=700), a_signal(key="f2", until=60), a_floor(8), a_floor(6, key="f2"))
+    assert said(an_explanation(signals=signals))[2:] == (
+        "alert campaign keeps web at 6 or more until 12:10:00 (10m left)",
+        "alert campaign keeps web at 8 or more until 12:10:00 (10m left)",
+        "alert deploy shields web from scale-in until 12:11:40 (11m40s left)",
+    )
+
+
+def test_a_refusal_by_an_alert_says_until_when() -> None:
+    answer = an_answer(Reason.SHIELDED, wanted=3, until=600)
+    policy = a_policy(a_condition(), reason=Reason.SHIELDED, needed=0)
+    assert said(an_explanation(policy, answers=(answer,)))[2].endswith(
+        "asked for size 3: an alert shields the group from scale-in, or is blind itself until 12:10:00 (10m left)"
+    )
+
+
 @pytest.mark.parametrize("reason", list(Reason), ids=lambda reason: reason.value)
 def test_every_reason_has_a_sentence_of_its_own(reason: Reason) -> None:
     sentence = sentence_of(reason)
@@ -306,6 +340,7 @@ EXPLANATIONS = st.builds(
         tuple
     ),
     quiets=st.lists(st.builds(Quiet, until=INSTANTS), max_size=2).map(tuple),
+    signals=st.lists(st.builds(Signal, until=INSTANTS), max_size=3).map(tuple),
 )
 
 

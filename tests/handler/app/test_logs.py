@@ -21,7 +21,9 @@ def test_a_line_carries_its_event_and_its_fields(stream: io.StringIO) -> None:
     assert line.startswith("time=20")
 
 
-@pytest.mark.parametrize("text", ["a\nevent=forged", "a\r\nb", 'say "hello"', "tab\there", "", "back\\slash", "\u2028", "\x1b[2J"])
+@pytest.mark.parametrize(
+    "text", ["a\nevent=forged", "a\r\nb", 'say "hello"', "tab\there", "", "back\\slash", "\u2028", "\x1b[2J"]
+)
 def test_no_value_can_begin_a_second_line_or_reach_the_terminal(stream: io.StringIO, text: str) -> None:
     logs.configure(stream=stream)
     logs.say("trouble", message=text)

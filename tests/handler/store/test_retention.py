@@ -9,7 +9,18 @@ from config.units import GroupId
 from handler.steps import Result
 from handler.store.schema import METADATA
 from handler.world import Phase
-from tests.support.store import LOCAL, WEB, a_record, a_state, a_tick, an_answer, an_explanation, at
+from tests.support.store import (
+    LOCAL,
+    WEB,
+    a_delivery,
+    a_record,
+    a_state,
+    a_tick,
+    an_answer,
+    an_explanation,
+    at,
+    full_hook,
+)
 from trigger.reasons import Reason
 from trigger.requests import Cause
 
@@ -107,6 +118,21 @@ def test_beyond_the_budget_the_oldest_goes_first_and_the_file_shrinks(store, fil
     assert left[0].name == "7999"
     assert left[-1].at > at(1000)
     assert len(left) > 2000
+
+
+def test_what_was_told_goes_once_it_has_not_been_told_again_for_long(store):
+    store.deliver((a_delivery(at(-9 * DAY)), a_delivery(at(-9 * DAY), fingerprint="f2")))
+    store.deliver((a_delivery(at(0), fingerprint="f2", decision="d2"),))
+    assert store.prune(before=at(-DAY), bytes_at_most=PLENTY) == 1
+    assert [told.decision for told in store.delivered(WEB, a_delivery().alert, "f2")] == ["d1"]
+    assert store.delivered(WEB, a_delivery().alert, "f1") == ()
+
+
+def test_a_flood_of_alerts_goes_by_the_budget_and_webhooks_stay(store):
+    store.save_hook(full_hook())
+    store.deliver(tuple(a_delivery(at(0), fingerprint=str(number)) for number in range(3000)))
+    store.prune(before=at(-DAY), bytes_at_most=0)
+    assert (counts(store)["deliveries"], store.hooks()) == (0, (full_hook(),))
 
 
 def test_the_budget_spares_answers_and_steps_under_way(store):

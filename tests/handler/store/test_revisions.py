@@ -1,7 +1,7 @@
 """Opening: creating, migrating, refusing.
 
-`fixtures/0001.sqlite` was written by the release that had schema 0001, with `tests.support.store.fill`. It is never
-written again: what people have on disk does not change either.
+`fixtures/0001.sqlite` was written by the release that had schema 0001, with `tests.support.store.fill`, and so on. They
+are never written again: what people have on disk does not change either.
 """
 
 from __future__ import annotations
@@ -21,11 +21,23 @@ from sqlalchemy.exc import OperationalError
 from config.errors import Refused, StoreError
 from config.units import GroupId
 from handler.store.database import writer_engine
-from handler.store.interface import EventKind
+from handler.store.interface import AlertStatus, EventKind
 from handler.store.revisions import MIGRATIONS, to_head
 from handler.store.schema import HEAD, METADATA
 from handler.world import Phase
-from tests.support.store import WEB, a_definition, a_record, at, full_record, full_state, opened
+from tests.support.store import (
+    WEB,
+    a_definition,
+    a_delivery,
+    a_hook,
+    a_record,
+    a_tick,
+    at,
+    full_hook,
+    full_record,
+    full_state,
+    opened,
+)
 from trigger.reasons import Reason
 
 FIXTURES = Path(__file__).with_name("fixtures")
@@ -38,13 +50,19 @@ def first(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
+def second(tmp_path: Path) -> Path:
+    """A store as the release of schema 0002 left it."""
+    return Path(shutil.copy(FIXTURES / "0002.sqlite", tmp_path / "trimtab.sqlite"))
+
+
+@pytest.fixture
 def later(tmp_path: Path) -> Path:
-    """The migrations of a release to come: 0002 replaces ``groups``, as migrations on SQLite do."""
+    """The migrations of a release to come: 0004 replaces ``groups``, as migrations on SQLite do."""
     scripts = Path(shutil.copytree(MIGRATIONS, tmp_path / "migrations"))
-    (scripts / "versions" / "r0002_second.py").write_text(
+    (scripts / "versions" / "r0004_fourth.py").write_text(
         "import sqlalchemy as sa\n"
         "from alembic import op\n"
-        "revision, down_revision = '0002', '0001'\n"
+        "revision, down_revision = '0004', '0003'\n"
         "def upgrade():\n"
         "    with op.batch_alter_table('groups', recreate='always') as table:\n"
         "        table.add_column(sa.Column('colour', sa.Text))\n"
@@ -89,7 +107,7 @@ def test_a_store_that_others_could_read_is_closed_to_them(file):
 def test_state_of_schema_0001_is_all_there(first):
     store = opened(first)
     web, worker = store.groups()
-    assert (web.id, web.state, web.definition) == (WEB, full_state(), a_definition("web"))
+    assert (web.id, web.state, web.definition) == (WEB, replace(full_state(), signals=()), a_definition("web"))
     assert (web.failed_builds, web.back_off_until, web.deleting) == (2, at(600), False)
     assert (worker.id, worker.state.desired, worker.state.orphaned) == (GroupId("worker"), None, True)
     intended = [replace(a_record(number, phase=Phase.INTENDED), intended_at=at(2)) for number in (1, 2)]
@@ -115,9 +133,30 @@ def test_history_of_schema_0001_is_all_there(first):
     store.close()
 
 
+def test_a_store_of_schema_0001_can_take_alerts(first):
+    store = opened(first)
+    store.record((a_tick(state=full_state()),))
+    store.save_hook(full_hook())
+    assert store.deliver((a_delivery(),)) == (a_delivery(),)
+    assert (store.groups()[0].state, store.hooks()) == (full_state(), (full_hook(),))
+    store.close()
+
+
+def test_schema_0002_is_all_there(second):
+    store = opened(second)
+    web, worker = store.groups()
+    assert (web.state, web.definition, worker.state.signals) == (full_state(), a_definition("web"), ())
+    assert store.hooks() == (a_hook(), full_hook())
+    told = (a_delivery(at(9)), a_delivery(at(10), AlertStatus.RESOLVED, decision="d2"))
+    assert store.delivered(WEB, told[0].alert, "f1") == told
+    assert store.answered(WEB, "alarm-1").reason is Reason.SCALED_OUT
+    assert len(store.members(WEB)) == 3
+    store.close()
+
+
 def test_a_migration_keeps_members_although_it_replaces_groups(first, later):
-    to_head(first, scripts=later, head="0002")
-    assert rows(first, "SELECT version_num FROM alembic_version") == [("0002",)]
+    to_head(first, scripts=later, head="0004")
+    assert rows(first, "SELECT version_num FROM alembic_version") == [("0004",)]
     assert rows(first, "SELECT id, desired, colour FROM groups") == [("web", 5, None), ("worker", None, None)]
     assert len(rows(first, "SELECT * FROM members")) == 3
     assert len(rows(first, "SELECT * FROM quiets")) == 2
@@ -125,8 +164,8 @@ def test_a_migration_keeps_members_although_it_replaces_groups(first, later):
 
 def test_before_a_migration_a_copy_is_laid_beside(first, later):
     before = rows(first, "SELECT * FROM members")
-    to_head(first, scripts=later, head="0002")
-    copy = first.with_name("trimtab.sqlite.before-0002")
+    to_head(first, scripts=later, head="0004")
+    copy = first.with_name("trimtab.sqlite.before-0004")
     assert rows(copy, "SELECT * FROM members") == before
     assert rows(copy, "SELECT version_num FROM alembic_version") == [("0001",)]
     assert copy.stat().st_mode & 0o777 == 0o600
@@ -134,27 +173,27 @@ def test_before_a_migration_a_copy_is_laid_beside(first, later):
 
 
 def test_a_migration_that_fails_leaves_the_store_as_it_was(first, later):
-    with (later / "versions" / "r0002_second.py").open("a") as script:
+    with (later / "versions" / "r0004_fourth.py").open("a") as script:
         script.write("    op.execute('SELECT nonsense')\n")
     with pytest.raises(OperationalError, match="nonsense"):
-        to_head(first, scripts=later, head="0002")
+        to_head(first, scripts=later, head="0004")
     store = opened(first)
     assert len(store.members(WEB)) == 3
     store.close()
 
 
 def test_a_migration_that_would_leave_orphan_rows_is_undone(first, later):
-    with (later / "versions" / "r0002_second.py").open("a") as script:
+    with (later / "versions" / "r0004_fourth.py").open("a") as script:
         script.write("    op.execute('DELETE FROM groups')\n")
     with pytest.raises(StoreError, match="rows without their group"):
-        to_head(first, scripts=later, head="0002")
+        to_head(first, scripts=later, head="0004")
     assert len(rows(first, "SELECT * FROM groups")) == 2
 
 
 def test_a_store_of_a_newer_release_is_refused_and_untouched(first):
     alter(first, "UPDATE alembic_version SET version_num = '0999'")
     before = first.read_bytes()
-    with pytest.raises(Refused, match=r"schema 0999; this release knows up to 0001\): run that release") as refused:
+    with pytest.raises(Refused, match=r"schema 0999; this release knows up to 0003\): run that release") as refused:
         opened(first)
     assert "trimtab.sqlite.before-0999" in str(refused.value)
     assert first.read_bytes() == before

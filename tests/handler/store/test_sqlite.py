@@ -18,8 +18,11 @@ from tests.support.store import (
     NOW,
     WEB,
     a_definition,
+    a_delivery,
+    a_hook,
     a_quiet,
     a_record,
+    a_signal,
     a_state,
     a_tick,
     an_answer,
@@ -30,7 +33,7 @@ from tests.support.store import (
     opened,
 )
 from trigger.reasons import Reason
-from trigger.requests import Cause, GroupState, Pause
+from trigger.requests import Cause, GroupState, Pause, SignalKind
 
 WORKER = GroupId("worker")
 
@@ -72,6 +75,11 @@ CALLS = {
     "record": lambda store: store.record((a_tick(),)),
     "flush": lambda store: store.flush(),
     "answered": lambda store: store.answered(WEB, "r"),
+    "hooks": lambda store: store.hooks(),
+    "save_hook": lambda store: store.save_hook(a_hook()),
+    "use_hooks": lambda store: store.use_hooks({}),
+    "deliver": lambda store: store.deliver((a_delivery(),)),
+    "delivered": lambda store: store.delivered(WEB, a_delivery().alert, "f1"),
     "members": lambda store: store.members(WEB),
     "intend": lambda store: store.intend(WEB, LOCAL, 1, (), NOW),
     "save": lambda store: store.save((a_record(),), LOCAL),
@@ -147,7 +155,7 @@ def test_a_group_to_be_deleted_is_marked(store):
 
 
 def test_a_dropped_group_leaves_nothing_but_its_history(store):
-    store.record((a_tick(state=a_state(quiets=(a_quiet(),))),))
+    store.record((a_tick(state=a_state(quiets=(a_quiet(),), signals=(a_signal(),))),))
     store.save((a_record(),), LOCAL)
     store.note(WEB, "delete", "ada", "", at(1))
     store.drop_group(WEB)
@@ -207,6 +215,15 @@ def test_quiet_times_are_kept_in_their_order_and_replaced_as_a_whole(store):
     assert group_of(store).state.quiets == quiets
     store.record((a_tick(state=a_state(quiets=quiets[1:])),))
     assert group_of(store).state.quiets == quiets[1:]
+
+
+def test_signals_are_kept_and_replaced_as_a_whole(store):
+    signals = (a_signal(SignalKind.FLOOR, 8), a_signal(key="f2"))
+    store.record((a_tick(state=a_state(signals=signals)),))
+    assert group_of(store).state.signals == signals
+    store.record((a_tick(state=a_state(signals=signals[1:])),))
+    assert group_of(store).state.signals == signals[1:]
+    assert group_of(store, WORKER).state.signals == ()
 
 
 # Members

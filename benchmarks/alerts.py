@@ -1,0 +1,154 @@
+"""A flood of alerts on a whole daemon: how many are accepted, how fast, and whether 500 groups still decide on time.
+
+Every alert is another one (its own fingerprint) in a notification of its own, sent over kept connections by a process
+of its own at a steady rate, whether or not answers come. A third fire a policy, a third raise a floor, a third shield.
+How long and how many is said by ``TRIMTAB_BENCH_SECONDS`` (60) and ``TRIMTAB_BENCH_ALERTS`` (1000, a second).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from benchmarks.daemon import _cpu, _metrics, _most, _port, _resident
+
+_SECONDS = float(os.environ.get("TRIMTAB_BENCH_SECONDS", "60"))
+_RATE = float(os.environ.get("TRIMTAB_BENCH_ALERTS", "1000"))
+_GROUPS = 500
+_CONNECTIONS = 64
+_EFFECTS = ("Fire", "Floor", "Shield")
+_MODEL = """\
+counters: {busy: {snmp: "TRIMTAB-DEMO::busyPercent.0", range: [0, 100]}}
+conditions: {high: {counter: busy, window: 1m, above: 80}}
+policies: {out: {when: [high], duration: 2m, add: 1}}
+clouds: {local: {process: {}}}
+profiles: {web: {cloud: local, command: [sleep, "600"]}}
+alerts:
+"""
+
+
+def run() -> Iterator[tuple[str, float, str]]:
+    """One daemon of 500 groups without members (mode advise, so that nothing is built), under the flood."""
+    with tempfile.TemporaryDirectory(prefix="ttb") as place:
+        file = Path(place) / "model.yaml"
+        file.write_text(_model())
+        trimtab = str(Path(sys.executable).parent / "trimtab")
+        log = Path(place) / "log"
+        command = [trimtab, "run", str(file), "--state", f"{place}/state", "--port", "0"]
+        with log.open("w") as stream, subprocess.Popen(command, stderr=stream) as daemon:
+            try:
+                port = _port(log)
+                made = subprocess.check_output([trimtab, "hook", "new", "bench", "--state", f"{place}/state", "--json"])
+                time.sleep(15.0)  # the first passes and ticks are not what is measured
+                yield from _flood(daemon.pid, port, json.loads(made)["path"])
+            finally:
+                daemon.send_signal(signal.SIGTERM)
+                daemon.wait(60)
+
+
+def _flood(pid: int, port: int, path: str) -> Iterator[tuple[str, float, str]]:
+    before, cpu, began = _metrics(port), _cpu(pid), time.monotonic()
+    sender = [sys.executable, "-m", "benchmarks.alerts", str(port), path]
+    told = json.loads(subprocess.check_output(sender, timeout=_SECONDS + 120))
+    after, took = _metrics(port), time.monotonic() - began
+    what = f"{_RATE:.0f} alerts/s for {_SECONDS:.0f} s, {_GROUPS} groups"
+    yield f"{what}: accepted", told["accepted"] / told["took"], "/s"
+    yield f"{what}: p50", told["p50"] * 1000, "ms"
+    yield f"{what}: p99", told["p99"] * 1000, "ms"
+    yield f"{what}: longest", told["longest"] * 1000, "ms"
+    yield f"{what}: answered otherwise than 202", told["refused"], ""
+    yield f"{what}: sent late by more than 10 ms", told["late"], ""
+    yield f"{what}: daemon's processor", 100 * (_cpu(pid) - cpu) / took, "% of a core"
+    yield f"{what}: resident memory", _resident(pid), "MiB"
+    yield f"{what}: latest tick, at most", _most(before, after, "trimtab_evaluation_lag_seconds"), "s"
+    yield f"{what}: longest hold of the event loop, at most", _most(before, after, "trimtab_loop_hold_seconds"), "s"
+    ticks = "trimtab_evaluation_lag_seconds_count"
+    yield f"{what}: ticks of slots", after[ticks] - before[ticks], ""
+
+
+def _model() -> str:
+    groups = [f"g{number}" for number in range(_GROUPS)]
+    everyone = f"groups: [{', '.join(groups)}], group_label: group, ttl: 5m"
+    lines = [
+        f"  fire: {{match: {{alertname: Fire}}, fire: out, {everyone}}}\n",
+        f"  floor: {{match: {{alertname: Floor}}, floor: 1, {everyone}}}\n",
+        f"  shield: {{match: {{alertname: Shield}}, shield: true, {everyone}}}\n",
+        "groups:\n",
+    ]
+    lines += [
+        f"  {group}: {{profile: web, min: 0, max: 9, interval: 10s, mode: advise, policies: [out]}}\n"
+        for group in groups
+    ]
+    return _MODEL + "".join(lines)
+
+
+# The sender, a process of its own
+
+
+async def _send(port: int, path: str) -> dict[str, float]:
+    took: list[float] = []
+    statuses: list[int] = []
+    late = 0
+    waiting: asyncio.Queue[tuple[float, bytes]] = asyncio.Queue()
+
+    async def connection() -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        while True:
+            due, request = await waiting.get()
+            writer.write(request)
+            head = await reader.readuntil(b"\r\n\r\n")
+            length = int(head.lower().split(b"content-length:")[1].split(b"\r\n")[0])
+            await reader.readexactly(length)
+            took.append(time.monotonic() - due)
+            statuses.append(int(head[9:12]))
+            waiting.task_done()
+
+    connections = [asyncio.create_task(connection()) for _ in range(_CONNECTIONS)]
+    began = time.monotonic()
+    for number in range(round(_SECONDS * _RATE)):
+        due = began + number / _RATE
+        if (ahead := due - time.monotonic()) > 0:
+            await asyncio.sleep(ahead)
+        late += time.monotonic() - due > 0.01
+        waiting.put_nowait((due, _request(port, path, number)))
+    await waiting.join()
+    spent = time.monotonic() - began
+    for task in connections:
+        task.cancel()
+    percentiles = statistics.quantiles(took, n=100)
+    accepted = sum(status == 202 for status in statuses)
+    return {
+        "accepted": accepted, "refused": len(statuses) - accepted, "took": spent, "late": late,
+        "p50": percentiles[49], "p99": percentiles[98], "longest": max(took),
+    }  # fmt: skip
+
+
+def _request(port: int, path: str, number: int) -> bytes:
+    """One alert in a notification, as Alertmanager words it."""
+    labels = {"alertname": _EFFECTS[number % 3], "group": f"g{number % _GROUPS}", "instance": f"10.0.0.1:{number}"}
+    alert = {
+        "status": "firing", "labels": labels, "annotations": {"summary": "Too slow for a minute"},
+        "startsAt": "2026-01-01T12:00:00.123456789Z", "endsAt": "0001-01-01T00:00:00Z",
+        "generatorURL": "http://prometheus:9090/graph?g0.expr=slow", "fingerprint": f"{number:016x}",
+    }  # fmt: skip
+    payload = {
+        "version": "4", "groupKey": "{}:{}", "truncatedAlerts": 0, "status": "firing", "receiver": "trimtab",
+        "groupLabels": labels, "commonLabels": labels, "commonAnnotations": {}, "externalURL": "http://alertmanager:9093",
+        "alerts": [alert],
+    }  # fmt: skip
+    body = json.dumps(payload).encode()
+    head = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Type: application/json\r\n"
+    return f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
+
+
+if __name__ == "__main__":
+    print(json.dumps(asyncio.run(_send(int(sys.argv[1]), sys.argv[2]))))

@@ -1,0 +1,77 @@
+"""Rows ↔ the dataclasses of the port: webhooks and deliveries. Functions run inside their caller's transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import Any
+
+from sqlalchemy import Column, ColumnElement, Connection, bindparam, func, select, update
+from sqlalchemy.dialects.sqlite import insert
+
+from config.units import AlertId, GroupId, HookId, Instant
+from handler.store.interface import Delivery, StoredHook
+from handler.store.rows import every, named
+from handler.store.schema import deliveries, hooks
+
+_HOOK = tuple(field.name for field in fields(StoredHook))
+_DELIVERY = tuple(field.name for field in fields(Delivery))
+_TOLD = tuple(deliveries.c[name].label(name) for name in _DELIVERY)
+
+
+def read_hooks(connection: Connection) -> tuple[StoredHook, ...]:
+    """Every webhook, sorted by name."""
+    rows = connection.execute(every(hooks).order_by(hooks.c.name)).mappings()
+    return tuple(StoredHook(**named(row)) for row in rows)
+
+
+def write_hook(connection: Connection, hook: StoredHook) -> None:
+    """Insert or replace a webhook; its last use only ever moves forward."""
+    write = insert(hooks).values({name: getattr(hook, name) for name in _HOOK})
+    before, new = hooks.c.last_used_at, write.excluded.last_used_at
+    replaced: dict[Column[Any], ColumnElement[Any]] = {
+        column: write.excluded[column.key] for column in hooks.c if not column.primary_key
+    }
+    replaced[before] = func.coalesce(func.max(before, new), before, new)
+    connection.execute(write.on_conflict_do_update(index_elements=[hooks.c.id], set_=replaced))
+
+
+def write_uses(connection: Connection, used: Mapping[HookId, Instant]) -> None:
+    """Move the last uses of webhooks forward."""
+    if not used:
+        return
+    later = func.max(func.coalesce(hooks.c.last_used_at, bindparam("used_at")), bindparam("used_at"))
+    moved = update(hooks).where(hooks.c.id == bindparam("row")).values(last_used_at=later)
+    connection.execute(moved, [{"row": hook, "used_at": at} for hook, at in used.items()])
+
+
+def write_deliveries(connection: Connection, told: Sequence[Delivery]) -> tuple[Delivery, ...]:
+    """Insert those that are new, and say of each how it was first told.
+
+    That it was told again is kept for retention: an alert that goes on firing is not forgotten.
+    """
+    if not told:
+        return ()
+    write = insert(deliveries)
+    later = func.max(deliveries.c.last_at, write.excluded.last_at)
+    upsert = write.on_conflict_do_update(index_elements=list(deliveries.primary_key), set_={"last_at": later})
+    written = connection.execute(
+        upsert.returning(*_TOLD),
+        [{name: getattr(delivery, name) for name in _DELIVERY} | {"last_at": delivery.at} for delivery in told],
+    ).mappings()
+    first = {_same(delivery): delivery for delivery in (Delivery(**named(row)) for row in written)}
+    return tuple(first[_same(delivery)] for delivery in told)
+
+
+def read_deliveries(connection: Connection, group: GroupId, alert: AlertId, fingerprint: str) -> tuple[Delivery, ...]:
+    """What was told of one alert, the latest start first, FIRING before RESOLVED."""
+    wanted = select(*_TOLD).where(
+        deliveries.c.group == group, deliveries.c.alert == alert, deliveries.c.fingerprint == fingerprint
+    )
+    rows = connection.execute(wanted.order_by(deliveries.c.starts_at.desc(), deliveries.c.status)).mappings()
+    return tuple(Delivery(**named(row)) for row in rows)
+
+
+def _same(delivery: Delivery) -> tuple[object, ...]:
+    """What makes two deliveries one and the same."""
+    return delivery.group, delivery.alert, delivery.fingerprint, delivery.starts_at, delivery.status

@@ -1,0 +1,81 @@
+"""Rows ↔ the values of `handler.notices`: what is to be told. Functions run inside their caller's transaction.
+
+A row is an outbox entry until it has no ``next_at``: then it was delivered, or given up. The last row of a group is
+also the memory of what was told of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy import Connection, delete, func, select, update
+from sqlalchemy.dialects.sqlite import insert
+
+from config.model import NotifyTarget
+from config.units import GroupId, Instant
+from handler.notices import Filed, Notice, Tried, channel
+from handler.store.schema import groups, notes, notices
+
+
+def write_notices(connection: Connection, filed: Sequence[Filed]) -> None:
+    """Insert what is to be told, due at once; news that was filed before is left as it is."""
+    rows = [
+        {
+            "id": told.notice.id,
+            "group": told.notice.group,
+            "at": told.notice.at,
+            "notice": told.notice,
+            "target": told.target,
+            "attempts": told.attempts,
+            "next_at": told.notice.at,
+        }
+        for told in filed
+    ]
+    if rows:
+        connection.execute(insert(notices).on_conflict_do_nothing(), rows)
+
+
+def read_last(connection: Connection) -> tuple[Notice, ...]:
+    """What was filed last of each group that is there, sorted by group."""
+    newest = select(func.max(notices.c.number)).group_by(notices.c.group)
+    wanted = select(notices.c.notice).where(notices.c.number.in_(newest), notices.c.group.in_(select(groups.c.id)))
+    return tuple(connection.execute(wanted.order_by(notices.c.group)).scalars())
+
+
+def read_due(connection: Connection, now: Instant, limit: int, besides: Sequence[NotifyTarget]) -> tuple[Filed, ...]:
+    """What is due, in the order of filing. Of a group that waits for another attempt nothing is due: no overtaking."""
+    waiting = select(notices.c.group).where(notices.c.next_at > now)
+    wanted = (
+        select(notices.c.notice, notices.c.target, notices.c.attempts)
+        .where(notices.c.next_at <= now, notices.c.group.not_in(waiting), notices.c.target.not_in(list(besides)))
+        .order_by(notices.c.number)
+        .limit(limit)
+    )
+    return tuple(Filed(**row) for row in connection.execute(wanted).mappings())
+
+
+def write_tried(connection: Connection, id: str, tried: Tried) -> None:
+    """Write down an attempt; one that ends the matter becomes history too."""
+    row = connection.execute(select(notices.c.notice, notices.c.target).where(notices.c.id == id)).first()
+    if row is None:
+        return
+    told: Notice = row.notice
+    changed = {"attempts": notices.c.attempts + 1, "next_at": tried.next_at}
+    if tried.delivered:
+        changed["delivered_at"] = tried.at
+    connection.execute(update(notices).where(notices.c.id == id).values(changed))
+    if tried.next_at is None:
+        said = f"{told.turn.value} {told.severity.value}"
+        line = {
+            "group": told.group,
+            "at": tried.at,
+            "name": "notified" if tried.delivered else "notice_given_up",
+            "by": channel(row.target),
+            "message": said if tried.delivered else f"{said}: {tried.because}",
+        }
+        connection.execute(insert(notes).values(line))
+
+
+def forget_told(connection: Connection, group: GroupId) -> None:
+    """Forget what was told of a group; what is still to be told stays."""
+    connection.execute(delete(notices).where(notices.c.group == group, notices.c.next_at.is_(None)))

@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+import pytest
+from sqlalchemy import select
+
+from config.errors import StoreError
+from config.model import NotifyCommand, NotifyUrl, SecretRef, Severity
+from config.units import GroupId
+from handler.notices import Tried, Turn, delivered
+from handler.store.interface import EventKind
+from handler.store.schema import notices
+from tests.support.notices import PAGER, a_filed, a_notice, at
+from tests.support.store import WEB, a_definition, opened
+
+DAY = 86400.0
+HOOK = NotifyUrl(url="https://pager.example.org/t", secret=SecretRef(env="KEY"))
+FIRST = a_filed(a_notice(since=0))
+OVER = a_filed(a_notice(turn=Turn.LEFT, since=0, told=60))
+OTHER = a_filed(a_notice("worker", since=5), target=HOOK)
+
+
+def again_at(seconds: float) -> Tried:
+    return Tried(at=at(0), delivered=False, next_at=at(seconds), because="no answer")
+
+
+def kept(store) -> set[str]:
+    return {row.id for row in store._writer.do(lambda connection: connection.execute(select(notices.c.id)).all())}
+
+
+def test_what_is_to_be_told_survives_with_where_it_goes(store, file):
+    for filed in (FIRST, OTHER, OVER):
+        store.file_notices((filed,))
+    store.close()
+    again = opened(file)
+    assert again.due_notices(at(60), 10) == (FIRST, OTHER, OVER)
+    assert again.last_notices() == (OVER.notice, OTHER.notice)
+    again.close()
+
+
+def test_the_same_news_is_filed_once(store):
+    store.file_notices((FIRST,))
+    store.notice_tried(FIRST.notice.id, delivered(at(1)))
+    store.file_notices((FIRST,))
+    assert store.due_notices(at(99), 10) == ()
+
+
+def test_nothing_is_due_before_it_happened_nor_beyond_the_limit(store):
+    for filed in (FIRST, OTHER):
+        store.file_notices((filed,))
+    assert store.due_notices(at(-1), 10) == ()
+    assert store.due_notices(at(60), 1) == (FIRST,)
+
+
+def test_a_busy_target_is_left_out(store):
+    for filed in (FIRST, OTHER):
+        store.file_notices((filed,))
+    assert store.due_notices(at(60), 10, besides=(PAGER,)) == (OTHER,)
+    assert store.due_notices(at(60), 10, besides=(HOOK,)) == (FIRST,)
+    assert store.due_notices(at(60), 10, besides=(HOOK, PAGER)) == ()
+    assert store.due_notices(at(60), 10, besides=(NotifyCommand(command=()),)) == (FIRST, OTHER)
+
+
+def test_of_a_group_that_waits_for_another_attempt_nothing_overtakes(store):
+    for filed in (FIRST, OTHER, OVER):
+        store.file_notices((filed,))
+    store.notice_tried(FIRST.notice.id, again_at(100))
+    assert store.due_notices(at(99), 10) == (OTHER,)
+    due = store.due_notices(at(100), 10)
+    assert [filed.notice for filed in due] == [FIRST.notice, OTHER.notice, OVER.notice]
+    assert [filed.attempts for filed in due] == [1, 0, 0]
+
+
+def test_filing_decides_the_order_though_the_clock_went_back(store):
+    store.file_notices((FIRST,))
+    earlier = a_filed(a_notice(turn=Turn.LEFT, since=0, told=-50))
+    store.file_notices((earlier,))
+    assert store.due_notices(at(0), 10) == (FIRST, earlier)
+    assert store.last_notices() == (earlier.notice,)
+
+
+def test_the_end_of_the_matter_is_history(store):
+    store.file_notices((FIRST,))
+    store.notice_tried(FIRST.notice.id, again_at(5))
+    assert [event.name for event in store.history(WEB, before=None, limit=9)] == ["declared"]
+    store.notice_tried(FIRST.notice.id, delivered(at(6)))
+    store.file_notices((OTHER,))
+    store.notice_tried(OTHER.notice.id, Tried(at=at(DAY), delivered=False, because="no answer"))
+    told = [
+        (event.kind, event.at, event.name, event.by, event.message)
+        for group in (WEB, GroupId("worker"))
+        for event in store.history(group, before=None, limit=1)
+    ]
+    assert told == [
+        (EventKind.NOTE, at(6), "notified", "command", "entered error"),
+        (EventKind.NOTE, at(DAY), "notice_given_up", "url", "entered error: no answer"),
+    ]
+    assert store.due_notices(at(2 * DAY), 10) == ()
+
+
+def test_an_attempt_at_what_retention_took_changes_nothing(store):
+    store.notice_tried("gone", delivered(at(0)))
+    assert [event.name for event in store.history(WEB, before=None, limit=9)] == ["declared"]
+
+
+def test_retention_keeps_what_was_told_last_and_what_is_to_be_told(store):
+    warning = a_filed(a_notice(severity=Severity.WARNING, since=0))
+    for filed in (warning, FIRST, OTHER):
+        store.file_notices((filed,))
+    store.notice_tried(warning.notice.id, delivered(at(1)))
+    store.notice_tried(FIRST.notice.id, delivered(at(2)))
+    assert store.prune(before=at(30 * DAY), bytes_at_most=1 << 30) >= 1
+    assert kept(store) == {FIRST.notice.id, OTHER.notice.id}
+    store.prune(before=at(0), bytes_at_most=0)
+    assert kept(store) == {FIRST.notice.id, OTHER.notice.id}
+    assert store.last_notices() == (FIRST.notice, OTHER.notice)
+
+
+def test_a_dropped_group_is_forgotten_but_what_is_to_be_told_of_it_goes_out(store):
+    for filed in (FIRST, OVER):
+        store.file_notices((filed,))
+    store.notice_tried(FIRST.notice.id, delivered(at(1)))
+    store.drop_group(WEB)
+    assert store.last_notices() == ()
+    assert store.due_notices(at(60), 10) == (OVER,)
+    store.notice_tried(OVER.notice.id, delivered(at(61)))
+    store.prune(before=at(DAY), bytes_at_most=1 << 30)
+    assert kept(store) == set()
+
+
+def test_a_group_that_comes_back_under_an_old_name_begins_anew(store):
+    store.file_notices((FIRST,))
+    store.notice_tried(FIRST.notice.id, delivered(at(1)))
+    store.drop_group(WEB)
+    store.declare((a_definition("web"), a_definition("worker")), at(2))
+    assert store.last_notices() == ()
+
+
+def test_a_closed_store_files_nothing(store):
+    store.close()
+    with pytest.raises(StoreError):
+        store.file_notices((FIRST,))
