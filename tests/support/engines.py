@@ -11,11 +11,13 @@ from typing import Any, TypeVar
 
 import pytest
 
+from collector.board import Board
 from collector.poll import Poller
 from collector.sources.interface import Round
 from config.units import GroupId, MemberName
 from handler import pacing
 from handler.app import clock
+from handler.app.courier import Courier
 from handler.app.desk import Desk
 from handler.app.engine import Engine, Parts
 from handler.app.rooms import Room
@@ -141,6 +143,9 @@ class House:
                 poller=Poller(clock=clock.moment, read_secret=no_secret, sources=(self.readings,)),
                 balancer_for=lambda declared: self.balancers[declared.id],
                 clock=clock.moment,
+                courier=Courier(environ={}, clock=clock.wall),
+                board=Board(),
+                read_secret=no_secret,
             )
         )
         try:
