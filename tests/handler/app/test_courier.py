@@ -62,7 +62,8 @@ def receiver() -> Iterator[Receiver]:
 # Commands
 
 
-def test_a_command_gets_the_notice_on_its_input_and_little_else(tmp_path):
+def test_a_command_gets_the_notice_on_its_input_and_little_else(tmp_path, monkeypatch):
+    monkeypatch.setenv("DATABASE_PASSWORD", "hunter3")
     out = tmp_path / "out.json"
     page = script(
         tmp_path / "page.py",

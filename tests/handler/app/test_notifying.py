@@ -15,7 +15,7 @@ from config.units import GroupId
 from handler.app.courier import Courier, Unsent
 from handler.app.notifying import Notifier
 from handler.app.rooms import Room, Seen
-from handler.notices import Notice
+from handler.notices import Notice, Turn
 from handler.status import GroupCondition
 from handler.steps import Plan
 from handler.store.sqlite import SqliteStore
@@ -297,6 +297,17 @@ def test_a_notice_that_is_refused_keeps_back_its_group_and_nobody_else(daemon: D
 
     asyncio.run(run())
     assert daemon.courier.ids[2:] == [ENTERED, LEFT]
+
+
+def test_of_one_group_nothing_goes_out_before_what_was_refused(daemon: Daemon) -> None:
+    async def run() -> None:
+        left = a_notice(turn=Turn.LEFT)
+        daemon.store.file_notices([a_filed(), a_filed(left), a_filed(a_notice("worker"))])
+        daemon.courier.answers = [REFUSED]
+        await daemon.rounds()
+
+    asyncio.run(run())
+    assert daemon.courier.ids == [ENTERED, "worker.1700000000000.error.entered"]
 
 
 def test_a_target_that_hangs_keeps_nobody_else_waiting(daemon: Daemon) -> None:
