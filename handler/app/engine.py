@@ -363,7 +363,7 @@ class Engine:
             logs.say("history_pruned", rows=rows)
 
     async def _watch_balancers(self) -> None:
-        """Wake the groups of a balancer that has restarted: it may have forgotten members."""
+        """Wake the groups of a balancer that has restarted, or might have since their last pass seated members."""
         for declared in _balancers(self.rooms.values()):
             try:
                 incarnation = await asyncio.to_thread(self.parts.balancer_for(declared).incarnation)
@@ -371,11 +371,13 @@ class Engine:
                 continue  # a pass will say what is wrong; nothing is known of its members
             before = self._incarnations.get(declared.id)
             self._incarnations[declared.id] = incarnation
-            if before is not None and before != incarnation:
+            if before == incarnation:
+                continue
+            if before is not None:
                 logs.warn("balancer_restarted", balancer=declared.id)
-                for room in self.rooms.values():
-                    if declared.id in room.definition.balancers:
-                        room.wake.set()
+            for room in self.rooms.values():
+                if declared.id in room.definition.balancers:
+                    room.wake.set()
 
     async def _heartbeat(self) -> None:
         while True:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 from config.model import Mode
 from config.units import Instant
 from handler.app.rooms import Room, Seen
@@ -17,7 +19,7 @@ _NAMED = 5
 def status_of(room: Room, now: Instant) -> GroupStatus:
     """One group as it is now."""
     group, state, explanation = room.definition.group, room.state, room.explanation
-    messages = messages_of(room)
+    messages = messages_of(room, now)
     return GroupStatus(
         group=room.id,
         condition=condition_of(room, now),
@@ -49,28 +51,47 @@ def reason_of(room: Room) -> Reason:
     return Reason.MODE_OFF if room.definition.group.mode is Mode.OFF else Reason.NOT_LISTED
 
 
-def messages_of(room: Room) -> tuple[str, ...]:
+def messages_of(room: Room, now: Instant) -> tuple[str, ...]:
     """Why a group is ERROR or WARNING, worst first."""
     unheard = ", ".join(room.unheard[:_NAMED]) + (" …" if len(room.unheard) > _NAMED else "")
     silent = (f"not heard for more than ten intervals: {unheard}",) if room.unheard else ()
     lost = (f"decisions cannot be written down, so none is taken: {room.unrecorded}",) if room.unrecorded else ()
-    return (*lost, *room.seen.failures, *room.seen.retries, *silent) if room.seen else (*lost, *silent)
+    seen = (*room.seen.failures, *room.seen.retries) if room.seen else ()
+    return (*lost, *seen, *_held_back(room, now), *silent)
+
+
+def _held_back(room: Room, now: Instant) -> tuple[str, ...]:
+    """How many builds failed, while nothing is made because of it."""
+    until = room.back_off_until
+    if until is None or until <= now:
+        return ()
+    at = datetime.fromtimestamp(until, UTC).strftime("%Y-%m-%d %H:%M:%S")
+    return (f"{room.failed_builds} builds failed in a row: nothing is made before {at} UTC",)
 
 
 def condition_of(room: Room, now: Instant) -> GroupCondition:
-    """The one word for how a group is, worst first."""
+    """The one word for how a group is, worst first.
+
+    A group that nothing is done to (mode ``advise`` or ``off``) is on its way to nowhere, and needs no desired size.
+    """
+    acting = room.definition.group.mode is Mode.ACT
+    unlisted = room.seen is None or (room.state.desired is None and (acting or not room.seen.world.complete))
     checks = (
         (room.deleting, GroupCondition.DELETING),
         (room.state.orphaned, GroupCondition.ORPHANED),
         (room.unrecorded is not None or (room.seen is not None and bool(room.seen.failures)), GroupCondition.ERROR),
-        (bool(messages_of(room)), GroupCondition.WARNING),
+        (bool(messages_of(room, now)), GroupCondition.WARNING),
         (room.state.pause is not Pause.NO, GroupCondition.PAUSED),
-        (room.seen is None or room.state.desired is None, GroupCondition.STARTING),
-        (room.seen is not None and not room.seen.plan.converged, GroupCondition.SCALING),
-        (room.seen is not None and room.seen.fleet.in_service != room.state.desired, GroupCondition.SCALING),
+        (unlisted, GroupCondition.STARTING),
+        (acting and not _is_as_desired(room), GroupCondition.SCALING),
         (any(quiet.until > now for quiet in room.state.quiets), GroupCondition.COOLDOWN),
     )
     return next((condition for holds, condition in checks if holds), GroupCondition.RUNNING)
+
+
+def _is_as_desired(room: Room) -> bool:
+    seen = room.seen
+    return seen is not None and seen.plan.converged and seen.fleet.in_service == room.state.desired
 
 
 def members_of(room: Room, now: Instant) -> tuple[MemberStatus, ...]:

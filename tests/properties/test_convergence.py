@@ -48,8 +48,8 @@ class Fleet(RuleBasedStateMachine):
         if kept is None or kept[0].phase is not Phase.LEAVING:
             self.complaints.append(f"{name} is destroyed and was not chosen")
         for where, balancer in self.bed.balancers.items():
-            if balancer.states.get(name) is SeatState.SERVING:
-                self.complaints.append(f"{name} is destroyed while {where} gives it work")
+            if name in balancer.states:
+                self.complaints.append(f"{name} is destroyed before it has left {where}")
 
     # What people do
 
@@ -74,10 +74,14 @@ class Fleet(RuleBasedStateMachine):
     def die(self, data: st.DataObject) -> None:
         self.bed.cloud.die(data.draw(st.sampled_from(sorted(self.bed.machines))))
 
-    @precondition(lambda self: self.bed.machines)
+    @precondition(lambda self: self.whole())
     @rule(data=st.data(), state=st.sampled_from([ServerState.ERROR, ServerState.STOPPED, ServerState.UNKNOWN]))
     def say(self, data: st.DataObject, state: ServerState) -> None:
-        self.bed.cloud.say(data.draw(st.sampled_from(sorted(self.bed.machines))), state)
+        """Who is broken stays broken: a replacement may have been made already."""
+        self.bed.cloud.say(data.draw(st.sampled_from(self.whole())), state)
+
+    def whole(self) -> list[MemberName]:
+        return sorted(name for name in self.bed.machines if self.bed.cloud.machines[name].state is None)
 
     @precondition(lambda self: self.bed.machines)
     @rule(data=st.data())
@@ -167,7 +171,7 @@ class Fleet(RuleBasedStateMachine):
     # What holds after every step
 
     @invariant()
-    def nobody_is_destroyed_unchosen_or_serving(self) -> None:
+    def nobody_is_destroyed_unchosen_or_seated(self) -> None:
         assert self.complaints == []
 
     @invariant()
@@ -225,5 +229,9 @@ def forget_foreigners(balancer: FakeBalancer) -> None:
 
 TestFleet = Fleet.TestCase
 TestFleet.settings = settings(
-    max_examples=150, stateful_step_count=40, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    max_examples=150,
+    stateful_step_count=40,
+    deadline=None,
+    derandomize=True,  # the same misfortunes everywhere; to search for new ones, raise max_examples and take this away
+    suppress_health_check=[HealthCheck.too_slow],
 )

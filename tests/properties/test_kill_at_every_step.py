@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pytest
 
 from config.units import MemberName
-from handler.world import SeatState, ServerState
+from handler.world import ServerState
 from tests.support.beds import Bed, grown
 from tests.support.fake_cloud import Killed
 
@@ -51,12 +51,12 @@ SCENARIOS = {
 
 
 def watch(bed: Bed) -> None:
-    """Object to everybody who is destroyed without having been chosen, or while still given work."""
+    """Object to everybody who is destroyed without having been chosen, or before it has left."""
 
     def check(name: MemberName) -> None:
         record, _ = bed.store.records[name]
         assert record.leaving_at is not None, f"{name} was never chosen"
-        assert bed.edge.states.get(name) is not SeatState.SERVING, f"{name} still serves"
+        assert name not in bed.edge.states, f"{name} has not left its balancer"
 
     bed.cloud.before_destroy = check
 

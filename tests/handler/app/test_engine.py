@@ -423,8 +423,21 @@ def test_a_balancer_that_forgot_its_members_seats_them_again_at_once(
         await up.grown(2)
         await up.until(lambda: BalancerId("edge") in up.engine._incarnations)
         house.edge.reload()
-        await up.until(lambda: set(house.edge.states.values()) == {SeatState.SERVING})
-        assert len(house.edge.states) == 2
+        await up.until(lambda: list(house.edge.states.values()) == [SeatState.SERVING] * 2)
+
+    house.run(scene)
+
+
+def test_a_balancer_that_forgot_its_members_before_it_was_first_looked_at_seats_them_too(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    house.declare(model(interval="30s"))
+    monkeypatch.setattr(engines, "_WATCH", 0.5)
+
+    async def scene(up: Up) -> None:
+        await up.grown(2)
+        house.edge.reload()
+        await up.until(lambda: list(house.edge.states.values()) == [SeatState.SERVING] * 2)
 
     house.run(scene)
 

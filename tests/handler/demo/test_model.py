@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from config.load import parse
+from config.model import HaproxyBalancer, SharedListener
+from config.units import BalancerId, GroupId
+from handler.demo.model import GROUP, SERVICE, declaration, haproxy_configuration, haproxy_socket
+
+
+@pytest.mark.parametrize("balancer", ["shared_listener", "haproxy"])
+@pytest.mark.parametrize("state", ["/srv/state", '/srv/a "quoted" place/é'], ids=["plain", "with quotes"])
+def test_the_declaration_of_the_demo_has_no_problem(balancer: str, state: str) -> None:
+    catalogue = parse(declaration(balancer, Path(state)), "demo.yaml")
+    group = catalogue.groups[GroupId(GROUP)]
+    assert group.minimum == 2
+    assert group.maximum >= 6
+    assert group.policies
+
+
+def test_the_load_goes_where_the_balancer_listens() -> None:
+    edge = BalancerId("edge")
+    shared = parse(declaration("shared_listener", Path("/srv")), "demo.yaml").balancers[edge]
+    assert isinstance(shared, SharedListener)
+    assert (shared.address, shared.port) == SERVICE
+    state = Path("/srv")
+    haproxy = parse(declaration("haproxy", state), "demo.yaml").balancers[edge]
+    assert isinstance(haproxy, HaproxyBalancer)
+    assert haproxy.socket == str(haproxy_socket(state))
+    text = haproxy_configuration(state)
+    assert f"bind {SERVICE[0]}:{SERVICE[1]}" in text
+    assert f"backend {haproxy.backend}\n" in text
+    assert f"stats socket {haproxy.socket} " in text
