@@ -116,7 +116,7 @@ class Notifier:
             return
         now, group = self._clock(), room.definition.group
         watch, notice = look(
-            self._watches.get(room.id, Watch()), group, condition_of(room, now), messages_of(room), now
+            self._watches.get(room.id, Watch()), group, condition_of(room, now), messages_of(room, now), now
         )
         if notice is None or group.notify is None:
             self._watches[room.id] = watch
