@@ -273,8 +273,6 @@ class Engine:
             return
         if room.state.orphaned is not stored.state.orphaned:
             logs.say("orphaned" if stored.state.orphaned else "declared_again", group=room.id)
-        if room.state.orphaned and not stored.state.orphaned:
-            room.decided_at = None  # nothing was due meanwhile
         room.definition = stored.definition
         room.deleting = stored.deleting
         room.state = replace(room.state, orphaned=stored.state.orphaned)

@@ -10,7 +10,7 @@ import pytest
 
 from config.errors import DeclarationError, Refused, StoreError, Transient
 from config.load import parse
-from config.units import BalancerId, PolicyId
+from config.units import BalancerId, Instant, PolicyId
 from handler.app import engine as engines
 from handler.status import GroupCondition
 from handler.store.interface import Event, EventKind, Store
@@ -258,7 +258,9 @@ def test_a_group_that_is_only_advised_writes_no_line_for_every_tick(house: House
     house.declare(model(mode="advise"))
 
     async def scene(up: Up) -> None:
-        await up.until(lambda: up.room.explanation is not None)
+        await up.until(lambda: up.room.seen is not None)
+        await up.ticked(2)
+        assert up.room.explanation is not None
         first = up.store.span_at(WEB, up.room.explanation.at)
         await up.ticked(6)
         last = up.store.span_at(WEB, up.room.explanation.at)
@@ -490,7 +492,25 @@ def test_a_declared_group_is_not_deleted_and_one_is_told_where_it_stands(house: 
         for members in (False, True):
             with pytest.raises(Refused, match=r"model\.yaml:14"):
                 await up.desk.delete(WEB, members=members, by="ada")
+        with pytest.raises(Refused):
+            await up.engine.forget(up.room)  # declared again since it was asked for
         assert not up.room.deleting
+        await up.ticked()
+
+    house.run(scene)
+
+
+def test_a_group_that_comes_back_is_not_late(house: House) -> None:
+    house.declare(model(interval="30s"))
+
+    async def scene(up: Up) -> None:
+        await up.grown(2)
+        house.declare("groups: {}\n")
+        await up.desk.reload()
+        up.room.decided_at = Instant(1.0)
+        house.declare(model(interval="30s"))
+        await up.desk.reload()
+        assert up.engine.health().ready
 
     house.run(scene)
 
