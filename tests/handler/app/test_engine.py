@@ -292,6 +292,25 @@ def test_a_file_with_problems_changes_nothing_and_every_problem_is_told(house: H
     house.run(scene)
 
 
+def test_members_are_never_left_behind_on_another_cloud(house: House) -> None:
+    moved = house.text.replace("clouds: {box:", "clouds: {hut: {process: {}}, box:").replace(
+        "{cloud: box", "{cloud: hut"
+    )
+
+    async def scene(up: Up) -> None:
+        await up.grown(2)
+        house.declare(moved)
+        told = await up.desk.reload()
+        assert "has members on cloud box" in " ".join(problem.message for problem in told.problems)
+        assert up.room.definition.cloud.id == "box"
+        await up.ticked(2)
+
+    house.run(scene)
+    with pytest.raises(DeclarationError, match="has members on cloud box"):
+        house.run(lambda up: up.ticked(1))
+    assert len(house.machines) == 2
+
+
 def test_a_first_file_with_problems_is_no_start(house: House) -> None:
     house.declare(model(minimum=9))
 
