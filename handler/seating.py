@@ -95,17 +95,9 @@ def clear(member: Member, record: Record | None, world: World) -> Moves:
 
 
 def bury(member: Member, record: Record, world: World) -> Moves:
-    """Forget a member that is proved gone, after what it left behind: its seats, and whatever bears its name.
-
-    What went without being asked may have gone in part: children without their leader, a volume without its machine.
-    Who has left its balancers in order was asked. Who is only missing from listings may yet come back: it is let be.
-    """
+    """Forget a member that is proved gone, after the seats that it left behind."""
     left = clear(member, record, world)
-    if left.waits:
-        return left
-    asked = record.phase is Phase.LEAVING and not left.steps
-    cleaned = (Destroy(member=member.name),) if member.disproved and not asked else ()
-    return Moves((*left.steps, *cleaned, Forget(member=member.name)))
+    return left if left.waits else Moves((*left.steps, Forget(member=member.name)))
 
 
 def _unseat(

@@ -67,10 +67,6 @@ def destroyed(number: int = 1) -> Step:
     return Destroy(member=name_of(number))
 
 
-def buried(*numbers: int) -> list[Step]:
-    return [step for number in numbers for step in (destroyed(number), Forget(member=name_of(number)))]
-
-
 def left(number: int = 1, balancer: BalancerId = EDGE) -> Step:
     return Leave(member=name_of(number), balancer=balancer)
 
@@ -306,16 +302,16 @@ ARRIVED = a_member(1, MADE, ready=True)
         pytest.param(
             1,
             a_world(a_member(1, SERVED, None, disproved=True), seats=[a_seat(1)]),
-            [left(1), destroyed(), Forget(member=ONE), NEW],
+            [left(1), Forget(member=ONE), NEW],
             {},
-            id="gone with a witness: unseated, what is left of it destroyed, forgotten, replaced",
+            id="gone with a witness: unseated, forgotten, replaced",
         ),
         pytest.param(
             1,
             a_world(a_member(1, SERVED, None, absent_listings=2, absent_at=NOW - 30)),
             [Forget(member=ONE), NEW],
             {},
-            id="absent long enough: forgotten, replaced, and nothing is destroyed that may yet be there",
+            id="absent long enough: forgotten, replaced",
         ),
         pytest.param(
             1,
@@ -423,9 +419,9 @@ LEAVER: dict[str, Any] = {"leaving_at": NOW - 1}
         pytest.param(
             a_member(1, LEAVING, None, disproved=True),
             [a_seat(1)],
-            [left(), destroyed(), Forget(member=ONE)],
+            [left(), Forget(member=ONE)],
             {},
-            id="gone before it had left: its seat first, then what is left of it",
+            id="gone: its seat first",
         ),
     ],
 )
@@ -526,18 +522,18 @@ def test_a_person_can_order_to_believe_that_many_broke() -> None:
 
 def test_a_person_can_order_to_believe_that_many_vanished() -> None:
     steps, waits = steps_of(4, vanished(4, 4), accept_vanished=True)
-    assert steps == buried(1, 2, 3, 4) + [NEW] * 4
+    assert steps == [Forget(member=name_of(n)) for n in (1, 2, 3, 4)] + [NEW] * 4
     assert waits == {}
 
 
 def test_builds_that_vanish_before_they_served_are_failed_builds_not_a_vanished_fleet() -> None:
     steps, waits = steps_of(3, vanished(3, 3, MADE))
-    assert (steps, waits) == (buried(1, 2, 3) + [NEW] * 3, {})
+    assert (steps, waits) == ([Forget(member=name_of(n)) for n in (1, 2, 3)] + [NEW] * 3, {})
 
 
 def test_where_vanishing_shrinks_the_vanished_are_not_replaced() -> None:
     group = {"on_vanish": OnVanish.SHRINK}
-    assert steps_of(3, vanished(1, 3), group=group) == (buried(1), {})
+    assert steps_of(3, vanished(1, 3), group=group) == ([Forget(member=ONE)], {})
     dying = a_world(a_member(1, SERVED, DELETING), a_member(2), seats=[a_seat(2)])
     assert steps_of(2, dying, group=group) == ([], {Wait.DELETING: 1})
 
@@ -558,7 +554,7 @@ def test_deleting_a_group_makes_everybody_leave() -> None:
         leave(2, Leaving.DELETED),
         leave(3, Leaving.DELETED),
         Forget(member=name_of(4)),
-        *buried(5),
+        Forget(member=name_of(5)),
         leave(6, Leaving.DELETED),
     ]
 
@@ -582,7 +578,7 @@ def test_steps_come_in_one_order_removals_first_creations_last() -> None:
     )
     assert steps_of(4, world)[0] == [
         leave(1, Leaving.BROKEN),
-        *buried(4),
+        Forget(member=name_of(4)),
         Join(member=name_of(5), balancer=EDGE),
         Enable(member=name_of(5), balancer=EDGE),
         Create(member=name_of(2)),
@@ -634,8 +630,7 @@ def test_whatever_is_seen_no_rule_of_safety_is_broken(world: World, size: int | 
             case Destroy(member=name):
                 record = members[name].record
                 assert record is not None
-                chosen = record.phase is LEAVING
-                assert chosen or members[name].disproved, "nobody is there who is destroyed and was not chosen, durably"
+                assert record.phase is LEAVING, "nobody is destroyed who was not chosen, durably"
                 assert seats is not None, "nobody behind a balancer that cannot be read"
                 assert name not in seats or name in leaving, "nobody who has not left"
             case MarkLeaving(why=Leaving.SURPLUS | Leaving.REPLACED | Leaving.DELETED):

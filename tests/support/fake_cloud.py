@@ -120,7 +120,6 @@ class FakeCloud:
     made: int = 0
     created: list[MemberName] = field(default_factory=list)
     destroyed: list[MemberName] = field(default_factory=list)
-    """Of those who were there."""
     before_destroy: Callable[[MemberName], None] = lambda name: None
 
     def list(self, group: GroupId) -> Listing:
@@ -149,11 +148,11 @@ class FakeCloud:
 
     def destroy(self, name: MemberName, *, grace: Seconds) -> None:
         with self.instants.around(f"destroy {name}"), self.faults.around("destroy"):
+            self.before_destroy(name)
+            self.destroyed.append(name)
             machine = self.machines.get(name)
-            if machine is not None:
-                self.before_destroy(name)
-                self.destroyed.append(name)
-                machine.gone_at = Instant(self.clock() + self.stop_time) if machine.gone_at is None else machine.gone_at
+            if machine is not None and machine.gone_at is None:
+                machine.gone_at = Instant(self.clock() + self.stop_time)
             self._settle()
 
     # What befalls it
