@@ -20,7 +20,7 @@ from handler.planning import plan
 from handler.steps import Create, Outcome, Plan, Result, Wait
 from handler.store.interface import Creates, Store, StoredGroup
 from handler.world import Record, World
-from trigger.requests import Pause
+from trigger.requests import GroupState, Pause
 
 _STORE_RETRY: Seconds = 5.0
 
@@ -110,13 +110,23 @@ class Converger:
         used = self._store.creates(stored.id, stored.definition.cloud.id, self._clock())
         return _seen_only(stored, world, self._plan(stored, world, used), used)
 
-    def run(self, stored: StoredGroup, *, accept_vanished: bool = False) -> Pass:
+    def run(
+        self,
+        stored: StoredGroup,
+        *,
+        accept_vanished: bool = False,
+        latest: Callable[[], GroupState] | None = None,
+    ) -> Pass:
         """Make one pass. A paused, ORPHANED or merely advised group is only looked at, unless it is being deleted.
+
+        Gathering may take long: what was decided meanwhile counts, so ``latest`` is asked for the state after it.
 
         Raises:
             StoreError: what we remember cannot be read. That it cannot be written ends the pass before the call.
         """
         world = self.gather(stored.id, stored.definition)
+        if latest is not None:
+            stored = replace(stored, state=latest())
         with self._budgets:  # groups of one cloud share its budget: between counting and minting nobody else mints
             used = self._store.creates(stored.id, stored.definition.cloud.id, self._clock())
             planned = self._plan(stored, world, used, accept_vanished=accept_vanished)

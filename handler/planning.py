@@ -12,9 +12,9 @@ from collections.abc import Iterator
 
 from config.units import Instant
 from handler.desired import Definition, DesiredState, Limits
-from handler.roles import Role, is_witnessed
+from handler.roles import Cast, Role, is_witnessed
 from handler.seating import Moves, bury, clear, depart, serve
-from handler.sizing import Choice, Scene, choose, creations, has_served, scene_of
+from handler.sizing import Choice, Scene, choose, creations, is_doubted, scene_of
 from handler.steps import Confirm, Forget, MarkLeaving, NoteAbsence, NotePresence, Plan, Step, TakeUp, Wait
 from handler.world import Member, Phase, Record, World
 
@@ -72,7 +72,7 @@ def _moves(scene: Scene, choice: Choice, waits: Counter[Wait]) -> tuple[list[Ste
         if member.name in choice.forgotten:
             departing.append(Forget(member=member.name))
             continue
-        moves = _move(member, record, seen, scene)
+        moves = _move((member, seen), record, scene)
         if moves.waits:
             waits.update(moves.waits)
         if seen in _DEPARTING:
@@ -82,10 +82,11 @@ def _moves(scene: Scene, choice: Choice, waits: Counter[Wait]) -> tuple[list[Ste
     return departing, staying
 
 
-def _move(member: Member, record: Record, seen: Role, scene: Scene) -> Moves:
+def _move(cast: Cast, record: Record, scene: Scene) -> Moves:
+    member, seen = cast
     if seen in _STAYING:
         return serve(member, record, scene.world, scene.definition)
-    if seen is Role.GONE and scene.braked and has_served(member):
+    if is_doubted(cast, scene):
         return Moves(waits=frozenset({Wait.MANY_VANISHED}))
     if seen is Role.GONE or (seen is Role.LEAVING and is_witnessed(member, scene.world, scene.limits, scene.now)):
         return bury(member, record, scene.world)

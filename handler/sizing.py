@@ -17,8 +17,11 @@ _UNFIT = {Role.BROKEN: Leaving.BROKEN, Role.LATE: Leaving.BUILD_TIMEOUT, Role.UN
 
 _VANISHING = (Role.GONE, Role.DELETING)
 
+_LOST = (Role.GONE, Role.BROKEN)
+"""What is believed of a few members at a time: of many at once it is rather the cloud that errs."""
+
 _MANY = 3
-"""Fewer members than this may vanish at once without a person being asked."""
+"""Fewer members than this may be lost at once without a person being asked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +38,7 @@ class Scene:
     strangers: bool
     """Some bear our mark and are not known: they are taken up before anything is chosen or made."""
     braked: bool
-    """Too many vanished at once to believe it."""
+    """Too many vanished or broke at once to believe it."""
 
     @property
     def target(self) -> int:
@@ -78,7 +81,7 @@ def scene_of(desired: DesiredState, world: World, definition: Definition, limits
         now=now,
         casts=casts,
         strangers=any(member.record is None for member in members),
-        braked=not limits.accept_vanished and not desired.deleting and _many_vanished(casts),
+        braked=not limits.accept_vanished and not desired.deleting and _many_lost(casts),
     )
 
 
@@ -87,22 +90,28 @@ def _role(member: Member, world: World, definition: Definition, limits: Limits, 
     return Role.GONE if seen is Role.ABSENT and is_witnessed(member, world, limits, now) else seen
 
 
-def _many_vanished(casts: Iterable[Cast]) -> bool:
-    """Whether more than half of those that served, and at least three, vanished at once.
+def _many_lost(casts: Iterable[Cast]) -> bool:
+    """Whether more than half of those that served, and at least three, vanished or broke at once.
 
-    Members that vanish before they ever served are failed builds, which have a brake of their own.
+    Members that are lost before they ever served are failed builds, which have a brake of their own.
     """
-    roles = [seen for member, seen in casts if member.record is not None and member.record.phase is Phase.IN_SERVICE]
-    vanished = roles.count(Role.GONE)
-    return vanished >= _MANY and 2 * vanished > len(roles)
+    roles = [seen for member, seen in casts if has_served(member)]
+    lost = sum(seen in _LOST for seen in roles)
+    return lost >= _MANY and 2 * lost > len(roles)
+
+
+def is_doubted(cast: Cast, scene: Scene) -> bool:
+    """Whether a member seems lost, together with so many others that nothing is done about it."""
+    member, seen = cast
+    return scene.braked and seen in _LOST and has_served(member)
 
 
 def _counts(cast: Cast, scene: Scene) -> bool:
     member, seen = cast
     if seen in COUNTED:
         return not _is_given_up(member.record, seen, scene.limits)
-    if seen is Role.GONE and scene.braked:
-        return has_served(member)
+    if is_doubted(cast, scene):
+        return True
     shrinks = scene.definition.group.on_vanish is OnVanish.SHRINK
     return shrinks and seen in _VANISHING and has_served(member)
 
@@ -124,7 +133,7 @@ def choose(scene: Scene) -> Choice:
     forgotten = {member.name for member, seen in scene.casts if _is_given_up(member.record, seen, scene.limits)}
     kept = 0
     for member, seen in scene.casts:
-        if seen not in _UNFIT or member.record is None:
+        if seen not in _UNFIT or member.record is None or is_doubted((member, seen), scene):
             continue
         if member.record.protected:
             kept += 1

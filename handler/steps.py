@@ -140,7 +140,7 @@ class Wait(enum.Enum):
     BALANCER_UNKNOWN = "balancer_unknown"
     """A balancer could not be read: nobody leaves it, so nobody behind it is destroyed."""
     MANY_VANISHED = "many_vanished"
-    """More than half of the members vanished at once: stopped until a person orders convergence."""
+    """More than half of the members vanished or broke at once: stopped until a person orders convergence."""
     BUDGET = "budget"
     BUILD_BACK_OFF = "build_back_off"
     PROTECTED = "protected"

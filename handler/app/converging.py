@@ -99,7 +99,9 @@ class Keeper:
             if _hands_off(room):
                 done = await self._in_thread(lambda: self._converger.observe(stored))
             else:
-                done = await self._in_thread(lambda: self._converger.run(stored, accept_vanished=accept))
+                done = await self._in_thread(
+                    lambda: self._converger.run(stored, accept_vanished=accept, latest=lambda: room.state)
+                )
         await self._take_in(room, done)
         return done
 

@@ -223,7 +223,7 @@ class Desk:
     async def protect(self, group: GroupId, member: MemberName, *, protected: bool, by: str) -> None:
         """Never choose this member as surplus (or do so again)."""
         act = "protect" if protected else "unprotect"
-        await self._alter(group, member, act, by, lambda record: replace(record, protected=protected))
+        await self._alter(group, member, act, by, _to_protect if protected else _to_unprotect)
 
     async def _alter(
         self, group: GroupId, member: MemberName, act: str, by: str, change: Callable[[Record], Record]
@@ -290,6 +290,16 @@ class Desk:
         if room is None:
             raise NoSuch(f"there is no group {group}{_nearest(group, self._engine.rooms)}")
         return room
+
+
+def _to_protect(record: Record) -> Record:
+    if record.phase is Phase.LEAVING:
+        raise Refused(f"{record.name} is leaving already: it is too late to protect it")
+    return replace(record, protected=True)
+
+
+def _to_unprotect(record: Record) -> Record:
+    return replace(record, protected=False)
 
 
 def _to_replace(record: Record) -> Record:

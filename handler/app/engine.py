@@ -11,7 +11,7 @@ from pathlib import Path
 
 from collector.board import Board
 from collector.poll import Poller
-from config.errors import DeclarationError, DriverError, Refused, StoreError
+from config.errors import DeclarationError, DriverError, Problem, Refused, StoreError
 from config.load import load
 from config.model import Balancer, Catalogue, Mode, SecretRef
 from config.units import BalancerId, GroupId, Instant, Moment, PolicyId, Seconds
@@ -156,7 +156,7 @@ class Engine:
         """Read the file and the store, and start the loops.
 
         Raises:
-            DeclarationError: the file is refused.
+            DeclarationError: the file is refused, also for what it would do to members that are there.
             StoreError: the store cannot be written.
         """
         await self.notifier.recall()
@@ -194,13 +194,13 @@ class Engine:
             before = self.catalogue()
             try:
                 after = await asyncio.to_thread(load, self.parts.file)
+                await self._take(after)
             except DeclarationError as error:
                 self.metrics.refused()
                 logs.warn("reload_refused", problems=len(error.problems))
                 for problem in error.problems[:_TOLD]:
                     logs.warn("reload_problem", at=f"{problem.file}:{problem.line}", message=problem.message)
                 return Reloaded(problems=error.problems, added=(), changed=(), orphaned=())
-            await self._take(after)
             await self.hooks.load()
         kept = before.groups.keys() & after.groups.keys()
         return Reloaded(
@@ -289,10 +289,31 @@ class Engine:
 
     def _definitions(self, catalogue: Catalogue) -> list[Definition]:
         before = {group.id: group.definition for group in self.parts.store.groups()}
+        problems = (self._moved(catalogue, before[group]) for group in sorted(catalogue.groups) if group in before)
+        if moved := tuple(problem for problem in problems if problem is not None):
+            raise DeclarationError(moved)
         return [
             definition_of(catalogue, group, self._kept(before[group]) if group in before else None)
             for group in sorted(catalogue.groups)
         ]
+
+    def _moved(self, catalogue: Catalogue, before: Definition) -> Problem | None:
+        """Why a group cannot be looked after on the cloud that is declared now: its members are on another one.
+
+        There, none of them would be found: all would be taken as gone, and left behind.
+        """
+        group, cloud = before.group.id, before.cloud.id
+        profile = catalogue.profiles[catalogue.groups[group].profile]
+        if profile.cloud == cloud or not self.parts.store.members(group):
+            return None
+        site = catalogue.sites.get(("groups", group))
+        return Problem(
+            file=site.file if site else str(self.parts.file),
+            line=site.line if site else 0,
+            column=site.column if site else 0,
+            message=f"group {group} has members on cloud {cloud}, and its profile is on cloud {profile.cloud} now: "
+            "members do not move between clouds; declare a group of another name there",
+        )
 
     def _kept(self, before: Definition) -> dict[BalancerId, Balancer]:
         """The balancers that members are behind, or that a pass under way may still put members behind."""
@@ -315,8 +336,6 @@ class Engine:
             return
         if room.state.orphaned is not stored.state.orphaned:
             logs.say("orphaned" if stored.state.orphaned else "declared_again", group=room.id)
-        if room.state.orphaned and not stored.state.orphaned:
-            room.decided_at = None  # nothing was due meanwhile
         room.definition = stored.definition
         room.deleting = stored.deleting
         room.state = replace(room.state, orphaned=stored.state.orphaned)

@@ -106,7 +106,7 @@ _WAITS = {
     "paused": "a resume",
     "partial": "a complete listing",
     "balancer_unknown": "a balancer that can be read",
-    "many_vanished": "a person, since many vanished at once; to believe it: trimtab converge GROUP",
+    "many_vanished": "a person, since many vanished or broke at once; to believe it: trimtab converge GROUP",
 }
 """What is waited for, where it is not a state of so many members."""
 

@@ -489,6 +489,37 @@ def test_when_many_vanished_nobody_else_is_chosen_to_leave() -> None:
     assert steps_of(1, vanished(4, 6)) == ([], {Wait.MANY_VANISHED: 4})
 
 
+def broken(lost: int, of: int) -> World:
+    """A fleet of which the cloud says that the first ``lost`` members are broken, though balancers seat them all."""
+    numbers = range(1, of + 1)
+    members = [a_member(n, SERVED, ERROR if n <= lost else RUNNING) for n in numbers]
+    return a_world(*members, seats=[a_seat(n) for n in numbers])
+
+
+def test_when_a_cloud_calls_most_of_a_fleet_broken_at_once_nobody_is_destroyed_and_nobody_made() -> None:
+    assert steps_of(5, broken(3, 5)) == ([], {Wait.MANY_VANISHED: 3})
+    assert steps_of(6, broken(3, 6))[0] == [*(leave(n, Leaving.BROKEN) for n in (1, 2, 3)), NEW, NEW, NEW]
+
+
+def test_vanished_and_broken_members_are_doubted_together() -> None:
+    world = a_world(
+        a_member(1, SERVED, None, disproved=True),
+        *(a_member(n, SERVED, ERROR) for n in (2, 3)),
+        *(a_member(n, SERVED) for n in (4, 5)),
+        seats=[a_seat(n) for n in (1, 2, 3, 4, 5)],
+    )
+    assert steps_of(5, world) == ([], {Wait.MANY_VANISHED: 3})
+
+
+def test_a_person_can_order_to_believe_that_many_broke() -> None:
+    assert steps_of(3, broken(3, 3), accept_vanished=True)[0] == [
+        *(leave(n, Leaving.BROKEN) for n in (1, 2, 3)),
+        NEW,
+        NEW,
+        NEW,
+    ]
+
+
 def test_a_person_can_order_to_believe_that_many_vanished() -> None:
     steps, waits = steps_of(4, vanished(4, 4), accept_vanished=True)
     assert steps == [Forget(member=name_of(n)) for n in (1, 2, 3, 4)] + [NEW] * 4

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from handler.status import GroupCondition
 from handler.steps import Create
 from handler.store.interface import EventKind, Span
 from handler.web.daemon import NoSuch
-from handler.world import Leaving
+from handler.world import Leaving, Listing
 from tests.support.engines import WEB, House, Up, hurry, model
 from tests.support.worlds import name_of
 from trigger.explain import Explanation
@@ -345,6 +346,53 @@ def test_a_member_that_does_not_serve_yet_is_not_replaced(house: House) -> None:
             await up.desk.replace(WEB, name_of(1), by="ada")
 
     house.run(scene)
+
+
+def test_a_member_that_is_leaving_cannot_be_protected_any_more(house: House) -> None:
+    async def scene(up: Up) -> None:
+        await up.grown(2)
+        await up.desk.scale(WEB, 3, force=False, by="ada")
+        await up.grown(3)
+        house.edge.busy = 3600.0
+        await up.desk.scale(WEB, 2, force=False, by="ada")
+        await up.until(lambda: name_of(1) in house.edge.drained)
+        with pytest.raises(Refused, match="too late to protect"):
+            await up.desk.protect(WEB, name_of(1), protected=True, by="ada")
+
+    house.run(scene)
+
+
+@pytest.mark.parametrize("meanwhile", ["pause", "scale"])
+def test_what_a_person_orders_while_a_pass_gathers_counts_for_that_pass(house: House, meanwhile: str) -> None:
+    listings, permits = threading.Semaphore(0), threading.Semaphore(0)
+    listed = house.cloud.list
+
+    def slowly(group: GroupId) -> Listing:
+        listings.release()
+        permits.acquire(timeout=5.0)
+        return listed(group)
+
+    async def scene(up: Up) -> None:
+        await up.grown(2)
+        await up.desk.scale(WEB, 3, force=False, by="ada")
+        await up.grown(3)
+        await up.desk.pause(WEB, decisions_only=False, by="ada")
+        await up.desk.scale(WEB, 2, force=True, by="ada")
+        house.cloud.list = slowly  # type: ignore[method-assign]
+        await asyncio.to_thread(listings.acquire)  # a pass that only looks
+        await up.desk.resume(WEB, by="ada")
+        permits.release()
+        await asyncio.to_thread(listings.acquire)  # a pass that is to make three two
+        if meanwhile == "pause":
+            await up.desk.pause(WEB, decisions_only=False, by="ada")
+        else:
+            await up.desk.scale(WEB, 3, force=False, by="ada")
+        permits.release(100)
+        await up.passed(2)
+        assert up.serving() == 3
+
+    house.run(scene)
+    assert (house.edge.drained, house.cloud.destroyed) == ({}, [])
 
 
 # Explaining

@@ -10,7 +10,7 @@ import pytest
 
 from config.errors import DeclarationError, Refused, StoreError, Transient
 from config.load import parse
-from config.units import BalancerId, PolicyId
+from config.units import BalancerId, Instant, PolicyId
 from handler.app import engine as engines
 from handler.status import GroupCondition
 from handler.store.interface import Event, EventKind, Store
@@ -258,7 +258,9 @@ def test_a_group_that_is_only_advised_writes_no_line_for_every_tick(house: House
     house.declare(model(mode="advise"))
 
     async def scene(up: Up) -> None:
-        await up.until(lambda: up.room.explanation is not None)
+        await up.until(lambda: up.room.seen is not None)
+        await up.ticked(2)
+        assert up.room.explanation is not None
         first = up.store.span_at(WEB, up.room.explanation.at)
         await up.ticked(6)
         last = up.store.span_at(WEB, up.room.explanation.at)
@@ -288,6 +290,25 @@ def test_a_file_with_problems_changes_nothing_and_every_problem_is_told(house: H
         await up.ticked()
 
     house.run(scene)
+
+
+def test_members_are_never_left_behind_on_another_cloud(house: House) -> None:
+    moved = house.text.replace("clouds: {box:", "clouds: {hut: {process: {}}, box:").replace(
+        "{cloud: box", "{cloud: hut"
+    )
+
+    async def scene(up: Up) -> None:
+        await up.grown(2)
+        house.declare(moved)
+        told = await up.desk.reload()
+        assert "has members on cloud box" in " ".join(problem.message for problem in told.problems)
+        assert up.room.definition.cloud.id == "box"
+        await up.ticked(2)
+
+    house.run(scene)
+    with pytest.raises(DeclarationError, match="has members on cloud box"):
+        house.run(lambda up: up.ticked(1))
+    assert len(house.machines) == 2
 
 
 def test_a_first_file_with_problems_is_no_start(house: House) -> None:
@@ -490,7 +511,25 @@ def test_a_declared_group_is_not_deleted_and_one_is_told_where_it_stands(house: 
         for members in (False, True):
             with pytest.raises(Refused, match=r"model\.yaml:14"):
                 await up.desk.delete(WEB, members=members, by="ada")
+        with pytest.raises(Refused):
+            await up.engine.forget(up.room)  # declared again since it was asked for
         assert not up.room.deleting
+        await up.ticked()
+
+    house.run(scene)
+
+
+def test_a_group_that_comes_back_is_not_late(house: House) -> None:
+    house.declare(model(interval="30s"))
+
+    async def scene(up: Up) -> None:
+        await up.grown(2)
+        house.declare("groups: {}\n")
+        await up.desk.reload()
+        up.room.decided_at = Instant(1.0)
+        house.declare(model(interval="30s"))
+        await up.desk.reload()
+        assert up.engine.health().ready
 
     house.run(scene)
 

@@ -205,7 +205,7 @@ def test_a_socket_that_was_left_behind_is_replaced(tmp_path: Path) -> None:
 def test_connections_that_say_nothing_do_not_keep_others_out(daemon: Daemon) -> None:
     """As many as there may be, and then some: the first that ask are still answered over the other door."""
     with contextlib.ExitStack() as idle:
-        for _ in range(serving._CONNECTIONS + 40):
+        for _ in range(serving._CONNECTIONS + 150):
             with contextlib.suppress(OSError):
                 idle.enter_context(a_connection(daemon))
         assert daemon.ask("GET", GROUPS, unix=True).status == 200
