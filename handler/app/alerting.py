@@ -4,8 +4,9 @@
 
 Alerts come in floods, and a decision costs a durable write. So knocks queue, and one loop takes all that wait: their
 earlier answers are looked up together, each group is asked once for all that they mean to it, and all of it shares
-the door's writes. While one batch is being written the next one gathers. The queue is bounded; beyond it the sender is
-told to come back, which it does.
+the door's writes. While one batch is being written the next one gathers. A lone knock passes at once; in a flood,
+batches keep a pace, since most of what one costs is the same for any size. The queue is bounded; beyond it the sender
+is told to come back, which it does.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from config.model import Catalogue
-from config.units import Instant
+from config.units import Instant, Seconds
 from handler.app import logs
 from handler.app.guard import Guard
 from handler.app.hooks import Hooks
@@ -28,12 +29,19 @@ from handler.hooks.receiver import Knock
 from handler.hooks.replies import Done, Reply, Result
 from handler.store.interface import StoredHook
 
-WAITING_AT_MOST = 2_000
-"""Deliveries before the door."""
-BYTES_AT_MOST = 50_000_000
 _BATCH = 256
+_PACE: Seconds = 0.02
 _MEANINGS_A_BATCH = 2_000
 """Beyond which no further delivery joins a batch."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """How much may wait before the door."""
+
+    deliveries: int = 2_000
+    size: int = 50_000_000
+    """Bytes, as they came."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -58,12 +66,14 @@ class Alerting:
         catalogue: Callable[[], Catalogue],
         now: Callable[[], Instant],
         count: Callable[[Sender | None, Result], None],
+        bounds: Bounds = Bounds(),
     ) -> None:
         self._hooks = hooks
         self._passage = passage
         self._catalogue = catalogue
         self._now = now
         self._count = count
+        self._bounds = bounds
         self._rules: tuple[Catalogue, Rules] | None = None
         self._queue: list[_Waiting] = []
         self._bytes = 0
@@ -113,7 +123,7 @@ class Alerting:
         if isinstance(payload, payloads.Unreadable):
             logs.warn("alerts_unreadable", hook=hook.name, size=len(knock.body))
             return replies.unreadable(payload)
-        if len(self._queue) >= WAITING_AT_MOST or self._bytes + len(knock.body) > BYTES_AT_MOST:
+        if len(self._queue) >= self._bounds.deliveries or self._bytes + len(knock.body) > self._bounds.size:
             return replies.unavailable(Result.OVERLOADED, "too many alerts wait to be decided", payload.sender)
         rules = self.rules()
         meant = mapped(rules, payload.alerts, permissions_of(hook), now)
@@ -149,10 +159,12 @@ class Alerting:
         while True:
             await self._arrived.wait()
             batch = self._next()
+            pace = asyncio.create_task(asyncio.sleep(_PACE if len(batch) > 1 else 0.0))
             try:
                 await guard.run(partial(self._pass, batch))
             finally:
                 self._give_up(batch)
+            await pace
 
     def _next(self) -> list[_Waiting]:
         """What waited longest, as much as may be passed at once."""

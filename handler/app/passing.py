@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from collector.board import Board, Brought
 from config.model import Catalogue
-from config.units import GroupId, Instant, Moment
+from config.units import GroupId, Instant, Moment, Seconds
 from handler.app.door import Door, Question
 from handler.app.guard import Guard
 from handler.app.rooms import Room
@@ -21,6 +22,7 @@ from trigger.requests import Cause, Decision, GroupState, Request
 
 _AUDIT_AT_MOST = 20_000
 _AUDIT_AT_ONCE = 200
+_AUDIT_AFTER: Seconds = 0.5
 
 Answers = Mapping[tuple[GroupId, str], StoredAnswer]
 
@@ -48,9 +50,11 @@ class Passage:
         self._audit: list[Delivery] = []
         self._audit_guard = Guard("deliveries")
         self._auditing: asyncio.Task[None] | None = None
+        self._stopping = asyncio.Event()
 
     async def stop(self) -> None:
-        """Finish what is being written down."""
+        """Write down what is not written yet."""
+        self._stopping.set()
         if self._auditing is not None:
             await self._auditing
 
@@ -104,6 +108,8 @@ class Passage:
 
     async def _write_audit(self) -> None:
         """A slice at a time: decisions must not wait for long behind it."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._stopping.wait(), _AUDIT_AFTER)
         while self._audit:
             some, self._audit = self._audit[:_AUDIT_AT_ONCE], self._audit[_AUDIT_AT_ONCE:]
             await self._audit_guard.run(partial(asyncio.to_thread, self._store.deliver, some))
