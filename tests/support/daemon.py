@@ -20,6 +20,7 @@ from typing import Any
 from typer.testing import CliRunner
 
 from handler.app.cli import app
+from handler.orchestrators import procfs
 from tests.support.orchestrators import bearing
 from tests.support.waiting import until
 
@@ -194,10 +195,14 @@ class Daemon:
         until(holds, within=within, every=0.05, process=self.process, log=self.log)
 
     def pids(self) -> dict[str, int]:
-        """Member → its process, from the roll."""
-        links = sorted((self.state / "members").glob("*-*"))
-        found = {link.name: int(str(link.readlink()).split(":")[0]) for link in links}
-        return {name: pid for name, pid in found.items() if Path(f"/proc/{pid}").exists()}
+        """Member → its living process, from the roll."""
+        found = {}
+        for link in sorted((self.state / "members").glob("*-*")):
+            with contextlib.suppress(FileNotFoundError):  # struck off the roll meanwhile
+                process = procfs.look(int(str(link.readlink()).split(":")[0]))
+                if process is not None and process.alive:
+                    found[link.name] = process.pid
+        return found
 
     def lines(self, event: str) -> list[str]:
         """Lines of the log about one event."""
