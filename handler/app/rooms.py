@@ -100,6 +100,7 @@ class Room:
             state = self.seen.states[member.name]
             if state not in _POLLED or member.record is None or member.record.in_service_at is None:
                 continue
-            counted = now - member.record.in_service_at >= warm_up
+            warming = 0 <= now - member.record.in_service_at < warm_up  # before it began: the clock was set back
+            counted = not warming
             members.append(PolledMember(name=member.name, address=self.addresses.get(member.name, ""), counted=counted))
         return Roster(group=self.id, members=tuple(sorted(members, key=lambda member: member.name)))

@@ -12,7 +12,7 @@ from tests.support.daemon import COMMUNITY, Daemon, a_daemon
 _GROUP = (
     "{profile: web, min: 1, max: 3, interval: 0.5s, warm_up: 0s, drain: 0s, grace: 1s, quiet_time: 0s, policies: [out]}"
 )
-_GROUPS = [f"group-{number}" for number in range(1, 13)]
+_GROUPS = [f"group-{number}" for number in range(1, 25)]
 _MODEL = """\
 counters: {load: {snmp: 1.3.6.1.4.1.8072.9999.1.0, range: [0, 100]}}
 conditions: {high: {counter: load, above: 80}}

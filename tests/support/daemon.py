@@ -19,7 +19,12 @@ from typing import Any
 
 from typer.testing import CliRunner
 
+from config.errors import Transient
+from config.model import SharedListener
+from config.units import BalancerId
 from handler.app.cli import app
+from handler.balancers.shared_listener import SharedListenerBalancer
+from handler.orchestrators import procfs
 from tests.support.orchestrators import bearing
 from tests.support.waiting import until
 
@@ -194,10 +199,14 @@ class Daemon:
         until(holds, within=within, every=0.05, process=self.process, log=self.log)
 
     def pids(self) -> dict[str, int]:
-        """Member → its process, from the roll."""
-        links = sorted((self.state / "members").glob("*-*"))
-        found = {link.name: int(str(link.readlink()).split(":")[0]) for link in links}
-        return {name: pid for name, pid in found.items() if Path(f"/proc/{pid}").exists()}
+        """Member → its living process, from the roll."""
+        found = {}
+        for link in sorted((self.state / "members").glob("*-*")):
+            with contextlib.suppress(FileNotFoundError):  # struck off the roll meanwhile
+                process = procfs.look(int(str(link.readlink()).split(":")[0]))
+                if process is not None and process.alive:
+                    found[link.name] = process.pid
+        return found
 
     def lines(self, event: str) -> list[str]:
         """Lines of the log about one event."""
@@ -256,8 +265,8 @@ def _killed(mark: str) -> list[int]:
 
 
 def _end(control: Path) -> None:
-    """Tell a holder to go, by its pid: whoever listens there."""
-    with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as conversation:
-        conversation.connect(str(control))
-        pid = int.from_bytes(conversation.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)[:4], sys.byteorder)
-        os.kill(pid, signal.SIGTERM)
+    """Dismiss the holder of a listener, if there is one."""
+    with contextlib.suppress(Transient):
+        declared = SharedListener(id=BalancerId(control.stem), address="127.0.0.1", port=1)
+        SharedListenerBalancer(declared, control.parent).stop()
+    until(lambda: not control.exists())

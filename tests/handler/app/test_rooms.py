@@ -53,3 +53,8 @@ def test_a_member_that_is_missing_from_the_listing_is_still_expected_to_answer_w
 def test_a_member_that_warms_up_is_asked_and_not_counted() -> None:
     world = a_world(a_member(1, in_service_at=Instant(NOW - 59)), a_member(2, in_service_at=Instant(NOW - 60)))
     assert [member.counted for member in a_room(world, warm_up=60.0).roster(NOW).members] == [False, True]
+
+
+def test_a_clock_that_is_set_back_does_not_make_a_fleet_that_serves_warm_up() -> None:
+    world = a_world(a_member(1, in_service_at=Instant(NOW + 86_400)))
+    assert [member.counted for member in a_room(world, warm_up=60.0).roster(NOW).members] == [True]
