@@ -16,7 +16,6 @@ from config.load import parse
 from config.model import Group, Severity
 from handler.notices import Notice, Turn, Watch, body, failed, look, signature, watch_after
 from handler.status import GroupCondition
-from tests.support.config import DECLARATION
 from tests.support.notices import NOW, a_filed, a_notice, a_watched_group, at
 
 C = GroupCondition
@@ -229,8 +228,6 @@ def test_the_manual_shows_what_is_sent() -> None:
 
 
 def test_the_manuals_declaration_is_understood() -> None:
-    rest = DECLARATION.replace("groups:\n  web: {profile: web, min: 2, max: 8, policies: [out, in]}\n", "")
-    written = example("yaml").replace("  web:\n", "  web:\n    profile: web\n    min: 2\n    max: 8\n")
-    (group,) = parse(rest + written, "web.yaml").groups.values()
+    (group,) = parse(example("yaml"), "web.yaml").groups.values()
     assert group.notify is not None
     assert group.notify.on == (Severity.ERROR,)

@@ -227,7 +227,10 @@ def _slowly(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, sent: list[bytes]) 
 
     async def scene() -> bytes:
         with bind_unix(path) as unix, bind_tcp("127.0.0.1", 0) as tcp:
-            async with House(tmp_path).running() as up, serving.serving(up.desk, unix, tcp, "token"):
+            async with (
+                House(tmp_path).running() as up,
+                serving.serving(up.desk, up.engine.alerting, unix, tcp, "token"),
+            ):
                 reader, writer = await asyncio.open_unix_connection(path)
                 for piece in sent:
                     writer.write(piece)
