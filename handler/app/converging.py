@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import zlib
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 from config.model import Mode, OnVanish
-from config.units import Moment
+from config.units import Moment, Seconds
 from handler.app.door import Door, Question
 from handler.app.guard import guarded
 from handler.app.rooms import Room, Seen
@@ -106,8 +107,8 @@ class Keeper:
         while True:
             room.wake.clear()
             done = await guarded(lambda: self.converge(room), what="pass", group=room.id)
-            interval = room.definition.group.interval
-            pause = min(interval, done.next_in) if done is not None and done.next_in is not None else interval
+            routine = _until_routine(room, self._clock().steady)
+            pause = min(routine, done.next_in) if done is not None and done.next_in is not None else routine
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(room.wake.wait(), pause)
 
@@ -147,6 +148,16 @@ class Keeper:
             )
         if room.state.desired is None and room.listed and not room.state.orphaned:
             await self._door.ask(Question(room=room, at=now))
+
+
+def _until_routine(room: Room, steady: float) -> Seconds:
+    """How long until the group is looked at though nothing calls for it: once per interval, at an instant of its own.
+
+    Groups that were woken together, by a start or a reload, would else be looked at together for ever.
+    """
+    interval = room.definition.group.interval
+    phase = zlib.crc32(room.id.encode()) / 2**32 * interval
+    return interval - (steady - phase) % interval
 
 
 def _hands_off(room: Room) -> bool:
