@@ -24,7 +24,7 @@ from benchmarks.daemon import _cpu, _metrics, _most, _port, _resident
 _SECONDS = float(os.environ.get("TRIMTAB_BENCH_SECONDS", "60"))
 _RATE = float(os.environ.get("TRIMTAB_BENCH_ALERTS", "1000"))
 _GROUPS = 500
-_CONNECTIONS = 64
+_CONNECTIONS = 128
 _EFFECTS = ("Fire", "Floor", "Shield")
 _MODEL = """\
 counters: {busy: {snmp: "TRIMTAB-DEMO::busyPercent.0", range: [0, 100]}}

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import zlib
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TypeVar
 
 from config.model import Mode, OnVanish
-from config.units import MemberName, Moment
+from config.units import MemberName, Moment, Seconds
 from handler.app.door import Door, Question
 from handler.app.guard import Guard
 from handler.app.rooms import Room, Seen
@@ -121,8 +122,8 @@ class Keeper:
         while True:
             room.wake.clear()
             done = await guard.run(lambda: self.converge(room))
-            interval = room.definition.group.interval
-            pause = min(interval, done.next_in) if done is not None and done.next_in is not None else interval
+            routine = _until_routine(room, self._clock().steady)
+            pause = min(routine, done.next_in) if done is not None and done.next_in is not None else routine
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(room.wake.wait(), pause)
 
@@ -168,6 +169,16 @@ def _addresses(world: World, before: Mapping[MemberName, str]) -> dict[MemberNam
     """Where the present members are, or were when they were last seen."""
     seen = {m.name: m.server.address for m in world.members if m.server is not None and m.server.address is not None}
     return {m.name: before[m.name] for m in world.members if m.name in before} | seen
+
+
+def _until_routine(room: Room, steady: float) -> Seconds:
+    """How long until the group is looked at though nothing calls for it: once per interval, at an instant of its own.
+
+    Groups that were woken together, by a start or a reload, would else be looked at together for ever.
+    """
+    interval = room.definition.group.interval
+    phase = zlib.crc32(room.id.encode()) / 2**32 * interval
+    return interval - (steady - phase) % interval
 
 
 def _hands_off(room: Room) -> bool:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from config.errors import StoreError
 from config.model import Catalogue
-from config.units import GroupId, Moment, Seconds
+from config.units import GroupId, Moment
 from handler.app import logs
 from handler.app.rooms import Room
 from handler.app.whole import whole
@@ -27,7 +27,8 @@ from trigger.verdicts import Evaluation
 _BATCH = 50
 """Decisions between two looks at the event loop: a few milliseconds."""
 
-_LATELY: Seconds = 5.0
+_LOOKS = 20
+_LOOKS_PER_SECOND = 10.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +59,26 @@ class _Decided:
     explanation: Explanation
 
 
+class _Looks:
+    """How many refusals may have their group looked at: a flood of refused alarms must not become one of listings.
+
+    Those beyond it are looked at when it is their turn. What changes a size is looked after at once.
+    """
+
+    def __init__(self) -> None:
+        self._left = float(_LOOKS)
+        self._at: float | None = None
+
+    def granted(self, at: Moment) -> bool:
+        """Whether there is one left; if so it is used."""
+        since = 0.0 if self._at is None else max(at.steady - self._at, 0.0)
+        self._left, self._at = min(self._left + since * _LOOKS_PER_SECOND, _LOOKS), at.steady
+        if self._left < 1.0:
+            return False
+        self._left -= 1.0
+        return True
+
+
 class Door:
     """Serialises decisions. Lives on the event loop; the store is called from a thread."""
 
@@ -74,6 +95,7 @@ class Door:
         self._decided = decided
         self._storing = storing
         self._turn = asyncio.Lock()
+        self._looks = _Looks()
         self._waiting: list[_Waiting] = []
 
     async def ask(self, question: Question) -> Decision:
@@ -188,14 +210,9 @@ class Door:
                 room.holds = question.evaluation.holds
         if decision.restarts_holds:
             room.restart_holds()
-        if decision.changed or (decision.answers and not _seen_lately(room, decision.at)):
+        if decision.changed or (decision.answers and self._looks.granted(decision.at)):
             room.wake.set()  # a refused request, too, is a reason to look whether the fleet is as it should be
         self._decided(decision)
-
-
-def _seen_lately(room: Room, at: Moment) -> bool:
-    """Whether another look could hardly see more: a flood of refused alarms must not become one of listings."""
-    return room.seen is not None and at.wall - room.seen.at < _LATELY
 
 
 def _tick(result: _Decided) -> Tick:

@@ -28,6 +28,7 @@ HOOKS = "/hooks/alerts"
 CHECK = "/api/v1/hooks/check"
 PAYLOAD_AT_MOST = 256 * 1024
 """Of what a webhook brings, or of a saved payload that is checked."""
+_DRAINED_AT_MOST = 4 * 1024 * 1024
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 _HOSTS = frozenset({"127.0.0.1", "localhost", "[::1]"})
 
@@ -59,6 +60,8 @@ class Gate:
         at_most = PAYLOAD_AT_MOST if hooked or scope["path"] == CHECK else BODY_AT_MOST
         refusal = self._refuse(scope["method"], headers, at_most, hooked=hooked)
         if refusal is not None:
+            if hooked:
+                await _read(receive, 0)  # whoever is still sending would be cut off, and never read the answer
             await _answer(send, *refusal)
             return
         try:
@@ -109,15 +112,13 @@ async def _read(receive: Receive, at_most: int) -> bytes | None:
     size = 0
     while True:
         message = await receive()
-        if message["type"] == "http.disconnect":
-            return b"".join(parts)
-        part = message.get("body", b"")
-        size += len(part)
-        if size > at_most:
-            return None
-        parts.append(part)
-        if not message.get("more_body", False):
-            return b"".join(parts)
+        if message["type"] != "http.disconnect":
+            size += len(message.get("body", b""))
+            if size <= at_most:
+                parts.append(message.get("body", b""))
+            if message.get("more_body", False) and size <= _DRAINED_AT_MOST:
+                continue
+        return b"".join(parts) if size <= at_most else None
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:
