@@ -105,7 +105,7 @@ def play(
             if not token_file.exists():
                 token_file.write_text(await daemon.desk.make_hook(wanted or Wanted(name="prometheus")))
             async with asyncio.timeout(30):
-                while any(not room.listed for room in daemon.engine.rooms.values()):  # noqa: ASYNC110
+                while any(not room.fleet().listed for room in daemon.engine.rooms.values()):  # noqa: ASYNC110
                     await asyncio.sleep(0.01)
                 await scene(Outside(daemon, token_file.read_text()))
 
