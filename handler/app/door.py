@@ -188,7 +188,8 @@ class Door:
         group, fleet = question.room.definition.group, question.room.fleet()
         own = requests_from(catalogue, question.evaluation) if question.evaluation is not None else ()
         asked = (*question.requests, *own)
-        decision = decide(group, asked, fleet, state, question.at, evaluation=question.evaluation)
+        changed = state if question.change is None else question.change(state)
+        decision = decide(group, asked, fleet, changed, question.at, evaluation=question.evaluation)
         return _Decided(
             waiting=waiting,
             before=state,

@@ -135,10 +135,20 @@ async def until(holds: Callable[[], bool], place: Path, within: float = 30.0) ->
         raise AssertionError("\n".join(said)) from None
 
 
-@pytest.mark.real("prometheus", "prometheus-alertmanager")
-def test_a_fleet_grows_when_prometheus_says_so_is_held_while_it_lasts_and_shrinks_after(tmp_path: Path) -> None:
-    file, state, load = tmp_path / "model.yaml", tmp_path / "state", Load()
+@pytest.fixture
+def declared(tmp_path: Path) -> Iterator[tuple[Path, Path]]:
+    """The file and the state directory of a fleet that is gone after the test."""
+    file, state = tmp_path / "model.yaml", tmp_path / "state"
     file.write_text(MODEL)
+    yield file, state
+    end(file, state)
+
+
+@pytest.mark.real("prometheus", "prometheus-alertmanager")
+def test_a_fleet_grows_when_prometheus_says_so_is_held_while_it_lasts_and_shrinks_after(
+    tmp_path: Path, declared: tuple[Path, Path]
+) -> None:
+    (file, state), load = declared, Load()
 
     async def scene() -> None:
         async with running(file, state, port=0) as daemon:
@@ -170,7 +180,4 @@ def test_a_fleet_grows_when_prometheus_says_so_is_held_while_it_lasts_and_shrink
             assert ("scaled_out", "alarm slow") in told
             assert "alert_floor" in {name for name, _ in told}
 
-    try:
-        asyncio.run(scene())
-    finally:
-        end(file, state)
+    asyncio.run(scene())

@@ -87,7 +87,7 @@ class Outside:
         return [(signal.alert, signal.kind.value) for signal in state.signals]
 
     def counted(self, source: str, result: str) -> float:
-        line = f'trimtab_webhook_requests_total{{result="{result}",source="{source}"}} '
+        line = f'trimtab_webhook_requests_total{{source="{source}",result="{result}"}} '
         text = self.daemon.desk.metrics().decode()
         return float(next(each for each in text.splitlines() if each.startswith(line)).removeprefix(line))
 
