@@ -6,22 +6,9 @@ from collections.abc import Iterator
 from itertools import combinations
 from typing import assert_never
 
+from config.effects import Alert, BringValue, Effect, FirePolicy, Freeze, RaiseFloor, Shield, Way, kind_of
 from config.findings import Finding
-from config.model import (
-    Alert,
-    AlertedValue,
-    BringValue,
-    Catalogue,
-    Effect,
-    FirePolicy,
-    Freeze,
-    Group,
-    RaiseFloor,
-    Shield,
-    Verb,
-    Way,
-    kind_of,
-)
+from config.model import AlertedValue, Catalogue, Group, Verb
 from config.nearest import hint
 from config.units import AlertId, PolicyId
 from config.where import Where

@@ -8,22 +8,18 @@ from types import MappingProxyType
 from config import document as written
 from config import outside
 from config.digest import digest_of
+from config.effects import Alert, BringValue, Effect, FirePolicy, Freeze, RaiseFloor, Shield
 from config.measures import factor
 from config.model import (
     Adjustment,
-    Alert,
     AlertedValue,
     Balancer,
     BalancerUse,
-    BringValue,
     Budget,
     Catalogue,
     Compare,
     Condition,
     Counter,
-    Effect,
-    FirePolicy,
-    Freeze,
     Group,
     HaproxyBalancer,
     Notify,
@@ -35,13 +31,11 @@ from config.model import (
     ProcessCloud,
     ProcessRecipe,
     Profile,
-    RaiseFloor,
     ReadyProbe,
     Reduce,
     SecretRef,
     Severity,
     SharedListener,
-    Shield,
     Site,
     SnmpAccess,
     Verb,

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
 
 from config import alerts
+from config.effects import FirePolicy
 from config.errors import Problem
 from config.findings import Finding
 from config.model import (
@@ -19,7 +20,6 @@ from config.model import (
     Catalogue,
     Condition,
     Counter,
-    FirePolicy,
     Group,
     HaproxyBalancer,
     HaproxyField,

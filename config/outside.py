@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 from pydantic import Field, Strict
 
 from config.declared import Declared, key, must
-from config.model import EffectKind, Way
+from config.effects import EffectKind, Way
 from config.scalars import Given, Label, Name, PositiveSpan, Text, Yes
 
 

@@ -14,7 +14,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import assert_never
 
-from config.model import Alert, BringValue, Effect, FirePolicy, Freeze, Group, RaiseFloor, Shield, Way
+from config.effects import Alert, BringValue, Effect, FirePolicy, Freeze, RaiseFloor, Shield, Way
+from config.model import Group
 from config.units import AlertId, Instant
 from trigger.requests import GroupState, Signal, SignalKind
 

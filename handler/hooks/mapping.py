@@ -18,19 +18,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import assert_never
 
-from config.model import (
-    Alert,
-    BringValue,
-    Catalogue,
-    EffectKind,
-    FirePolicy,
-    Freeze,
-    Policy,
-    RaiseFloor,
-    Shield,
-    Verb,
-    kind_of,
-)
+from config.effects import Alert, BringValue, EffectKind, FirePolicy, Freeze, RaiseFloor, Shield, kind_of
+from config.model import Catalogue, Policy, Verb
 from config.units import AlertId, GroupId, Instant, PolicyId
 from handler.hooks.payloads import ToldAlert
 from handler.store.interface import AlertStatus, StoredHook

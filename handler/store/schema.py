@@ -34,8 +34,9 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
+from config.effects import EffectKind
 from config.errors import StoreError
-from config.model import EffectKind, NotifyTarget, QuietScope, SecretRef
+from config.model import NotifyTarget, QuietScope, SecretRef
 from config.units import BalancerId, GroupId
 from handler.desired import Definition
 from handler.notices import Notice

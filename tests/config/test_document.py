@@ -8,21 +8,17 @@ import pytest
 from config.build import build
 from config.declared import Declared
 from config.document import Document
+from config.effects import Alert, BringValue, Effect, FirePolicy, Freeze, RaiseFloor, Shield, Way, kind_of
 from config.errors import DeclarationError
 from config.fields import mapping_at
 from config.load import parse
 from config.model import (
     Adjustment,
-    Alert,
     AlertedValue,
-    BringValue,
     Budget,
     Compare,
     Condition,
     Counter,
-    Effect,
-    FirePolicy,
-    Freeze,
     Group,
     HaproxyBalancer,
     Kind,
@@ -34,18 +30,14 @@ from config.model import (
     ProcessCloud,
     ProcessRecipe,
     Profile,
-    RaiseFloor,
     ReadyProbe,
     Reduce,
     SecretRef,
     Severity,
     SharedListener,
-    Shield,
     SnmpAccess,
     SnmpObject,
     Verb,
-    Way,
-    kind_of,
 )
 from config.units import AlertId, CloudId, ConditionId, CounterId, GroupId, PolicyId, ProfileId
 from tests.support.config import declared

@@ -9,22 +9,19 @@ from pathlib import Path
 from hypothesis import strategies as st
 
 from config.digest import digest_of
+from config.effects import Alert, BringValue, FirePolicy, Freeze, RaiseFloor, Shield, Way
 from config.load import parse
 from config.model import (
     Adjustment,
-    Alert,
     AlertedValue,
     Balancer,
     BalancerUse,
-    BringValue,
     Budget,
     Catalogue,
     Cloud,
     Compare,
     Condition,
     Counter,
-    FirePolicy,
-    Freeze,
     Group,
     HaproxyBalancer,
     HaproxyField,
@@ -34,14 +31,11 @@ from config.model import (
     ProcessCloud,
     ProcessRecipe,
     Profile,
-    RaiseFloor,
     Reduce,
     SharedListener,
-    Shield,
     Site,
     SnmpObject,
     Verb,
-    Way,
 )
 
 EXAMPLE = Path("config/examples/web.yaml")

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from config.model import Adjustment, Alert, Effect, FirePolicy, Policy, Verb
+from config.effects import Alert, Effect, FirePolicy
+from config.model import Adjustment, Policy, Verb
 from config.units import AlertId, GroupId, Instant, PolicyId, Seconds
 from handler.hooks.mapping import Rules
 from handler.hooks.payloads import ToldAlert

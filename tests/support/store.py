@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from types import MappingProxyType
 
+from config.effects import EffectKind
 from config.model import (
     BalancerUse,
     Compare,
-    EffectKind,
     Group,
     HaproxyBalancer,
     Mode,

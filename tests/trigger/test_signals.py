@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from config.model import Alert, BringValue, Effect, FirePolicy, Freeze, Group, Mode, RaiseFloor, Shield, Way
+from config.effects import Alert, BringValue, Effect, FirePolicy, Freeze, RaiseFloor, Shield, Way
+from config.model import Group, Mode
 from config.units import AlertId, GroupId, Instant, PolicyId
 from tests.support.trigger import (
     NOON,

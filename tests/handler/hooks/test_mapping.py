@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from config.model import Alert, BringValue, Effect, EffectKind, FirePolicy, Freeze, RaiseFloor, Shield, Way
+from config.effects import Alert, BringValue, Effect, EffectKind, FirePolicy, Freeze, RaiseFloor, Shield, Way
 from config.units import GroupId, Instant, PolicyId
 from handler.hooks.mapping import (
     EVERYTHING,

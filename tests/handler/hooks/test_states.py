@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from config.model import Effect, RaiseFloor, Shield
+from config.effects import Effect, RaiseFloor, Shield
 from config.units import Instant
 from handler.hooks.mapping import EVERYTHING, Meaning, mapped
 from handler.hooks.payloads import ToldAlert

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from config.model import EffectKind
+from config.effects import EffectKind
 from config.units import Instant
 from handler.hooks.tokens import finished, hashed, holder, is_name, mint, mint_id, rotated
 from handler.store.interface import StoredHook
