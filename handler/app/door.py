@@ -181,5 +181,6 @@ def _tick(result: _Decided) -> Tick:
         at=decision.at.wall,
         explanation=result.explanation,
         state=decision.state if decision.state != result.before else None,
+        before=result.question.room.state,
         evaluated=result.question.evaluation is not None,
     )

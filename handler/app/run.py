@@ -13,6 +13,7 @@ from handler.app import logs
 from handler.app.desk import Desk
 from handler.app.directory import StateDirectory
 from handler.app.engine import Engine
+from handler.app.memory import keep_settled
 from handler.app.serving import bind_tcp, bind_unix, serving
 from handler.app.wiring import engine as build_engine
 
@@ -72,4 +73,6 @@ async def run_until_signal(file: Path, state: Path, *, host: str, port: int) -> 
             task.add_done_callback(reloads.discard)
 
         loop.add_signal_handler(signal.SIGHUP, reload)
+        settling = asyncio.create_task(keep_settled())
         await stop.wait()
+        settling.cancel()
