@@ -192,25 +192,30 @@ class Alerting:
 
     async def _pass(self, batch: Sequence[_Waiting]) -> None:
         done = await self._passage.passed([waiting.mapped.meanings for waiting in batch])
+        _say(batch, done)
         for waiting, mine in zip(batch, done, strict=True):
-            _say(waiting, mine)
             if not waiting.reply.done():
                 waiting.reply.set_result(replies.accepted(waiting.payload, waiting.mapped, mine))
 
 
-def _say(waiting: _Waiting, done: Sequence[Done]) -> None:
-    """One line a delivery that did something; of the payload only what is declared here."""
-    effects = sorted({f"{each.meaning.alert}={replies.effect_of(each.meaning)}" for each in done if _acted(each)})
-    if effects:
-        logs.say(
-            "alerts",
-            hook=waiting.hook.name,
-            sender=waiting.payload.sender.value,
-            alerts=len(waiting.payload.alerts),
-            truncated=waiting.payload.truncated or None,
-            effects=",".join(effects[:10]),
-            groups=len({each.meaning.group for each in done}),
-        )
+def _say(batch: Sequence[_Waiting], done: Sequence[Sequence[Done]]) -> None:
+    """One line for what came through one webhook at a time, if it did anything; of payloads only what is declared."""
+    by_hook: dict[str, list[tuple[_Waiting, Sequence[Done]]]] = {}
+    for waiting, mine in zip(batch, done, strict=True):
+        by_hook.setdefault(waiting.hook.name, []).append((waiting, mine))
+    for hook, come in by_hook.items():
+        acted = [each for _, mine in come for each in mine if _acted(each)]
+        effects = sorted({f"{each.meaning.alert}={replies.effect_of(each.meaning)}" for each in acted})
+        if effects:
+            logs.say(
+                "alerts",
+                hook=hook,
+                deliveries=len(come),
+                alerts=sum(len(waiting.payload.alerts) for waiting, _ in come),
+                truncated=sum(waiting.payload.truncated for waiting, _ in come) or None,
+                effects=",".join(effects[:10]),
+                groups=len({each.meaning.group for each in acted}),
+            )
 
 
 def _acted(done: Done) -> bool:

@@ -223,6 +223,7 @@ def _tick(result: _Decided) -> Tick:
         at=decision.at.wall,
         explanation=result.explanation,
         state=decision.state if decision.state != result.before else None,
+        before=result.waiting.question.room.state,
         evaluated=result.waiting.question.evaluation is not None,
     )
 

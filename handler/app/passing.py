@@ -152,7 +152,8 @@ def question_of(
     def change(state: GroupState) -> GroupState:
         return told(state, lasting, now.wall)
 
-    if not requests and change(room.state) == room.state:
+    begins = any(isinstance(meaning.act, Begin) for meaning in lasting)  # or renews: either way the state changes
+    if not requests and not begins and change(room.state) == room.state:
         return None
     return Question(room=room, at=now, requests=tuple(requests.values()), change=change if lasting else None)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import gc
 import signal
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from handler.app.desk import Desk
 from handler.app.directory import StateDirectory
 from handler.app.engine import Engine
 from handler.app.guard import Guard
+from handler.app.memory import keep_settled
 from handler.app.serving import bind_tcp, bind_unix, serving
 from handler.app.wiring import engine as build_engine
 
@@ -66,21 +66,11 @@ async def run_until_signal(file: Path, state: Path, *, host: str, port: int) -> 
         loop.add_signal_handler(number, stop.set)
     loop.add_signal_handler(signal.SIGHUP, reload.set)  # from the start: by default it would end the process
     async with running(file, state, host=host, port=port) as daemon:
-        _spare_the_collector()
         reloading = asyncio.create_task(_reload_on(reload, daemon.desk))
+        settling = asyncio.create_task(keep_settled())
         await stop.wait()
         reloading.cancel()
-
-
-def _spare_the_collector() -> None:
-    """Keep the garbage collector's rounds short: a full one held the event loop for 0.3 s with a thousand groups.
-
-    What stays for the daemon's life (modules, the catalogue) is taken out of them. What comes and goes is freed by
-    counting references; cycles are few, so that full rounds may be few.
-    """
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(10_000, 20, 1_000)
+        settling.cancel()
 
 
 async def _reload_on(asked: asyncio.Event, desk: Desk) -> None:

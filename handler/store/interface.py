@@ -55,6 +55,8 @@ class Tick:
     explanation: Explanation
     state: GroupState | None
     """The new state if it changed; desired size and its cause become history in the same transaction."""
+    before: GroupState | None = None
+    """The state on disk, if whoever records knows it: only what differs need be written."""
     evaluated: bool = True
     """False: requests came between two ticks. Unless they changed the size, no span is theirs; their answers are."""
 

@@ -34,7 +34,9 @@ class _Page:
 
     def write(self, connection: Connection) -> None:
         """Write all that is urgent."""
-        write_states(connection, {tick.group: tick.state for tick in self.ticks if tick.state is not None})
+        states = {tick.group: tick.state for tick in self.ticks if tick.state is not None}
+        known = {tick.group: tick.before for tick in reversed(self.ticks) if tick.before is not None}
+        write_states(connection, states, known)
         events = [_columns(event, _EVENT) for tale in self.tales for event in tale.events]
         if events:
             connection.execute(insert(decisions), events)

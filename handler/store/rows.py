@@ -10,17 +10,24 @@ from sqlalchemy import Connection, RowMapping, Select, Table, bindparam, case, d
 from sqlalchemy.dialects.sqlite import insert
 
 from config.errors import StoreError
-from config.units import BalancerId, CloudId, GroupId, Instant, Seconds
+from config.units import AlertId, BalancerId, CloudId, GroupId, Instant, Seconds
 from handler.desired import Definition
 from handler.launches import LaunchId
 from handler.store.interface import Creates, StoredGroup
 from handler.store.schema import groups, members, notes, quiets, sequences, signals
 from handler.world import Phase, Record
-from trigger.requests import GroupState, Quiet, Signal
+from trigger.requests import GroupState, Quiet, Signal, SignalKind
 
 _HOUR: Seconds = 3600.0
 _OUTSTANDING = (Phase.INTENDED, Phase.MADE)
 _STATE = tuple(field.name for field in fields(GroupState) if field.name not in {"quiets", "signals"})
+_SIGNAL = ("alert", "key", "kind")
+_END_SIGNAL = delete(signals).where(
+    signals.c.group == bindparam("row"),
+    signals.c.alert == bindparam("of"),
+    signals.c.key == bindparam("by"),
+    signals.c.kind == bindparam("sort"),
+)
 _RECORD = tuple(field.name for field in fields(Record))
 _FRESH = {"deleting": False, "failed_builds": 0, "back_off_until": None}
 
@@ -46,8 +53,8 @@ def require(connection: Connection, group: GroupId) -> None:
 
 def read_groups(connection: Connection) -> tuple[StoredGroup, ...]:
     """Every group, sorted by id."""
-    running = {group: tuple(Quiet(**row) for row in found) for group, found in _lists(connection, quiets).items()}
-    lasting = {group: tuple(Signal(**row) for row in found) for group, found in _lists(connection, signals).items()}
+    running = {group: tuple(Quiet(**row) for row in found) for group, found in _lists(connection, quiets, "ordinal")}
+    lasting = {group: tuple(Signal(**row) for row in found) for group, found in _lists(connection, signals, *_SIGNAL)}
     rows = connection.execute(every(groups).order_by(groups.c.id)).mappings()
     return tuple(
         StoredGroup(
@@ -89,8 +96,15 @@ def declare(connection: Connection, definitions: Sequence[Definition], at: Insta
         connection.execute(insert(notes), rows)
 
 
-def write_states(connection: Connection, states: Mapping[GroupId, GroupState]) -> None:
+def write_states(
+    connection: Connection, states: Mapping[GroupId, GroupState], before: Mapping[GroupId, GroupState] | None = None
+) -> None:
     """Replace the states of groups.
+
+    Args:
+        connection: in whose transaction.
+        states: what they are now.
+        before: what is on disk, where that is known: of signals, which may be many, only changes are then written.
 
     Raises:
         StoreError: there is no such group, so there is nobody whose desired size this could be.
@@ -102,8 +116,8 @@ def write_states(connection: Connection, states: Mapping[GroupId, GroupState]) -
     if written != len(rows):
         for group in states:
             require(connection, group)
-    _replace_lists(connection, quiets, {group: state.quiets for group, state in states.items()})
-    _replace_lists(connection, signals, {group: state.signals for group, state in states.items()})
+    _replace_quiets(connection, states)
+    _change_signals(connection, states, before or {})
 
 
 def desired_of(connection: Connection, group: GroupId) -> int | None:
@@ -115,23 +129,54 @@ def _columns(state: GroupState) -> dict[str, object]:
     return {name: getattr(state, name) for name in _STATE}
 
 
-def _lists(connection: Connection, table: Table) -> dict[GroupId, list[dict[str, Any]]]:
+def _lists(connection: Connection, table: Table, *order: str) -> Iterable[tuple[GroupId, list[dict[str, Any]]]]:
     """What a table lists of each group, in order."""
     found: dict[GroupId, list[dict[str, Any]]] = {}
-    for row in connection.execute(every(table).order_by(table.c.group, table.c.ordinal)).mappings():
+    for row in connection.execute(every(table).order_by(table.c.group, *(table.c[name] for name in order))).mappings():
         found.setdefault(row["group"], []).append(named(row, leaving_out=("group", "ordinal")))
-    return found
+    return found.items()
 
 
-def _replace_lists(connection: Connection, table: Table, lists: Mapping[GroupId, Sequence[Quiet | Signal]]) -> None:
-    connection.execute(delete(table).where(table.c.group == bindparam("row")), [{"row": group} for group in lists])
+def _replace_quiets(connection: Connection, states: Mapping[GroupId, GroupState]) -> None:
+    connection.execute(delete(quiets).where(quiets.c.group == bindparam("row")), [{"row": group} for group in states])
     listed = [
-        {field.name: getattr(value, field.name) for field in fields(value)} | {"group": group, "ordinal": ordinal}
-        for group, values in lists.items()
-        for ordinal, value in enumerate(values)
+        _fields(quiet) | {"group": group, "ordinal": ordinal}
+        for group, state in states.items()
+        for ordinal, quiet in enumerate(state.quiets)
     ]
     if listed:
-        connection.execute(insert(table), listed)
+        connection.execute(insert(quiets), listed)
+
+
+def _change_signals(
+    connection: Connection, states: Mapping[GroupId, GroupState], before: Mapping[GroupId, GroupState]
+) -> None:
+    unknown = [{"row": group} for group in states if group not in before]
+    if unknown:
+        connection.execute(delete(signals).where(signals.c.group == bindparam("row")), unknown)
+    ended: list[dict[str, object]] = []
+    changed: list[dict[str, object]] = []
+    for group, state in states.items():
+        known = {_signal_name(signal): signal for signal in before[group].signals} if group in before else {}
+        now = {_signal_name(signal): signal for signal in state.signals}
+        gone = known.keys() - now.keys()
+        ended += [{"row": group, "of": alert, "by": key, "sort": kind} for alert, key, kind in gone]
+        new = (signal for name, signal in now.items() if known.get(name) != signal)
+        changed += [_fields(signal) | {"group": group} for signal in new]
+    if ended:
+        connection.execute(_END_SIGNAL, ended)
+    if changed:
+        write = insert(signals)
+        later = {name: write.excluded[name] for name in ("size", "since", "until")}
+        connection.execute(write.on_conflict_do_update(index_elements=list(signals.primary_key), set_=later), changed)
+
+
+def _signal_name(signal: Signal) -> tuple[AlertId, str, SignalKind]:
+    return signal.alert, signal.key, signal.kind
+
+
+def _fields(value: Quiet | Signal) -> dict[str, object]:
+    return {field.name: getattr(value, field.name) for field in fields(value)}
 
 
 # Members

@@ -357,3 +357,30 @@ def test_definitions_are_compared_as_values(store):
     assert stored == a_definition("web")
     assert stored != a_definition("web", maximum=11)
     assert INSTALLATION not in str(stored)
+
+
+def test_of_signals_only_what_changed_is_written_where_it_is_known_what_is_there(store):
+    first, other, third = a_signal(), a_signal(key="f2"), a_signal(key="f3")
+    renewed = replace(other, until=at(5_000))
+    before, after = a_state(signals=(first, other)), a_state(signals=(renewed, third))
+    store.record((a_tick(state=before),))
+    store.record((replace(a_tick(state=after), before=before),))
+    assert group_of(store).state.signals == (renewed, third)
+    store.record((replace(a_tick(state=a_state()), before=after),))
+    assert group_of(store).state.signals == ()
+
+
+def test_answers_to_many_requests_are_looked_up_at_once(store):
+    asked = tuple(an_answer(cause=Cause.ALARM, request=request) for request in ("r1", "r2"))
+    store.record((a_tick(an_explanation(answers=asked)),))
+    found = store.answers_to([(WEB, "r1"), (WEB, "r2"), (WEB, "r3"), (WORKER, "r1"), (WEB, 'r"1')])
+    assert found == {(WEB, name): store.answered(WEB, name) for name in ("r1", "r2")}
+    assert store.answers_to([]) == {}
+
+
+def test_requests_between_two_ticks_open_no_span_unless_they_change_the_size(store):
+    store.record((a_tick(an_explanation(at(0), sizes=(3, 3))),))
+    store.record((replace(a_tick(an_explanation(at(1), reason=Reason.QUIET, sizes=(3, 3))), evaluated=False),))
+    assert store.span_at(WEB, at(2)).first_at == at(0)
+    store.record((replace(a_tick(an_explanation(at(3), sizes=(3, 5))), evaluated=False),))
+    assert store.span_at(WEB, at(4)).first_at == at(3)

@@ -20,14 +20,13 @@ def _create_signals() -> None:
     op.create_table(
         "signals",
         sa.Column("group_id", sa.Text, nullable=False),
-        sa.Column("ordinal", sa.Integer, nullable=False),
         sa.Column("alert", sa.Text, nullable=False),
         sa.Column("key", sa.Text, nullable=False),
         sa.Column("kind", sa.Text, nullable=False),
         sa.Column("size", sa.Integer),
         sa.Column("since", sa.REAL, nullable=False),
         sa.Column("until", sa.REAL, nullable=False),
-        sa.PrimaryKeyConstraint("group_id", "ordinal", name="pk_signals"),
+        sa.PrimaryKeyConstraint("group_id", "alert", "key", "kind", name="pk_signals"),
         sa.ForeignKeyConstraint(["group_id"], ["groups.id"], name="fk_signals_group_id", ondelete="CASCADE"),
     )
 
