@@ -130,6 +130,7 @@ def _config(app: Gate) -> uvicorn.Config:
         log_config=None,
         access_log=False,
         server_header=False,
+        proxy_headers=False,  # nobody's word for who they are
         timeout_graceful_shutdown=3,
         h11_max_incomplete_event_size=16 * 1024,
     )

@@ -228,7 +228,7 @@ def _groups(alert: Alert, told: ToldAlert) -> Sequence[GroupId]:
     named = told.labels.get(alert.group_label)
     if named is None and is_blind(told):
         return alert.groups
-    return [group for group in alert.groups if group == named]
+    return (alert.groups[alert.groups.index(GroupId(named))],) if named in alert.groups else ()
 
 
 def _permitted(rules: Rules, alert: Alert, may: Permissions) -> bool:

@@ -115,7 +115,11 @@ def test_what_a_condition_compares_is_told_beside_its_value(house: House) -> Non
         await up.ticked()
         told = {"group": "web", "policy": "out", "condition": "high"}
         metrics = up.engine.metrics
-        assert the(metrics, "trimtab_condition_info", **told, counter="load", unit="sessions", compare="above") == 1
+        await up.until(
+            lambda: (
+                the(metrics, "trimtab_condition_info", **told, counter="load", unit="sessions", compare="above") == 1
+            )
+        )
         assert the(metrics, "trimtab_condition_threshold", **told) == 80
         assert the(metrics, "trimtab_policy_held_seconds", group="web", policy="out") is not None
         assert the(metrics, "trimtab_policy_duration_seconds", group="web", policy="out") == 0
