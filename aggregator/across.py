@@ -10,7 +10,8 @@ import numpy as np
 
 from aggregator.rates import Ints, Measured
 from collector.samples import Bools, Floats, Layout
-from config.model import Counter, Reduce
+from config.counters import Counter
+from config.reductions import Reduce
 from config.units import CounterId, GroupId
 
 Run = tuple[GroupId, CounterId]

@@ -13,7 +13,9 @@ from aggregator.frames import WindowKey
 from aggregator.rates import Ints
 from aggregator.specs import keys_for, ticks_of
 from collector.samples import Bools, Floats
-from config.model import Catalogue, Counter, Reduce
+from config.counters import Counter
+from config.model import Catalogue
+from config.reductions import Reduce
 from config.units import GroupId, Seconds
 
 Home = tuple[GroupId, WindowKey]

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from config.model import Reduce
+from config.reductions import Reduce
 from config.units import CounterId, GroupId, Moment, Seconds
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from collector.samples import Bools, Floats, Layout, Reply, Scrape, Series
-from config.model import Counter, Kind
+from config.counters import Counter, Kind
 from config.units import Seconds
 
 Ints = npt.NDArray[np.intp]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 
 from aggregator.frames import WindowKey
-from config.model import Catalogue, Condition, Group, Holds, Policy, Reduce
+from config.model import Catalogue, Condition, Group, Holds, Policy
+from config.reductions import Reduce
 from config.units import GroupId, Seconds
 
 

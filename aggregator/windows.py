@@ -10,7 +10,7 @@ import numpy as np
 from aggregator.across import Bounded, Row
 from aggregator.rates import Ints
 from collector.samples import Bools, Floats
-from config.model import Reduce
+from config.reductions import Reduce
 
 
 class Stretch(NamedTuple):

@@ -11,19 +11,9 @@ import numpy as np
 from aggregator.aggregate import Aggregator
 from collector.samples import Layout, Reply, Scrape
 from collector.targets import Member, Roster, layout_for
-from config.model import (
-    Adjustment,
-    Catalogue,
-    Compare,
-    Condition,
-    Counter,
-    Group,
-    HaproxyField,
-    Kind,
-    Policy,
-    Reduce,
-    Verb,
-)
+from config.counters import Counter, HaproxyField, Kind
+from config.model import Adjustment, Catalogue, Compare, Condition, Group, Policy, Verb
+from config.reductions import Reduce
 from config.units import ConditionId, CounterId, GroupId, Instant, MemberName, Moment, Monotonic, PolicyId, ProfileId
 
 INTERVAL = 30.0

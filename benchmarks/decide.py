@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable
 
 from aggregator.frames import Aggregate, Frame
 from aggregator.specs import keys_for
-from config.model import Adjustment, Catalogue, Compare, Condition, Counter, Group, HaproxyField, Policy, Verb
+from config.counters import Counter, HaproxyField
+from config.model import Adjustment, Catalogue, Compare, Condition, Group, Policy, Verb
 from config.units import ConditionId, CounterId, GroupId, Instant, Moment, Monotonic, PolicyId, ProfileId
 from trigger.decide import decide
 from trigger.evaluate import evaluate, requests_from

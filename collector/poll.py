@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from collector.samples import Layout, Scrape, Sheet
 from collector.sources.interface import Round, Source
 from collector.targets import Roster, Target, layout_for, targets_of
-from config.model import Catalogue, SecretRef
+from config.access import SecretRef
+from config.model import Catalogue
 from config.units import GroupId, Moment, Seconds
 
 

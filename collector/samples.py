@@ -8,7 +8,10 @@ did not come is not a number: its `Reply` says why, and its value must not be lo
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +22,9 @@ from config.units import CounterId, GroupId, MemberName, Moment
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 Codes = npt.NDArray[np.uint8]
+
+
+_LONGEST_SAID = 200
 
 
 class Reply(enum.IntEnum):
@@ -33,6 +39,16 @@ class Reply(enum.IntEnum):
     """Including NaN and infinities: a value is finite."""
     UNREACHABLE = 6
     """The source itself (a balancer's socket, say) did not answer; no member is to blame."""
+    RATE_LIMITED = 7
+    """Asked too often, by the source's own word."""
+    STALE = 8
+    """An answer, but of a time that is over."""
+    INCOMPLETE = 9
+    """By the source's own word not the whole answer: a warning, or a partial response."""
+    UNTRUSTED = 10
+    """The other side's certificate is expired, for another name, or signed by nobody whom we believe."""
+    AMBIGUOUS = 11
+    """Several values where one is due."""
 
 
 class Series(NamedTuple):
@@ -67,6 +83,8 @@ class Scrape:
     """Seconds since the answering agent began to count; NaN where the source cannot tell."""
     reply: Codes
     """`Reply` codes."""
+    said: Mapping[int, str] = field(default_factory=lambda: MappingProxyType({}))
+    """What a failure was in the source's own words, by row; for people. Only where it has any."""
 
 
 class Sheet:
@@ -75,7 +93,7 @@ class Sheet:
     Sources write to it as answers arrive, so a deadline needs no book-keeping: what is not there did not come.
     """
 
-    __slots__ = ("layout", "replied_at", "reply", "uptime", "value")
+    __slots__ = ("layout", "replied_at", "reply", "said", "uptime", "value")
 
     def __init__(self, layout: Layout) -> None:
         count = len(layout.series)
@@ -84,20 +102,29 @@ class Sheet:
         self.replied_at: Floats = np.zeros(count)
         self.uptime: Floats = np.full(count, np.nan)
         self.reply: Codes = np.zeros(count, dtype=np.uint8)
+        self.said: dict[int, str] = {}
 
     def put(self, index: int, value: float, *, at: float, uptime: float = np.nan) -> None:
         """Write down an answer; one that is not finite becomes MALFORMED."""
-        if not np.isfinite(value):
-            self.reply[index] = Reply.MALFORMED
+        if not math.isfinite(value):
+            self.fail(index, Reply.MALFORMED, f"{value} is not a number to count with")
             return
         self.value[index] = value
         self.replied_at[index] = at
         self.uptime[index] = uptime
         self.reply[index] = Reply.OK
 
-    def fail(self, index: int, reply: Reply) -> None:
-        """Write down why there is no answer."""
+    def fail(self, index: int, reply: Reply, said: str = "") -> None:
+        """Write down why there is no answer.
+
+        Args:
+            index: the row.
+            reply: anything but OK.
+            said: the source's own words, without secrets; cut off after 200 characters.
+        """
         self.reply[index] = reply
+        if said:
+            self.said[index] = said[:_LONGEST_SAID]
 
     def close(self, at: Moment) -> Scrape:
         """Hand over what came; later answers change nothing, since the arrays are copied."""
@@ -108,4 +135,5 @@ class Sheet:
             replied_at=self.replied_at.copy(),
             uptime=self.uptime.copy(),
             reply=self.reply.copy(),
+            said=MappingProxyType(dict(self.said)),
         )

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from collector.samples import Layout, Series
-from config.model import Catalogue, Per
+from config.counters import Per
+from config.model import Catalogue
 from config.units import CounterId, GroupId, MemberName
 
 

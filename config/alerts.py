@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from itertools import combinations
 from typing import assert_never
 
+from config.counters import AlertedValue
 from config.effects import Alert, BringValue, Effect, FirePolicy, Freeze, RaiseFloor, Shield, Way, kind_of
 from config.findings import Finding
-from config.model import AlertedValue, Catalogue, Group, Verb
+from config.model import Catalogue, Group, Verb
 from config.nearest import hint
 from config.units import AlertId, PolicyId
 from config.where import Where

@@ -7,46 +7,37 @@ from types import MappingProxyType
 
 from config import document as written
 from config import outside
+from config.build_counters import counter, server
 from config.digest import digest_of
 from config.effects import Alert, BringValue, Effect, FirePolicy, Freeze, RaiseFloor, Shield
-from config.measures import factor
 from config.model import (
     Adjustment,
-    AlertedValue,
     Balancer,
     BalancerUse,
     Budget,
     Catalogue,
     Compare,
     Condition,
-    Counter,
     Group,
     HaproxyBalancer,
-    Notify,
-    NotifyCommand,
-    NotifyTarget,
-    NotifyUrl,
-    Per,
     Policy,
     ProcessCloud,
     ProcessRecipe,
     Profile,
     ReadyProbe,
-    Reduce,
-    SecretRef,
-    Severity,
     SharedListener,
     Site,
-    SnmpAccess,
     Verb,
 )
-from config.objects import Shape
-from config.units import AlertId, BalancerId, CloudId, ConditionId, CounterId, GroupId, PolicyId, ProfileId
+from config.notices import Notify, NotifyCommand, NotifyTarget, NotifyUrl, Severity
+from config.reductions import Reduce
+from config.units import AlertId, BalancerId, CloudId, ConditionId, CounterId, GroupId, PolicyId, ProfileId, SourceId
 
 
 def build(document: written.Document, sites: Mapping[tuple[str, ...], Site]) -> Catalogue:
     """Make the catalogue of a document. References between entities are not looked at."""
-    counters = {CounterId(name): _counter(CounterId(name), entry) for name, entry in document.counters.items()}
+    sources = {SourceId(name): server(SourceId(name), entry) for name, entry in document.sources.items()}
+    counters = {CounterId(name): counter(CounterId(name), entry, sources) for name, entry in document.counters.items()}
     conditions = {
         ConditionId(name): _condition(ConditionId(name), entry) for name, entry in document.conditions.items()
     }
@@ -58,7 +49,8 @@ def build(document: written.Document, sites: Mapping[tuple[str, ...], Site]) -> 
     groups = {GroupId(name): _group(GroupId(name), entry, told) for name, entry in document.groups.items()}
     alerts = {AlertId(name): _alert(AlertId(name), entry) for name, entry in document.alerts.items()}
     return Catalogue(
-        digest=digest_of(counters, conditions, policies, clouds, balancers, profiles, groups, alerts),
+        digest=digest_of(sources, counters, conditions, policies, clouds, balancers, profiles, groups, alerts),
+        sources=MappingProxyType(sources),
         counters=MappingProxyType(counters),
         conditions=MappingProxyType(conditions),
         policies=MappingProxyType(policies),
@@ -69,32 +61,6 @@ def build(document: written.Document, sites: Mapping[tuple[str, ...], Site]) -> 
         alerts=MappingProxyType(alerts),
         sites=MappingProxyType(dict(sites)),
     )
-
-
-def _counter(id: CounterId, entry: written.CounterDocument) -> Counter:
-    """What is written wins over what is known of the source; units convert by their factor."""
-    shape = entry.shape or Shape(bits=64)
-    unit = entry.unit or shape.unit
-    converted = (factor(shape.unit, unit) if shape.unit else None) or 1.0
-    return Counter(
-        id=id,
-        source=entry.source,
-        per=Per.GROUP if isinstance(entry.source, AlertedValue) else Per.MEMBER,
-        kind=entry.kind or shape.kind,
-        bits=entry.bits or shape.bits,
-        unit=unit,
-        scale=entry.scale if entry.scale is not None else shape.scale * converted,
-        range=_range(entry, shape, converted),
-    )
-
-
-def _range(entry: written.CounterDocument, shape: Shape, converted: float) -> tuple[float, float] | None:
-    if entry.range is not None:
-        low, high = entry.range
-        return float(low), float(high)
-    if shape.range is None or entry.scale is not None:
-        return None
-    return shape.range[0] * converted, shape.range[1] * converted
 
 
 def _condition(id: ConditionId, entry: written.ConditionDocument) -> Condition:
@@ -143,17 +109,14 @@ def _balancer(id: BalancerId, entry: written.BalancerDocument) -> Balancer:
 
 
 def _profile(id: ProfileId, entry: written.ProfileDocument) -> Profile:
-    community, ready = entry.snmp.community, entry.ready
+    ready = entry.ready
     return Profile(
         id=id,
         cloud=CloudId(entry.cloud),
         recipe=ProcessRecipe(
             command=tuple(entry.command), env=MappingProxyType(dict(entry.env)), directory=entry.directory
         ),
-        snmp=SnmpAccess(
-            port=entry.snmp.port,
-            community=None if community is None else SecretRef(env=community.env, file=community.file),
-        ),
+        snmp=entry.snmp.access,
         ready=None if ready is None else ReadyProbe(path=ready.http, port=ready.port, within=ready.within),
     )
 
@@ -166,7 +129,7 @@ def _notify(entry: written.NotifyDocument | None) -> Notify | None:
 
 def _target(entry: written.NotifyDocument) -> NotifyTarget:
     if entry.url is not None and entry.secret is not None:
-        return NotifyUrl(url=entry.url, secret=SecretRef(env=entry.secret.env, file=entry.secret.file))
+        return NotifyUrl(url=entry.url, secret=entry.secret.ref)
     return NotifyCommand(command=tuple(entry.command or ()))
 
 

@@ -10,28 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
 
-from config import alerts
+from config import alerts, servers
+from config.counters import AlertedValue, Counter, Per
 from config.effects import FirePolicy
 from config.errors import Problem
 from config.findings import Finding
-from config.model import (
-    AlertedValue,
-    BalancerUse,
-    Catalogue,
-    Condition,
-    Counter,
-    Group,
-    HaproxyBalancer,
-    HaproxyField,
-    Per,
-    Policy,
-    Reduce,
-    SharedListener,
-    Site,
-    Verb,
-)
+from config.model import BalancerUse, Catalogue, Condition, Group, HaproxyBalancer, Policy, SharedListener, Site, Verb
 from config.nearest import hint
 from config.overlaps import overlap_of, truths
+from config.reductions import Reduce
 from config.units import PolicyId, Seconds, format_span
 from config.where import Where, dotted
 
@@ -81,6 +68,7 @@ def _written(catalogue: Catalogue, *places: Where) -> Where:
 
 def _references(catalogue: Catalogue) -> Iterator[Finding]:
     sections = {
+        "sources": {str(name) for name in catalogue.sources},
         "counters": {str(name) for name in catalogue.counters},
         "conditions": {str(name) for name in catalogue.conditions},
         "policies": {str(name) for name in catalogue.policies},
@@ -99,6 +87,7 @@ def _references(catalogue: Catalogue) -> Iterator[Finding]:
 def _named(catalogue: Catalogue) -> Iterator[tuple[Where, str, str]]:
     """Every place that names an entity: where, of which section, which name."""
     yield from _named_by_alerts(catalogue)
+    yield from servers.named(catalogue)
     for condition in catalogue.conditions.values():
         yield ("conditions", condition.id, "counter"), "counters", condition.counter
     for policy in catalogue.policies.values():
@@ -301,7 +290,7 @@ def _haproxy_counters(catalogue: Catalogue, name: PolicyId) -> list[str]:
     policy = catalogue.policies.get(name)
     conditions = (catalogue.conditions.get(condition) for condition in (policy.when if policy else ()))
     counters = (catalogue.counters.get(condition.counter) for condition in conditions if condition)
-    return sorted({counter.id for counter in counters if counter and isinstance(counter.source, HaproxyField)})
+    return sorted({counter.id for counter in counters if counter and servers.needs_balancer(counter)})
 
 
 # Groups.
@@ -348,6 +337,9 @@ _RULES: tuple[Callable[[Catalogue], Iterator[Finding]], ...] = (
     _unseen_fields,
     _bounds,
     _build_times,
+    servers.unclear,
+    servers.kinds,
+    servers.objects,
     alerts.fired_policies,
     alerts.floors,
     alerts.values,

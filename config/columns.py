@@ -1,6 +1,6 @@
-"""The columns of HAProxy's ``show stat`` that a member's server line fills in with numbers.
+"""The columns of HAProxy's ``show stat`` that are numbers: in a member's server line, and in a backend's.
 
-Source: HAProxy management guide, section 9.1, "CSV format"; columns that only frontends or backends have are left out.
+Source: HAProxy management guide, section 9.1, "CSV format"; columns that only frontends have are left out.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from config.model import Kind
+from config.counters import Kind
 from config.objects import Shape
 
 
@@ -66,5 +66,26 @@ COLUMNS: Mapping[str, Shape] = MappingProxyType(
         "ctime_max": _MILLISECONDS,
         "rtime_max": _MILLISECONDS,
         "ttime_max": _MILLISECONDS,
+    }
+)
+
+_OF_BACKENDS_TOO = (
+    *("qcur", "qmax", "scur", "smax", "slim", "stot", "bin", "bout", "econ", "eresp", "wretr", "wredis", "weight"),
+    *("chkdown", "downtime", "lbtot", "rate", "rate_max"),
+    *("hrsp_1xx", "hrsp_2xx", "hrsp_3xx", "hrsp_4xx", "hrsp_5xx", "hrsp_other"),
+    *("cli_abrt", "srv_abrt", "lastsess", "qtime", "ctime", "rtime", "ttime", "connect", "reuse", "wrew", "eint"),
+    *("qtime_max", "ctime_max", "rtime_max", "ttime_max"),
+)
+
+BACKEND_COLUMNS: Mapping[str, Shape] = MappingProxyType(
+    {column: COLUMNS[column] for column in _OF_BACKENDS_TOO}
+    | {
+        "act": Shape(unit="members", bits=64),
+        "bck": Shape(unit="members", bits=64),
+        "dreq": _rising("requests/s"),
+        "dresp": _rising("responses/s"),
+        "req_tot": _rising("requests/s"),
+        "comp_in": _rising("bytes/s"),
+        "comp_out": _rising("bytes/s"),
     }
 )

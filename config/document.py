@@ -13,29 +13,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field, Strict, field_validator, model_validator
+from pydantic import Field, Strict, field_validator
 from pydantic_core import PydanticCustomError
 
-from config.columns import COLUMNS
+from config.counter_document import CounterDocument
 from config.declared import Declared, key, must
-from config.measures import alternatives, factor
-from config.model import (
-    AlertedValue,
-    Compare,
-    HaproxyField,
-    Holds,
-    Kind,
-    Mode,
-    OnVanish,
-    Per,
-    QuietScope,
-    Reduce,
-    Severity,
-    SnmpObject,
-    Victims,
-)
-from config.objects import Shape, resolve
+from config.model import Compare, Holds, Mode, OnVanish, QuietScope, Victims
+from config.notices import Severity
 from config.outside import AlertDocument
+from config.reductions import Reduce
 from config.scalars import (
     AbsolutePath,
     BackendName,
@@ -43,7 +29,6 @@ from config.scalars import (
     Given,
     GroupName,
     Growth,
-    HaproxyColumn,
     HttpPath,
     Listen,
     Name,
@@ -53,144 +38,18 @@ from config.scalars import (
     Share,
     Shrinkage,
     Size,
-    SnmpName,
     Span,
     Text,
     Url,
     Variable,
 )
-from config.units import AlertId
+from config.source_document import SecretDocument, SnmpDocument, SourceDocument
 
 _Lax = Strict(False)
 """Words of a closed list are written as text."""
 Number = Annotated[float, Field(allow_inf_nan=False)]
 Across = Literal["avg", "min", "max", "sum", "count"]
 """Members have no order, so there is no last of them."""
-
-
-class SecretDocument(Declared):
-    """Where a secret is kept. Secrets themselves never stand in this file."""
-
-    choice: ClassVar[tuple[str, ...]] = ("env", "file")
-    choice_of: ClassVar[str] = "the place of the secret"
-    hidden: ClassVar[frozenset[str]] = frozenset({"env", "file"})
-
-    env: Annotated[Variable | None, Given] = key("The environment variable that holds the secret.", "SNMP_COMMUNITY")
-    file: Annotated[Text | None, Given] = key(
-        "The file that holds the secret; others must not be able to read it.", "/etc/trimtab/community"
-    )
-
-
-class CounterDocument(Declared):
-    """Something that can be measured: of every member by SNMP or from HAProxy, or of the group by an alert."""
-
-    choice: ClassVar[tuple[str, ...]] = ("snmp", "haproxy", "alert")
-    choice_of: ClassVar[str] = "the source of the counter"
-    later: ClassVar[Mapping[str, str]] = {
-        "netscaler": "NetScaler counters",
-        "prometheus": "Prometheus counters",
-        "push": "pushed counters",
-        "cloudstack": "cloud metrics",
-        "openstack": "cloud metrics",
-        "opennebula": "cloud metrics",
-    }
-
-    snmp: Annotated[SnmpName | None, Given] = key(
-        "An SNMP object of every member's agent, with its instance: a well-known name or a numeric OID.",
-        "UCD-SNMP-MIB::ssCpuUser.0",
-        "1.3.6.1.4.1.2021.11.9.0",
-    )
-    haproxy: Annotated[HaproxyColumn | None, Given] = key(
-        "A column of HAProxy's show stat, of every member's server line.", "scur"
-    )
-    alert: Annotated[Name | None, Given] = key(
-        "An alert that brings a value, of the group as a whole; of several that fire, the greatest.", "depth"
-    )
-    per: Annotated[Annotated[Per, _Lax] | None, Given] = key(
-        "Who answers: every member, or the group as a whole. Follows from the source.", "member"
-    )
-    kind: Annotated[Annotated[Kind, _Lax] | None, Given] = key(
-        "gauge: the reading is the value. counter: it rises for ever and becomes a rate per second. "
-        "Known for well-known names; else gauge.",
-        "counter",
-    )
-    bits: Annotated[Literal[32, 64] | None, Given] = key(
-        "Width at which a rising counter wraps. Known for well-known names; else 64.", 32
-    )
-    unit: Annotated[Text | None, Given] = key(
-        "Unit of the value. Values of well-known names are converted to it where that has a meaning.", "percent"
-    )
-    scale: Annotated[Annotated[float, Field(gt=0, allow_inf_nan=False)] | None, Given] = key(
-        "By what a reading, or its rate, is multiplied to have the unit.", 0.01
-    )
-    range: Annotated[Annotated[list[Number], Field(min_length=2, max_length=2)] | None, Given] = key(
-        "Least and greatest possible value: lets an answer count while some members are unheard.", [0, 100]
-    )
-
-    @field_validator("range")
-    @classmethod
-    def _in_order(cls, value: list[float] | None) -> list[float] | None:
-        if value is not None and value[0] >= value[1]:
-            raise ValueError("a range with the lesser value first")
-        return value
-
-    @model_validator(mode="after")
-    def _fitting_source(self) -> CounterDocument:
-        if self.alert is None:
-            if self.per is Per.GROUP:
-                said = "per: group (counters of a whole group from other than alerts) is not supported in this version"
-                raise PydanticCustomError("later", said, {"key": "per"})
-            return self
-        if self.per is Per.MEMBER:
-            said = "an alert brings one value for the whole group, not one per member: remove per"
-            raise PydanticCustomError("sentence", said, {"key": "per"})
-        if self.kind is Kind.RISING:
-            said = "an alert brings a value, not a count that rises for ever: remove kind"
-            raise PydanticCustomError("sentence", said, {"key": "kind"})
-        return self
-
-    @model_validator(mode="after")
-    def _fitting_unit(self) -> CounterDocument:
-        shape = self.shape
-        if shape and shape.unit and self.unit and self.scale is None and factor(shape.unit, self.unit) is None:
-            raise PydanticCustomError(
-                "sentence",
-                "{unit} is not a unit for this counter, which gives {known}: write one of {units}, or add a scale",
-                {
-                    "unit": ascii(self.unit),
-                    "known": shape.unit,
-                    "units": ", ".join(alternatives(shape.unit)),
-                    "key": "unit",
-                },
-            )
-        return self
-
-    @property
-    def source(self) -> SnmpObject | HaproxyField | AlertedValue:
-        """Whom to ask for what."""
-        alerted = None if self.alert is None else AlertedValue(alert=AlertId(self.alert))
-        if (source := self.snmp or self.haproxy or alerted) is None:
-            raise AssertionError("a counter without a source was validated")
-        return source
-
-    @property
-    def shape(self) -> Shape | None:
-        """What is known of the source, if it is a well-known one. Of another kind, its values are something else."""
-        shape = _known(self.source)
-        if shape is not None and self.kind not in {None, shape.kind}:
-            return Shape(bits=shape.bits)
-        return shape
-
-
-def _known(source: SnmpObject | HaproxyField | AlertedValue) -> Shape | None:
-    match source:
-        case SnmpObject(oid=oid):
-            known = resolve(oid)
-            return known.shape if known else None
-        case HaproxyField(field=column):
-            return COLUMNS[column]
-        case AlertedValue():
-            return None
 
 
 class ConditionDocument(Declared):
@@ -313,21 +172,6 @@ class BalancerDocument(Declared):
         return kind
 
 
-class SnmpDocument(Declared):
-    """How to speak SNMP v2c with members."""
-
-    later: ClassVar[Mapping[str, str]] = dict.fromkeys(
-        ("version", "user", "auth", "priv", "engine"), "SNMP other than v2c"
-    )
-
-    hidden: ClassVar[frozenset[str]] = frozenset({"community"})
-
-    port: Port = key("UDP port of the members' agents.", 161, default=161)
-    community: Annotated[SecretDocument | None, Given] = key(
-        "Where the community is kept; public if left out.", {"env": "SNMP_COMMUNITY"}
-    )
-
-
 class ReadyDocument(Declared):
     """A member is ready when GET http://ADDRESS:PORT/PATH answers 200 to 399."""
 
@@ -448,6 +292,11 @@ class Document(Declared):
 
     hidden: ClassVar[frozenset[str]] = frozenset({"profiles", "notify"})
 
+    sources: dict[Name, SourceDocument] = key(
+        "Servers that answer for whole groups: Prometheus, HAProxy's statistics page, NetScaler.",
+        {"prom": {"prometheus": {"url": "http://127.0.0.1:9090"}}},
+        default={},
+    )
     counters: dict[Name, CounterDocument] = key(
         "What can be measured.", {"cpu": {"snmp": "UCD-SNMP-MIB::ssCpuUser.0"}}, default={}
     )

@@ -11,7 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from config.access import PUBLIC, ServerSource, SnmpAccess
+from config.counters import Counter
 from config.effects import Alert
+from config.notices import Notify
+from config.reductions import Reduce
 from config.units import (
     AlertId,
     BalancerId,
@@ -22,91 +26,10 @@ from config.units import (
     PolicyId,
     ProfileId,
     Seconds,
+    SourceId,
 )
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SecretRef:
-    """Where a secret is kept; never the secret itself. Resolved by `config.settings` when it is used."""
-
-    env: str | None = None
-    file: str | None = None
-    """Exactly one of the two is set."""
-
-
-# Counters: what can be measured.
-
-
-class Per(enum.Enum):
-    """Who answers: every member, or the group as a whole."""
-
-    MEMBER = "member"
-    GROUP = "group"
-
-
-class Kind(enum.Enum):
-    """How a reading is to be understood."""
-
-    GAUGE = "gauge"
-    RISING = "counter"
-    """Rises for ever and wraps or resets: only its rate per second means anything."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SnmpObject:
-    """One SNMP object of every member's agent."""
-
-    oid: str
-    """Numeric, with instance, no leading dot: ``1.3.6.1.4.1.2021.11.9.0``."""
-    name: str
-    """As the operator wrote it, for messages."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HaproxyField:
-    """One column of HAProxy's ``show stat``, of the member's server line in the group's backends."""
-
-    field: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AlertedValue:
-    """A number that an alert brought, for the group as a whole; absent once the alert's time to live is over."""
-
-    alert: AlertId
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Counter:
-    """Something that can be measured."""
-
-    id: CounterId
-    source: SnmpObject | HaproxyField | AlertedValue
-    per: Per = Per.MEMBER
-    kind: Kind = Kind.GAUGE
-    bits: int = 64
-    """Width at which a RISING counter wraps. 64 never wraps in practice: going back is then a reset."""
-    unit: str = ""
-    scale: float = 1.0
-    """Reading (or its rate per second) × scale = value in ``unit``."""
-    range: tuple[float, float] | None = None
-    """Least and greatest possible value, in ``unit``; lets an answer count while members are unheard."""
-
-
 # Conditions: a comparison that is TRUE, FALSE or UNKNOWN.
-
-
-class Reduce(enum.Enum):
-    """How many values become one, across members or over a window."""
-
-    AVG = "avg"
-    MIN = "min"
-    MAX = "max"
-    SUM = "sum"
-    LAST = "last"
-    """Over the window only."""
-    COUNT = "count"
-    """Members (or samples) that were heard."""
 
 
 class Compare(enum.Enum):
@@ -246,15 +169,6 @@ class ReadyProbe:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SnmpAccess:
-    """How to speak SNMP v2c with a profile's members."""
-
-    port: int = 161
-    community: SecretRef | None = None
-    """``None``: ``public``."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessRecipe:
     """How to start one member process; the driver adds ``TRIMTAB_*`` to the environment."""
 
@@ -270,7 +184,7 @@ class Profile:
     id: ProfileId
     cloud: CloudId
     recipe: ProcessRecipe
-    snmp: SnmpAccess = SnmpAccess()
+    snmp: SnmpAccess = PUBLIC
     ready: ReadyProbe | None = None
 
 
@@ -280,44 +194,6 @@ class BalancerUse:
 
     balancer: BalancerId
     port: int
-
-
-# Notices: who is told when a group is in trouble.
-
-
-class Severity(enum.Enum):
-    """What a group's trouble amounts to; the lesser first."""
-
-    WARNING = "warning"
-    ERROR = "error"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NotifyCommand:
-    """A program that takes the notice on its standard input and in ``TRIMTAB_*``."""
-
-    command: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NotifyUrl:
-    """An address that takes the notice as signed JSON. Its path may be a secret of the receiver's."""
-
-    url: str = field(repr=False)
-    secret: SecretRef
-    """What the signature is made with: where it is kept."""
-
-
-NotifyTarget = NotifyCommand | NotifyUrl
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Notify:
-    """Who is told, and of what."""
-
-    target: NotifyTarget
-    on: tuple[Severity, ...] = (Severity.WARNING, Severity.ERROR)
-    """The lesser first. Never WARNING alone; empty: nobody is told of anything."""
 
 
 # Groups.
@@ -392,6 +268,7 @@ class Catalogue:
 
     digest: str
     """SHA-256 of the model's content, hex: the configuration hash shown with every decision."""
+    sources: Mapping[SourceId, ServerSource] = field(default_factory=lambda: MappingProxyType({}))
     counters: Mapping[CounterId, Counter]
     conditions: Mapping[ConditionId, Condition]
     policies: Mapping[PolicyId, Policy]

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from config.model import Kind
+from config.counters import Kind
 
 _NAME = re.compile(
     r"(?:(?P<module>[A-Za-z][A-Za-z0-9-]*)::)?(?P<object>[A-Za-z][A-Za-z0-9-]*)\.(?P<instance>[0-9]{1,10})"
@@ -59,12 +59,24 @@ def resolve(name: str) -> KnownObject | None:
     oid = numeric(name)
     if oid is not None:
         stem, _, instance = oid.rpartition(".")
-        return _with_instance(_BY_OID.get(stem), instance)
+        return _BY_OID.get(oid) or _with_instance(_BY_OID.get(stem), instance)
     match = _NAME.fullmatch(name)
     if match is None:
         return None
     key = match["object"] if match["module"] is None else f"{match['module']}::{match['object']}"
     return _with_instance(_BY_NAME.get(key), match["instance"])
+
+
+def column(name: str) -> KnownObject | None:
+    """Find a whole column of a table by ``MODULE::object``, or by ``object`` where that is clear.
+
+    >>> column("hrProcessorLoad").oid
+    '1.3.6.1.2.1.25.3.3.1.2'
+    >>> column("ssCpuUser") is None
+    True
+    """
+    entry = _BY_NAME.get(name)
+    return entry if entry is not None and entry.column else None
 
 
 def numeric(text: str) -> str | None:

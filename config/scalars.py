@@ -15,10 +15,6 @@ from typing import Annotated, TypeVar
 
 from pydantic import BeforeValidator, Field, PlainValidator, WithJsonSchema
 
-from config.columns import COLUMNS
-from config.model import HaproxyField, SnmpObject
-from config.nearest import hint
-from config.objects import nearest, numeric, resolve
 from config.units import Seconds, parse_span
 
 _LONGEST = 366 * 86400.0
@@ -232,13 +228,35 @@ def read_socket(value: object) -> str:
 RuntimeSocket = Annotated[str, PlainValidator(read_socket), WithJsonSchema({"type": "string"})]
 
 
+def read_base(value: object) -> str:
+    """Read the address of a server that is asked, or of one of its pages.
+
+    Raises:
+        ValueError: says what was expected.
+    """
+    address, _ = _address(value, "http://127.0.0.1:9090", "these are keys of their own beside it")
+    return address
+
+
+_URL_SCHEMA = WithJsonSchema({"type": "string", "pattern": r"^https?://[^@/?#\s]+([/?][^#\s]*)?$", "format": "uri"})
+BaseUrl = Annotated[str, PlainValidator(read_base), _URL_SCHEMA]
+
+
 def read_url(value: object) -> str:
     """Read an address that notices are posted to. No refusal repeats it: its path may be a secret.
 
     Raises:
         ValueError: says what was expected.
     """
-    expected = "an address such as https://pager.example.org/trimtab"
+    never = "secrets never stand in this file; secret: signs instead"
+    address, parts = _address(value, "https://pager.example.org/trimtab", never)
+    if parts.scheme == "http" and not _is_loopback(parts.hostname or ""):
+        raise ValueError("an https address: plain http, which anyone can read, is for loopback only")
+    return address
+
+
+def _address(value: object, example: str, instead: str) -> tuple[str, urllib.parse.SplitResult]:
+    expected = f"an address such as {example}"
     if not isinstance(value, str) or not re.fullmatch(r"[!-~]{1,2000}", value):
         raise ValueError(expected)
     try:
@@ -247,16 +265,12 @@ def read_url(value: object) -> str:
     except ValueError as error:
         raise ValueError(expected) from error
     if parts.username is not None or parts.password is not None:
-        raise ValueError(
-            "an address without user and password: secrets never stand in this file; secret: signs instead"
-        )
+        raise ValueError(f"an address without user and password: {instead}")
     if parts.scheme not in {"http", "https"} or port == 0 or not _is_host(f"[{host}]" if ":" in host else host, host):
         raise ValueError(expected)
     if parts.fragment:
         raise ValueError("an address without #: that part is never sent")
-    if parts.scheme == "http" and not _is_loopback(host):
-        raise ValueError("an https address: plain http, which anyone can read, is for loopback only")
-    return value
+    return value, parts
 
 
 def _is_loopback(host: str) -> bool:
@@ -266,46 +280,7 @@ def _is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-Url = Annotated[
-    str,
-    PlainValidator(read_url),
-    WithJsonSchema({"type": "string", "pattern": r"^https?://[^@/?#\s]+([/?][^#\s]*)?$", "format": "uri"}),
-]
-
-
-def read_object(value: object) -> SnmpObject:
-    """Read the name or the numeric OID of an SNMP object.
-
-    Raises:
-        ValueError: says what was expected, with the nearest known names.
-    """
-    name = value.strip() if isinstance(value, str) else ""
-    known = resolve(name)
-    oid = known.oid if known else numeric(name)
-    if oid is not None:
-        return SnmpObject(oid=oid, name=name)
-    close = nearest(name)
-    hint = f"; the nearest known: {', '.join(close)}" if close else ""
-    raise ValueError(f"a numeric OID with its instance, nor a well-known name such as UCD-SNMP-MIB::ssCpuUser.0{hint}")
-
-
-SnmpName = Annotated[SnmpObject, PlainValidator(read_object), WithJsonSchema({"type": "string"})]
-
-
-def read_column(value: object) -> HaproxyField:
-    """Read the name of a column of HAProxy's statistics.
-
-    Raises:
-        ValueError: says what was expected, with the nearest known columns.
-    """
-    if isinstance(value, str) and value in COLUMNS:
-        return HaproxyField(field=value)
-    raise ValueError(f"a number in a server's line of HAProxy's show stat{hint(str(value), COLUMNS)}")
-
-
-HaproxyColumn = Annotated[
-    HaproxyField, PlainValidator(read_column), WithJsonSchema({"type": "string", "enum": sorted(COLUMNS)})
-]
+Url = Annotated[str, PlainValidator(read_url), _URL_SCHEMA]
 
 
 def _present(value: T | None) -> T:

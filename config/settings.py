@@ -7,8 +7,8 @@ import stat
 from collections.abc import Mapping
 from pathlib import Path
 
+from config.access import SecretRef
 from config.errors import Refused
-from config.model import SecretRef
 
 _LARGEST = 64 * 1024
 

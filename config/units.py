@@ -22,6 +22,8 @@ ProfileId = NewType("ProfileId", str)
 BalancerId = NewType("BalancerId", str)
 CloudId = NewType("CloudId", str)
 GroupId = NewType("GroupId", str)
+SourceId = NewType("SourceId", str)
+"""Of a server that answers for whole groups: an entry of ``sources``."""
 AlertId = NewType("AlertId", str)
 HookId = NewType("HookId", str)
 """Of a webhook that takes alerts; made by Trimtab, no secret."""

@@ -10,11 +10,11 @@ from typing import Any
 from pydantic_core import ErrorDetails
 
 from config.declared import Declared
-from config.document import SecretDocument
 from config.errors import Problem
 from config.fields import example_at, is_hidden, mapping_at
 from config.nearest import hint, nearest_of
 from config.places import Plain, Reading
+from config.source_document import SecretDocument
 from config.where import Where, dotted
 
 _LONGEST_SHOWN = 60

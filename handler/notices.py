@@ -22,7 +22,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import assert_never
 
-from config.model import Group, NotifyCommand, NotifyTarget, NotifyUrl, Severity
+from config.model import Group
+from config.notices import NotifyCommand, NotifyTarget, NotifyUrl, Severity
 from config.units import GroupId, Instant, Seconds
 from handler.status import GroupCondition
 

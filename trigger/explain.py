@@ -9,7 +9,8 @@ from typing import assert_never
 
 from aggregator.frames import Aggregate, Cell, Insufficient, Lack
 from aggregator.specs import window_key
-from config.model import Catalogue, Compare, Group, Mode, Policy, Reduce
+from config.model import Catalogue, Compare, Group, Mode, Policy
+from config.reductions import Reduce
 from config.units import ConditionId, CounterId, GroupId, Instant, PolicyId, Seconds
 from trigger.reasons import Reason
 from trigger.requests import Answer, Cause, Clamp, Decision, Fleet, Pause, Quiet, Signal

@@ -12,7 +12,8 @@ from types import MappingProxyType
 from typing import assert_never
 
 from aggregator.frames import Lack
-from config.model import Compare, Mode, QuietScope, Reduce
+from config.model import Compare, Mode, QuietScope
+from config.reductions import Reduce
 from config.units import GroupId, Instant, PolicyId, Seconds, format_span
 from trigger.explain import AnswerExplanation, ConditionExplanation, Explanation, PolicyExplanation
 from trigger.reasons import Reason

@@ -13,7 +13,8 @@ from collections.abc import Iterator, Mapping
 from collector.board import Board
 from collector.samples import Layout
 from collector.sources.interface import Round
-from config.model import AlertedValue, Catalogue
+from config.counters import AlertedValue
+from config.model import Catalogue
 from config.units import AlertId, CounterId, GroupId
 
 

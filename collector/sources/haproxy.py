@@ -27,7 +27,8 @@ from collector.samples import Reply, Sheet
 from collector.sources.interface import Round
 from collector.sources.numbers import number
 from collector.targets import Target
-from config.model import Catalogue, HaproxyBalancer, HaproxyField
+from config.counters import HaproxyField
+from config.model import Catalogue, HaproxyBalancer
 from config.units import GroupId, MemberName, Seconds
 
 _QUESTION = b"show info;show stat -1 4 -1\n"

@@ -8,7 +8,8 @@ from typing import Protocol
 
 from collector.samples import Sheet
 from collector.targets import Target
-from config.model import Catalogue, SecretRef
+from config.access import SecretRef
+from config.model import Catalogue
 from config.units import Moment
 
 

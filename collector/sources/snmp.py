@@ -23,8 +23,9 @@ from collector.samples import Reply, Sheet
 from collector.sources.interface import Round
 from collector.sources.numbers import number
 from collector.targets import Target
+from config.counters import Kind, SnmpObject
 from config.errors import TrimtabError
-from config.model import Catalogue, Kind, SnmpObject
+from config.model import Catalogue
 from config.units import ProfileId, Seconds
 
 _UPTIME = "1.3.6.1.2.1.1.3.0"

@@ -21,7 +21,7 @@ from functools import partial
 from typing import TypeVar, assert_never
 
 from config.errors import Refused
-from config.model import NotifyCommand, NotifyTarget, NotifyUrl
+from config.notices import NotifyCommand, NotifyTarget, NotifyUrl
 from config.settings import read_secret
 from config.units import Instant, Seconds
 from handler.notices import Notice, body, signature

@@ -11,9 +11,10 @@ from pathlib import Path
 
 from collector.board import Board
 from collector.poll import Poller
+from config.access import SecretRef
 from config.errors import DeclarationError, DriverError, Problem, Refused, StoreError
 from config.load import load
-from config.model import Balancer, Catalogue, Mode, SecretRef
+from config.model import Balancer, Catalogue, Mode
 from config.units import BalancerId, GroupId, Instant, Moment, PolicyId, Seconds
 from handler.app import logs
 from handler.app.alerting import Alerting

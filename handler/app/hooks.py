@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
+from config.access import SecretRef
 from config.errors import Refused
-from config.model import SecretRef
 from config.units import GroupId, HookId, Instant
 from handler.app import logs
 from handler.hooks import tokens

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
-from config.model import NotifyTarget
+from config.notices import NotifyTarget
 from config.units import GroupId, Instant, Seconds
 from handler.app import logs
 from handler.app.courier import Unsent

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import assert_never
 
 import numpy as np
 import numpy.typing as npt
 from prometheus_client import CollectorRegistry, Counter, Histogram
 
 from collector.samples import Layout, Reply, Scrape
-from config.model import AlertedValue, Catalogue, HaproxyField, SnmpObject
-from config.model import Counter as Declared
+from config.counters import SOURCE_WORDS, PluginValue
+from config.counters import Counter as Declared
+from config.model import Catalogue
 from config.units import CounterId, GroupId, Seconds
 
 
@@ -77,16 +77,9 @@ class Replies:
 
 
 def source_of(counter: Declared) -> str:
-    """The word for where a counter is read."""
-    match counter.source:
-        case SnmpObject():
-            return "snmp"
-        case HaproxyField():
-            return "haproxy"
-        case AlertedValue():
-            return "alert"
-        case _:
-            assert_never(counter.source)
+    """The word for where a counter is read; of a plugin, its own name."""
+    source = counter.source
+    return source.plugin if isinstance(source, PluginValue) else SOURCE_WORDS[type(source)]
 
 
 def _columns(layout: Layout) -> _Columns:

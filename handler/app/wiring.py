@@ -11,7 +11,8 @@ from collector.poll import Poller
 from collector.sources.alerted import AlertedSource
 from collector.sources.haproxy import HaproxySource
 from collector.sources.snmp import SnmpSource
-from config.model import Balancer, Cloud, SecretRef
+from config.access import SecretRef
+from config.model import Balancer, Cloud
 from config.settings import read_secret
 from handler.app import clock
 from handler.app.courier import Courier

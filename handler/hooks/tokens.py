@@ -13,8 +13,8 @@ import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from config.access import SecretRef
 from config.effects import EffectKind
-from config.model import SecretRef
 from config.units import GroupId, HookId, Instant
 from handler.store.interface import StoredHook, TokenHash
 from trigger.verdicts import Direction

@@ -10,8 +10,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from config.access import SecretRef
 from config.effects import EffectKind
-from config.model import NotifyTarget, SecretRef
+from config.notices import NotifyTarget
 from config.units import AlertId, BalancerId, CloudId, GroupId, HookId, Instant, MemberName, Seconds
 from handler.desired import Definition
 from handler.notices import Filed, Notice, Tried

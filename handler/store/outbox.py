@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from sqlalchemy import Connection, delete, func, select, update
 from sqlalchemy.dialects.sqlite import insert
 
-from config.model import NotifyTarget
+from config.notices import NotifyTarget
 from config.units import GroupId, Instant
 from handler.notices import Filed, Notice, Tried, channel
 from handler.store.schema import groups, notes, notices

@@ -34,9 +34,11 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
+from config.access import SecretRef
 from config.effects import EffectKind
 from config.errors import StoreError
-from config.model import NotifyTarget, QuietScope, SecretRef
+from config.model import QuietScope
+from config.notices import NotifyTarget
 from config.units import BalancerId, GroupId
 from handler.desired import Definition
 from handler.notices import Notice

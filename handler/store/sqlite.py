@@ -15,7 +15,7 @@ from sqlalchemy import Connection, Engine, delete, func, select, update
 from sqlalchemy.dialects.sqlite import insert
 
 from config.errors import Refused, StoreError
-from config.model import NotifyTarget
+from config.notices import NotifyTarget
 from config.units import AlertId, BalancerId, CloudId, GroupId, HookId, Instant, MemberName
 from handler.desired import Definition
 from handler.notices import Filed, Notice, Tried

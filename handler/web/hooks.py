@@ -8,9 +8,9 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 
+from config.access import SecretRef
 from config.effects import EffectKind
 from config.errors import Refused
-from config.model import SecretRef
 from config.units import GroupId
 from handler.hooks.receiver import PATH
 from handler.hooks.tokens import Wanted

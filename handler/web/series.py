@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from config.model import Compare, Reduce
+from config.model import Compare
+from config.reductions import Reduce
 from config.units import ConditionId, CounterId, Instant, Seconds
 from trigger.explain import ConditionExplanation, Explanation
 

@@ -9,7 +9,9 @@ import pytest
 from aggregator.aggregate import Aggregator
 from aggregator.frames import Aggregate, Cell, Frame, Insufficient, Lack
 from aggregator.specs import keys_for
-from config.model import Catalogue, Kind, Per, Reduce
+from config.counters import Kind, Per
+from config.model import Catalogue
+from config.reductions import Reduce
 from config.units import GroupId
 from tests.support.aggregator import (
     WEB,

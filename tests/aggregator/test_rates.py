@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aggregator.rates import LARGEST, NO_BASELINE, UPTIME_WRAP, Columns, columns_of, measure
-from config.model import Counter, Kind
+from config.counters import Counter, Kind
 from tests.support.aggregator import Reading, a_counter, a_layout, a_scrape, series
 
 LAP = 2.0**32

@@ -9,7 +9,7 @@ import pytest
 
 from aggregator.across import Row
 from aggregator.windows import Ring, Stretch, Window, over
-from config.model import Reduce
+from config.reductions import Reduce
 
 INF = math.inf
 ONLY = np.array([0], dtype=np.intp)

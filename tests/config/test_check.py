@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given, settings
 
 from config.check import check
+from config.counters import Per
 from config.errors import DeclarationError
-from config.model import Catalogue, Per
+from config.model import Catalogue
 from config.units import CounterId
 from tests.support.config import catalogues, declared
 

@@ -4,15 +4,17 @@ import dataclasses
 
 from hypothesis import given, settings
 
+from config.counters import HaproxyField
 from config.digest import digest_of
 from config.load import parse
-from config.model import Catalogue, HaproxyField
+from config.model import Catalogue
 from tests.support.config import DECLARATION, EXAMPLE, catalogues, declared, digest_again
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class LikeHaproxyField:
     field: str
+    server: str | None = None
 
 
 @settings(max_examples=40)

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import pytest
 
+from config.access import SecretRef, SnmpAccess
 from config.build import build
+from config.counter_document import CounterDocument, HttpCounterDocument
+from config.counters import AlertedValue, Counter, Kind, Per, SnmpObject
 from config.declared import Declared
 from config.document import Document
 from config.effects import Alert, BringValue, Effect, FirePolicy, Freeze, RaiseFloor, Shield, Way, kind_of
@@ -14,31 +17,22 @@ from config.fields import mapping_at
 from config.load import parse
 from config.model import (
     Adjustment,
-    AlertedValue,
     Budget,
     Compare,
     Condition,
-    Counter,
     Group,
     HaproxyBalancer,
-    Kind,
-    Notify,
-    NotifyCommand,
-    NotifyUrl,
-    Per,
     Policy,
     ProcessCloud,
     ProcessRecipe,
     Profile,
     ReadyProbe,
-    Reduce,
-    SecretRef,
-    Severity,
     SharedListener,
-    SnmpAccess,
-    SnmpObject,
     Verb,
 )
+from config.notices import Notify, NotifyCommand, NotifyUrl, Severity
+from config.reductions import Reduce
+from config.source_document import NetscalerDocument, SnmpDocument
 from config.units import AlertId, CloudId, ConditionId, CounterId, GroupId, PolicyId, ProfileId
 from tests.support.config import declared
 
@@ -298,6 +292,24 @@ def mappings() -> Iterator[type[Declared]]:
         waiting.extend(subclasses)
 
 
+BESIDE: Mapping[tuple[type[Declared], str], Mapping[str, object]] = {
+    (SnmpDocument, "user"): {"version": "3"},
+    (SnmpDocument, "auth"): {"version": "3", "user": "trimtab"},
+    (SnmpDocument, "priv"): {"version": "3", "user": "trimtab", "auth": {"sha256": {"env": "SNMP_AUTH"}}},
+    (NetscalerDocument, ""): {"service_group": "web"},
+    (CounterDocument, "server"): {"prometheus": "up"},
+    (CounterDocument, "label"): {"prometheus": "up"},
+    (CounterDocument, "over"): {"prometheus": "up", "rows": "avg"},
+    (CounterDocument, "rows"): {"snmp": "IF-MIB::ifHCInOctets"},
+    (HttpCounterDocument, ""): {"port": 9100, "path": "/metrics", "metric": "up"},
+    (HttpCounterDocument, "url"): {"jsonpath": "$.depth"},
+    (HttpCounterDocument, "jsonpath"): {"port": 9100, "path": "/stats"},
+    (HttpCounterDocument, "user"): {"port": 9100, "path": "/metrics", "metric": "up", "password": {"env": "PASSWORD"}},
+    (HttpCounterDocument, "password"): {"port": 9100, "path": "/metrics", "metric": "up", "user": "trimtab"},
+}
+"""What must stand beside a key (or beside every key, "") for its example to be valid."""
+
+
 @pytest.mark.parametrize("mapping", list(mappings()), ids=lambda mapping: mapping.__name__)
 def test_every_key_has_a_description_and_an_example_that_it_accepts(mapping: type[Declared]) -> None:
     examples = {key: field.examples or [] for key, field in mapping.model_fields.items()}
@@ -305,11 +317,14 @@ def test_every_key_has_a_description_and_an_example_that_it_accepts(mapping: typ
     for key, field in mapping.model_fields.items():
         assert field.description, key
         assert examples[key], key
-        chosen = [] if key in mapping.choice else mapping.choice[:1]
-        if key in mapping.together:
-            chosen = mapping.together
+        beside = BESIDE.get((mapping, key)) or BESIDE.get((mapping, ""))
+        if beside is None:
+            chosen = [] if key in mapping.choice else mapping.choice[:1]
+            beside = dict.fromkeys(mapping.together if key in mapping.together else chosen)
+        whole = {other: examples[other][0] for other in least} | beside
         for example in examples[key]:
-            mapping.model_validate({other: examples[other][0] for other in (*least, *chosen)} | {key: example})
+            given = {other: examples[other][0] if value is None else value for other, value in whole.items()}
+            mapping.model_validate(given | {key: example})
 
 
 def test_keys_of_later_versions_and_hidden_keys_are_told_apart_from_what_is_served() -> None:

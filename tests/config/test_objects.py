@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from config.model import Kind
+from config.counters import Kind
 from config.objects import nearest, numeric, resolve
 
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from config.access import SecretRef
 from config.errors import Refused
-from config.model import SecretRef
 from config.settings import read_secret, state_directory
 
 

@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from config.load import parse
-from config.model import Group, Severity
+from config.model import Group
+from config.notices import Severity
 from handler.notices import Notice, Turn, Watch, body, failed, look, signature, watch_after
 from handler.status import GroupCondition
 from tests.support.notices import NOW, a_filed, a_notice, a_watched_group, at

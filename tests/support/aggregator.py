@@ -10,21 +10,9 @@ import numpy as np
 from aggregator.aggregate import Aggregator
 from aggregator.frames import Cell
 from collector.samples import Layout, Reply, Scrape, Series, Sheet
-from config.model import (
-    Adjustment,
-    Catalogue,
-    Compare,
-    Condition,
-    Counter,
-    Group,
-    HaproxyField,
-    Holds,
-    Kind,
-    Per,
-    Policy,
-    Reduce,
-    Verb,
-)
+from config.counters import Counter, HaproxyField, Kind, Per
+from config.model import Adjustment, Catalogue, Compare, Condition, Group, Holds, Policy, Verb
+from config.reductions import Reduce
 from config.units import (
     ConditionId,
     CounterId,

@@ -11,26 +11,20 @@ from collector.poll import Poller
 from collector.samples import Layout, Reply, Scrape, Series
 from collector.sources.interface import Source
 from collector.targets import Member, Roster
+from config.access import SecretRef, SnmpAccess
+from config.counters import AlertedValue, Counter, HaproxyField, Kind, Per, SnmpObject
 from config.model import (
     Adjustment,
-    AlertedValue,
     Balancer,
     BalancerUse,
     Catalogue,
     Compare,
     Condition,
-    Counter,
     Group,
     HaproxyBalancer,
-    HaproxyField,
-    Kind,
-    Per,
     Policy,
     ProcessRecipe,
     Profile,
-    SecretRef,
-    SnmpAccess,
-    SnmpObject,
     Verb,
 )
 from config.units import (

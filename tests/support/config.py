@@ -8,12 +8,13 @@ from pathlib import Path
 
 from hypothesis import strategies as st
 
+from config.access import OPEN, HaproxyStats, NetscalerStats, PrometheusServer, SecretRef, ServerSource
+from config.counters import AlertedValue, Counter, HaproxyField, Kind, SnmpObject
 from config.digest import digest_of
 from config.effects import Alert, BringValue, FirePolicy, Freeze, RaiseFloor, Shield, Way
 from config.load import parse
 from config.model import (
     Adjustment,
-    AlertedValue,
     Balancer,
     BalancerUse,
     Budget,
@@ -21,22 +22,18 @@ from config.model import (
     Cloud,
     Compare,
     Condition,
-    Counter,
     Group,
     HaproxyBalancer,
-    HaproxyField,
-    Kind,
     Mode,
     Policy,
     ProcessCloud,
     ProcessRecipe,
     Profile,
-    Reduce,
     SharedListener,
     Site,
-    SnmpObject,
     Verb,
 )
+from config.reductions import Reduce
 
 EXAMPLE = Path("config/examples/web.yaml")
 
@@ -143,10 +140,19 @@ alerts: st.SearchStrategy[object] = st.builds(
 )
 
 
+secrets = st.builds(SecretRef, env=names)
+sources: st.SearchStrategy[ServerSource] = (
+    st.builds(PrometheusServer, id=names, url=names, access=st.just(OPEN), timeout=spans)
+    | st.builds(HaproxyStats, id=names, url=names, backend=names, access=st.just(OPEN), timeout=spans)
+    | st.builds(NetscalerStats, id=names, url=names, user=names, password=secrets, timeout=spans)
+)
+
+
 @st.composite
 def catalogues(draw: st.DrawFn) -> Catalogue:
     """Any catalogue, sound or not."""
     sections = {
+        "sources": draw(_section(names, sources)),
         "counters": draw(_section(names, counters)),
         "conditions": draw(_section(names, conditions)),
         "policies": draw(_section(names, policies)),

@@ -9,7 +9,7 @@ from itertools import count
 from threading import RLock
 
 from config.errors import StoreError
-from config.model import NotifyTarget
+from config.notices import NotifyTarget
 from config.units import AlertId, BalancerId, CloudId, GroupId, HookId, Instant, MemberName
 from handler.desired import Definition
 from handler.launches import LaunchId

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from config.model import Group, Notify, NotifyCommand, NotifyTarget, Severity
+from config.model import Group
+from config.notices import Notify, NotifyCommand, NotifyTarget, Severity
 from config.units import GroupId, Instant, ProfileId
 from handler.notices import Filed, Notice, Turn
 from handler.status import GroupCondition

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from types import MappingProxyType
 
+from config.access import SecretRef, SnmpAccess
 from config.effects import EffectKind
 from config.model import (
     BalancerUse,
@@ -16,11 +17,9 @@ from config.model import (
     ProcessRecipe,
     Profile,
     QuietScope,
-    Reduce,
-    SecretRef,
     SharedListener,
-    SnmpAccess,
 )
+from config.reductions import Reduce
 from config.units import (
     AlertId,
     BalancerId,

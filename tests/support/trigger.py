@@ -7,14 +7,13 @@ from dataclasses import replace
 
 from aggregator.frames import Aggregate, Cell, Frame, Insufficient, Lack
 from aggregator.specs import window_key
+from config.counters import Counter, HaproxyField
 from config.model import (
     Adjustment,
     Catalogue,
     Compare,
     Condition,
-    Counter,
     Group,
-    HaproxyField,
     Holds,
     Mode,
     OnVanish,

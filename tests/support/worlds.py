@@ -7,15 +7,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from config.model import (
-    BalancerUse,
-    Group,
-    HaproxyBalancer,
-    ProcessCloud,
-    ProcessRecipe,
-    Profile,
-    ReadyProbe,
-)
+from config.model import BalancerUse, Group, HaproxyBalancer, ProcessCloud, ProcessRecipe, Profile, ReadyProbe
 from config.units import BalancerId, CloudId, GroupId, Instant, MemberName, ProfileId
 from handler.desired import Definition, DesiredState, Limits
 from handler.launches import LaunchId

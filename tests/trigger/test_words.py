@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aggregator.frames import Lack
-from config.model import Compare, Mode, QuietScope, Reduce
+from config.model import Compare, Mode, QuietScope
+from config.reductions import Reduce
 from config.units import ConditionId, CounterId, GroupId, Instant, PolicyId
 from tests.support.trigger import NOON, a_floor, a_quiet, a_signal
 from trigger import conditions, sizing, words

@@ -14,7 +14,7 @@ from collector.outages import Silence, observe
 from collector.poll import Poller
 from collector.samples import Reply, Scrape
 from collector.sources.alerted import AlertedSource
-from config.model import Counter
+from config.counters import Counter
 from config.units import AlertId, GroupId, Instant
 from tests.support.collector import (
     WEB,

@@ -17,7 +17,7 @@ from collector.poll import Poller
 from collector.samples import Reply, Scrape
 from collector.sources import haproxy
 from collector.sources.haproxy import HaproxySource, Table, decode
-from config.model import Kind
+from config.counters import Kind
 from tests.support.collector import (
     Answers,
     a_balancer,

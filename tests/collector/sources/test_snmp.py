@@ -17,7 +17,9 @@ import pytest
 from collector.poll import Poller
 from collector.samples import Reply, Scrape
 from collector.sources.snmp import SnmpSource
-from config.model import Catalogue, Counter, Kind, SecretRef, SnmpAccess
+from config.access import SecretRef, SnmpAccess
+from config.counters import Counter, Kind
+from config.model import Catalogue
 from config.units import Moment
 from tests.support.collector import (
     Answers,

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from config.access import SecretRef
 from config.effects import EffectKind
 from config.errors import Refused
-from config.model import SecretRef
 from config.units import AlertId, GroupId
 from handler.app import logs
 from handler.app.alerting import Alerting, Bounds

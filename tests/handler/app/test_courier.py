@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from config.model import NotifyCommand, NotifyTarget, NotifyUrl, SecretRef
+from config.access import SecretRef
+from config.notices import NotifyCommand, NotifyTarget, NotifyUrl
 from handler.app.courier import Courier, Unsent
 from handler.notices import body
 from tests.support.notices import NOW, Receiver, a_notice, silent_server

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from config.access import SecretRef
 from config.errors import StoreError
-from config.model import NotifyTarget, NotifyUrl, SecretRef
+from config.notices import NotifyTarget, NotifyUrl
 from config.units import GroupId
 from handler.app.courier import Courier, Unsent
 from handler.app.notifying import Notifier

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from config.counters import Counter
 from config.errors import StoreError
-from config.model import BalancerUse, Counter, Group, HaproxyBalancer, SharedListener
+from config.model import BalancerUse, Group, HaproxyBalancer, SharedListener
 from config.units import BalancerId
 from handler.desired import Definition
 from handler.store.codec import from_text, to_text

@@ -3,8 +3,9 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import select
 
+from config.access import SecretRef
 from config.errors import StoreError
-from config.model import NotifyCommand, NotifyUrl, SecretRef, Severity
+from config.notices import NotifyCommand, NotifyUrl, Severity
 from config.units import GroupId
 from handler.notices import Tried, Turn, delivered
 from handler.store.interface import EventKind

@@ -1,0 +1,174 @@
+"""How to reach what is measured: secrets by reference, agents, and the servers that answer for whole groups."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+from config.units import Seconds, SourceId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SecretRef:
+    """Where a secret is kept; never the secret itself. Resolved by `config.settings` when it is used."""
+
+    env: str | None = None
+    file: str | None = None
+    """Exactly one of the two is set."""
+
+
+# SNMP: how to speak with the agents of a profile's members.
+
+
+class Engine(enum.Enum):
+    """Which library speaks SNMP."""
+
+    GUFO = "gufo"
+    PYSNMP = "pysnmp"
+    """Where gufo-snmp has no wheel, and as a second opinion; 58 times the processor time."""
+
+
+class SnmpVersion(enum.Enum):
+    """Of the protocol."""
+
+    V1 = "1"
+    V2C = "2c"
+    V3 = "3"
+
+
+class AuthProtocol(enum.Enum):
+    """What a v3 message is signed with. Source: RFC 3414 (md5, sha), RFC 7860 (the others)."""
+
+    MD5 = "md5"
+    SHA = "sha"
+    SHA224 = "sha224"
+    SHA256 = "sha256"
+    SHA384 = "sha384"
+    SHA512 = "sha512"
+
+
+class PrivProtocol(enum.Enum):
+    """What a v3 message is encrypted with. Source: RFC 3414 (des), RFC 3826 (aes); the others: Blumenthal's draft."""
+
+    DES = "des"
+    AES = "aes"
+    AES192 = "aes192"
+    AES256 = "aes256"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnmpUser:
+    """A user of SNMP v3's user-based security. Passwords have at least eight characters (RFC 3414, 11.2)."""
+
+    name: str
+    auth: tuple[AuthProtocol, SecretRef] | None = None
+    """``None``: noAuthNoPriv."""
+    priv: tuple[PrivProtocol, SecretRef] | None = None
+    """Never without ``auth``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnmpAccess:
+    """How to speak SNMP with a profile's members."""
+
+    port: int = 161
+    version: SnmpVersion = SnmpVersion.V2C
+    community: SecretRef | None = None
+    """Of v1 and v2c. ``None``: ``public``."""
+    user: SnmpUser | None = None
+    """Of v3, and then always."""
+    engine: Engine = Engine.GUFO
+
+
+PUBLIC = SnmpAccess()
+"""As agents are delivered."""
+
+
+# HTTP: who we say we are, and whom we believe.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Basic:
+    """A user name and a password (RFC 7617)."""
+
+    user: str
+    password: SecretRef
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bearer:
+    """A token (RFC 6750)."""
+
+    token: SecretRef
+
+
+Credentials = Basic | Bearer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trust:
+    """Whose certificates are believed."""
+
+    ca: str | None = None
+    """A file of certificates in PEM; ``None``: those that the system trusts."""
+    insecure: bool = False
+    """Believe anybody: for appliances that nobody gave a certificate. Never together with ``ca``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpAccess:
+    """What goes with every request to one place."""
+
+    credentials: Credentials | None = None
+    trust: Trust = Trust()
+
+
+OPEN = HttpAccess()
+"""No credentials, and the certificates that the system trusts."""
+
+
+# Sources: servers that answer for whole groups, declared once and named by counters.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrometheusServer:
+    """Prometheus, or what speaks its query API (Thanos, Mimir, VictoriaMetrics)."""
+
+    id: SourceId
+    url: str
+    """What ``/api/v1/query`` is added to."""
+    access: HttpAccess = OPEN
+    timeout: Seconds = 5.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HaproxyStats:
+    """HAProxy's statistics page, in its CSV form."""
+
+    id: SourceId
+    url: str
+    """Of the page itself, without ``;csv``."""
+    backend: str
+    access: HttpAccess = OPEN
+    timeout: Seconds = 5.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NetscalerStats:
+    """A NetScaler's statistics over NITRO. At least one of the two names is set."""
+
+    id: SourceId
+    url: str
+    """``https://NSIP``; what ``/nitro/v1`` is added to."""
+    user: str
+    password: SecretRef
+    virtual_server: str | None = None
+    """The lbvserver that answers for the group."""
+    service_group: str | None = None
+    """Whose members answer for ours. ``None``: services that are bound to the virtual server."""
+    trust: Trust = Trust()
+    timeout: Seconds = 5.0
+
+
+ServerSource = PrometheusServer | HaproxyStats | NetscalerStats
+"""Closed union of the entries of ``sources``."""
