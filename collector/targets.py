@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -72,3 +73,19 @@ def targets_of(layout: Layout, rosters: Mapping[GroupId, Roster]) -> tuple[Targe
     return tuple(
         Target(group=key[0], member=members[key], rows=counters) for key, counters in rows.items() if key in members
     )
+
+
+def whole_rows(layout: Layout, counters: Collection[CounterId]) -> Iterator[tuple[int, GroupId, CounterId]]:
+    """Find the rows that these counters have for whole groups, as (row, group, counter).
+
+    A layout is sorted, so members' rows are never walked through.
+    """
+    series, start = layout.series, 0
+    while counters and start < len(series):
+        group = series[start].group
+        end = bisect_right(series, group, lo=start, key=lambda one: one.group)
+        for counter in counters:
+            row = bisect_left(series, counter, lo=start, hi=end, key=lambda one: one.counter)
+            if row < end and series[row].counter == counter and series[row].member is None:
+                yield row, group, counter
+        start = end

@@ -7,15 +7,14 @@ is not a measurement, and no zero is made up.
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from collector.board import Board
-from collector.samples import Layout
 from collector.sources.interface import Round
+from collector.targets import whole_rows
 from config.counters import AlertedValue
 from config.model import Catalogue
-from config.units import AlertId, CounterId, GroupId
+from config.units import AlertId, CounterId
 
 
 class AlertedSource:
@@ -30,9 +29,9 @@ class AlertedSource:
 
     async def fetch(self, asked: Round) -> None:
         """Fill the rows of whole groups whose alert has brought a number that is not over."""
-        now = asked.clock()
-        for row, group, alert in _rows(asked.sheet.layout, _alerts(asked.catalogue)):
-            value = self._board.value(group, alert, now.wall)
+        now, alerts = asked.clock(), _alerts(asked.catalogue)
+        for row, group, counter in whole_rows(asked.sheet.layout, alerts):
+            value = self._board.value(group, alerts[counter], now.wall)
             if value is not None:
                 asked.sheet.put(row, value, at=now.steady)
 
@@ -43,16 +42,3 @@ class AlertedSource:
 def _alerts(catalogue: Catalogue) -> Mapping[CounterId, AlertId]:
     sources = ((counter.id, counter.source) for counter in catalogue.counters.values())
     return {counter: source.alert for counter, source in sources if isinstance(source, AlertedValue)}
-
-
-def _rows(layout: Layout, alerts: Mapping[CounterId, AlertId]) -> Iterator[tuple[int, GroupId, AlertId]]:
-    """The rows of these counters. A layout is sorted, so members' rows are never walked through."""
-    series, start = layout.series, 0
-    while alerts and start < len(series):
-        group = series[start].group
-        end = bisect_right(series, group, lo=start, key=lambda one: one.group)
-        for counter, alert in alerts.items():
-            row = bisect_left(series, counter, lo=start, hi=end, key=lambda one: one.counter)
-            if row < end and series[row].counter == counter:
-                yield row, group, alert
-        start = end
