@@ -120,11 +120,11 @@ class Sheet:
         Args:
             index: the row.
             reply: anything but OK.
-            said: the source's own words, without secrets; cut off after 200 characters.
+            said: the source's own words, without secrets; put on one line, and cut off after 200 characters.
         """
         self.reply[index] = reply
         if said:
-            self.said[index] = said[:_LONGEST_SAID]
+            self.said[index] = one_line(said)
 
     def close(self, at: Moment) -> Scrape:
         """Hand over what came; later answers change nothing, since the arrays are copied."""
@@ -137,3 +137,13 @@ class Sheet:
             reply=self.reply.copy(),
             said=MappingProxyType(dict(self.said)),
         )
+
+
+def one_line(said: str) -> str:
+    r"""Make foreign words fit to be shown in a log or a terminal.
+
+    >>> one_line("no\n such\x1b[1m  metric")
+    'no such?[1m metric'
+    """
+    words = " ".join(said[: 2 * _LONGEST_SAID].split())
+    return "".join(letter if letter.isprintable() else "?" for letter in words)[:_LONGEST_SAID]
