@@ -1,6 +1,7 @@
 """The columns of HAProxy's ``show stat`` that are numbers: in a member's server line, and in a backend's.
 
-Source: HAProxy management guide, section 9.1, "CSV format"; columns that only frontends have are left out.
+Source: HAProxy management guide, section 9.1, "CSV format", compared with what HAProxy 2.6 fills; columns that only
+frontends have are left out.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from types import MappingProxyType
 
 from config.counters import Kind
 from config.objects import Shape
+from config.reductions import Reduce
 
 
 def _rising(unit: str) -> Shape:
@@ -28,11 +30,13 @@ COLUMNS: Mapping[str, Shape] = MappingProxyType(
         "stot": _rising("sessions/s"),
         "bin": _rising("bytes/s"),
         "bout": _rising("bytes/s"),
+        "dresp": _rising("responses/s"),
         "econ": _rising("errors/s"),
         "eresp": _rising("errors/s"),
         "wretr": _rising("retries/s"),
         "wredis": _rising("redispatches/s"),
-        "weight": Shape(bits=64),
+        "weight": Shape(bits=64),  # as it is now; uweight: as it was set
+        "uweight": Shape(bits=64),
         "chkfail": _rising("checks/s"),
         "chkdown": _rising("transitions/s"),
         "downtime": Shape(unit="s", bits=64),
@@ -41,12 +45,15 @@ COLUMNS: Mapping[str, Shape] = MappingProxyType(
         "rate": Shape(unit="sessions/s", bits=64),  # over the last second, by HAProxy itself
         "rate_max": Shape(unit="sessions/s", bits=64),
         "check_duration": _MILLISECONDS,
+        "agent_duration": _MILLISECONDS,
+        "hanafail": _rising("failures/s"),
         "hrsp_1xx": _rising("responses/s"),
         "hrsp_2xx": _rising("responses/s"),
         "hrsp_3xx": _rising("responses/s"),
         "hrsp_4xx": _rising("responses/s"),
         "hrsp_5xx": _rising("responses/s"),
         "hrsp_other": _rising("responses/s"),
+        "req_tot": _rising("requests/s"),
         "cli_abrt": _rising("sessions/s"),
         "srv_abrt": _rising("sessions/s"),
         "lastsess": Shape(unit="s", bits=64),
@@ -58,6 +65,7 @@ COLUMNS: Mapping[str, Shape] = MappingProxyType(
         "reuse": _rising("connections/s"),
         "wrew": _rising("failures/s"),
         "eint": _rising("errors/s"),
+        "srv_icur": Shape(unit="connections", bits=64),
         "idle_conn_cur": Shape(unit="connections", bits=64),
         "safe_conn_cur": Shape(unit="connections", bits=64),
         "used_conn_cur": Shape(unit="connections", bits=64),
@@ -70,8 +78,8 @@ COLUMNS: Mapping[str, Shape] = MappingProxyType(
 )
 
 _OF_BACKENDS_TOO = (
-    *("qcur", "qmax", "scur", "smax", "slim", "stot", "bin", "bout", "econ", "eresp", "wretr", "wredis", "weight"),
-    *("chkdown", "downtime", "lbtot", "rate", "rate_max"),
+    *("qcur", "qmax", "scur", "smax", "slim", "stot", "bin", "bout", "dresp", "econ", "eresp"),
+    *("wretr", "wredis", "weight", "uweight", "req_tot", "chkdown", "downtime", "lbtot", "rate", "rate_max"),
     *("hrsp_1xx", "hrsp_2xx", "hrsp_3xx", "hrsp_4xx", "hrsp_5xx", "hrsp_other"),
     *("cli_abrt", "srv_abrt", "lastsess", "qtime", "ctime", "rtime", "ttime", "connect", "reuse", "wrew", "eint"),
     *("qtime_max", "ctime_max", "rtime_max", "ttime_max"),
@@ -83,9 +91,29 @@ BACKEND_COLUMNS: Mapping[str, Shape] = MappingProxyType(
         "act": Shape(unit="members", bits=64),
         "bck": Shape(unit="members", bits=64),
         "dreq": _rising("requests/s"),
-        "dresp": _rising("responses/s"),
-        "req_tot": _rising("requests/s"),
         "comp_in": _rising("bytes/s"),
         "comp_out": _rising("bytes/s"),
+        "comp_byp": _rising("bytes/s"),
+        "comp_rsp": _rising("responses/s"),
+        "cache_lookups": _rising("requests/s"),
+        "cache_hits": _rising("requests/s"),
     }
 )
+
+TOGETHER: Mapping[str, Reduce] = MappingProxyType(
+    dict.fromkeys(
+        (
+            *("qtime", "ctime", "rtime", "ttime", "check_duration", "agent_duration"),
+            *("qtime_max", "ctime_max", "rtime_max", "ttime_max", "qmax", "smax", "rate_max"),
+            *("weight", "uweight", "throttle", "downtime", "act", "bck"),
+        ),
+        Reduce.MAX,
+    )
+    | {"lastsess": Reduce.MIN}
+)
+"""How lines of several backends become one number, where it is not their sum.
+
+Averages and peaks cannot be added: nobody knows how many requests are behind an average, and peaks are not of one
+moment; so the worst counts. Members that sit on several balancers are the same members, so ``act``, ``bck`` and weights
+are not added either. The last session is the latest of all.
+"""

@@ -1,6 +1,9 @@
 """The statistics of a NetScaler that are numbers: of a virtual server, and of a member of a service group.
 
 Source: NITRO API reference, statistics of lbvserver, service and servicegroupmember.
+
+What only a service has, and no member of a service group: ``curload``, ``activetransactions``, ``vsvrservicehits`` and
+its rate. The reference gives no unit for the times to the first and last byte; dashboards read them as milliseconds.
 """
 
 from __future__ import annotations
@@ -43,6 +46,9 @@ MEMBER_STATISTICS: Mapping[str, Shape] = MappingProxyType(
         "responsebytesrate": _gauge("bytes/s"),
         "vsvrservicehits": _rising("hits/s"),
         "vsvrservicehitsrate": _gauge("hits/s"),
+        "totsvrttlbtransactions": _rising("requests/s"),
+        "toleratingttlbtransactions": _rising("requests/s"),  # slower than the APDEX threshold T, faster than 4 T
+        "frustratingttlbtransactions": _rising("requests/s"),  # slower than 4 T
     }
 )
 
@@ -61,8 +67,13 @@ VSERVER_STATISTICS: Mapping[str, Shape] = MappingProxyType(
         "responsesrate": _gauge("responses/s"),
         "requestbytesrate": _gauge("bytes/s"),
         "responsebytesrate": _gauge("bytes/s"),
+        "totalpktsrecvd": _rising("packets/s"),
+        "totalpktssent": _rising("packets/s"),
+        "pktsrecvdrate": _gauge("packets/s"),
+        "pktssentrate": _gauge("packets/s"),
         "curclntconnections": _gauge("connections"),
         "cursrvrconnections": _gauge("connections"),
+        "curpersistencesessions": _gauge("sessions"),
         "establishedconn": _gauge("connections"),
         "surgecount": _gauge("requests"),
         "svcsurgecount": _gauge("requests"),
@@ -72,6 +83,14 @@ VSERVER_STATISTICS: Mapping[str, Shape] = MappingProxyType(
         "deferredreqrate": _gauge("requests/s"),
         "totalsvrbusyerr": _rising("errors/s"),
         "svrbusyerrrate": _gauge("errors/s"),
+        "invalidrequestresponse": _rising("errors/s"),
+        "invalidrequestresponsedropped": _rising("errors/s"),
+        "totvserverdownbackuphits": _rising("hits/s"),
+        "sothreshold": _gauge(),
+        "totcltttlbtransactions": _rising("requests/s"),
+        "toleratingttlbtransactions": _rising("requests/s"),
+        "frustratingttlbtransactions": _rising("requests/s"),
+        "cltresponsetimeapdex": _gauge("", (0.0, 1.0)),
         "avgcltttlb": _gauge("ms"),  # time to the last byte, as clients see it
         "cpuusagepm": _gauge("permille", (0.0, 1000.0)),
     }

@@ -15,6 +15,7 @@ _CONFIG = """
 global
     stats socket {socket} mode 600 level admin expose-fd listeners
     hard-stop-after 5s
+    {more}
 
 defaults
     mode http
@@ -26,6 +27,15 @@ frontend front
     bind 127.0.0.1:{port}
     default_backend {backend}
 """
+
+_PAGE = """
+frontend page
+    bind 127.0.0.1:{port}
+    stats enable
+    stats uri /stats
+    stats auth trimtab:s3cret
+"""
+PAGE_USER, PAGE_PASSWORD = "trimtab", "s3cret"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -39,6 +49,8 @@ class Haproxy:
     """The first backend, which the frontend uses."""
     config: Path
     log: Path
+    page: str
+    """The address of its statistics page; behind `PAGE_USER` and `PAGE_PASSWORD`."""
     process: subprocess.Popen[bytes]
     earlier: list[subprocess.Popen[bytes]] = field(default_factory=list)
     """Processes that a reload has told to finish."""
@@ -79,24 +91,34 @@ class Haproxy:
 
 
 @contextlib.contextmanager
-def running_haproxy(tmp_path: Path, backends: Mapping[str, Mapping[str, int]] | None = None) -> Iterator[Haproxy]:
+def running_haproxy(
+    tmp_path: Path, backends: Mapping[str, Mapping[str, int]] | None = None, *, more: str = "", options: str = ""
+) -> Iterator[Haproxy]:
     """Run HAProxy until the block ends.
 
     Args:
         tmp_path: for its configuration, socket and log.
         backends: backend → server → port on 127.0.0.1; one empty backend ``web`` by default. All take dynamic
             servers (``balance`` is explicit: HAProxy 2.6 wants it; what they need they are told with ``add server``).
+        more: lines for the section ``global``.
+        options: what every server line of ``backends`` ends with.
     """
     declared = backends if backends is not None else {"web": {}}
-    port, first = free_tcp_port(), next(iter(declared))
+    front, page_port, first = free_tcp_port(), free_tcp_port(), next(iter(declared))
     config, log, path = tmp_path / "haproxy.cfg", tmp_path / "haproxy.log", tmp_path / "admin.sock"
-    text = _CONFIG.format(socket=path, port=port, backend=first)
+    text = _CONFIG.format(socket=path, port=front, backend=first, more=more) + _PAGE.format(port=page_port)
     for backend, servers in declared.items():
         text += f"\nbackend {backend}\n    balance roundrobin\n"
-        text += "".join(f"    server {name} 127.0.0.1:{server_port}\n" for name, server_port in servers.items())
+        text += "".join(f"    server {name} 127.0.0.1:{port} {options}\n" for name, port in servers.items())
     config.write_text(text)
     haproxy = Haproxy(
-        socket=path, frontend_port=port, backend=first, config=config, log=log, process=_start(config, log)
+        socket=path,
+        frontend_port=front,
+        backend=first,
+        config=config,
+        log=log,
+        page=f"http://127.0.0.1:{page_port}/stats",
+        process=_start(config, log),
     )
     try:
         haproxy._wait()
