@@ -131,7 +131,7 @@ class HttpClient:
                 if len(body) > _LARGEST:
                     return Failure(reply=Reply.MALFORMED, said=f"the answer is longer than {_LARGEST} bytes")
             if not _OK <= response.status <= _OK_AND_MORE and response.status not in question.accept:
-                return _refused(response.status, response.reason or "")
+                return refused(response.status, response.reason or "")
             return Answer(
                 status=response.status,
                 headers={name.lower(): value for name, value in response.headers.items()},
@@ -171,7 +171,8 @@ class HttpClient:
         return self._contexts[trust]
 
 
-def _refused(status: int, reason: str) -> Failure:
+def refused(status: int, reason: str = "") -> Failure:
+    """What a status means that is no success, for who has accepted it and finds nothing better in the body."""
     kind = _BY_STATUS.get(status) or (Reply.UNREACHABLE if status >= _SERVER_ERROR else Reply.MALFORMED)
     return Failure(reply=kind, said=f"HTTP {status} {reason}".strip())
 

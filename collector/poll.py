@@ -7,6 +7,7 @@ import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from collector.http import HttpClient
 from collector.samples import Layout, Scrape, Sheet
 from collector.sources.interface import Round, Source
 from collector.targets import Roster, Target, layout_for, targets_of
@@ -32,6 +33,7 @@ class Poller:
         clock: read when a poll begins and when an answer arrives.
         read_secret: turns a reference into the secret, when it is needed.
         sources: closed together with the poller.
+        http: what sources ask through; closed after them.
     """
 
     def __init__(
@@ -40,10 +42,12 @@ class Poller:
         clock: Callable[[], Moment],
         read_secret: Callable[[SecretRef], str],
         sources: Sequence[Source],
+        http: HttpClient | None = None,
     ) -> None:
         self._clock = clock
         self._read_secret = read_secret
         self._sources = tuple(sources)
+        self._http = http
         self._known: dict[frozenset[GroupId], _Questions] = {}
 
     async def poll(
@@ -85,6 +89,8 @@ class Poller:
         """Give back every socket, after the last poll."""
         for source in self._sources:
             await source.close()
+        if self._http is not None:
+            await self._http.close()
 
     def _questions(self, catalogue: Catalogue, rosters: Mapping[GroupId, Roster]) -> _Questions:
         groups = frozenset(rosters)

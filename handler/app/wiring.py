@@ -7,6 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from collector.board import Board
+from collector.http import HttpClient
 from collector.poll import Poller
 from collector.sources.alerted import AlertedSource
 from collector.sources.haproxy import HaproxySource
@@ -70,8 +71,9 @@ def engine(file: Path, directory: StateDirectory) -> Engine:
 
 
 def _poller(board: Board) -> Poller:
+    http = HttpClient(clock=clock.moment, read_secret=_secret)
     sources = (SnmpSource(), HaproxySource(), AlertedSource(board))
-    return Poller(clock=clock.moment, read_secret=_secret, sources=sources)
+    return Poller(clock=clock.moment, read_secret=_secret, sources=sources, http=http)
 
 
 def _secret(ref: SecretRef) -> str:
