@@ -1,108 +1,228 @@
-"""Who has fallen silent, since when, and what changed: an outage is told once when it begins and once when it ends."""
+"""What has fallen silent, since when, and what changed: an outage is told once when it begins and once when it ends.
+
+Two things can be out. A *channel* is one source of one member (its SNMP agent, say), or one source of the group as a
+whole: it is silent when nothing that it is asked is answered. A *counter* is lost when nobody answers it though
+channels that carry it are heard: a name that no agent has, a query that finds nothing.
+"""
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import NamedTuple
 
-from collector.samples import Reply, Scrape
-from config.units import GroupId, Instant, MemberName, Seconds
+import numpy as np
+import numpy.typing as npt
 
-Heard = tuple[GroupId, MemberName]
+from collector.samples import Bools, Layout, Reply, Scrape
+from config.units import CounterId, GroupId, Instant, MemberName, Seconds
+
+_Ints = npt.NDArray[np.intp]
+
+
+class Channel(NamedTuple):
+    """One source of one member, or (``member`` is ``None``) of the group as a whole."""
+
+    group: GroupId
+    source: str
+    member: MemberName | None
+
+
+Asked = tuple[GroupId, CounterId]
+"""One counter of one group."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Silence:
-    """The members that answer nothing of what they are asked."""
+    """What is out."""
 
-    since: Mapping[Heard, Instant] = field(default_factory=lambda: MappingProxyType({}))
-    """When the first poll began that each of them did not answer."""
+    since: Mapping[Channel, Instant] = field(default_factory=lambda: MappingProxyType({}))
+    """Silent channels: when the first poll began that each of them did not answer."""
+    lost: Mapping[Asked, Instant] = field(default_factory=lambda: MappingProxyType({}))
+    """Counters that nobody answers, likewise."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Began:
-    """A member answers nothing any more."""
+    """An outage begins: of a channel, or (then ``channel`` is ``None``) of a counter."""
 
     group: GroupId
-    member: MemberName
+    channel: Channel | None
+    source: str
+    """What the source is called."""
+    counter: CounterId
+    """The one that is lost; of a channel, one of those that it carries."""
     reply: Reply
     """What most of its questions came back with; of equals, the one that says most (silence says least)."""
+    said: str
+    """The source's own words, where it has any."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
-    """A member that was silent has answered something."""
+    """An outage is over."""
 
     group: GroupId
-    member: MemberName
+    channel: Channel | None
+    counter: CounterId | None
+    """The one that was lost; ``None`` where a channel was silent."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Hearing:
+    """What can be out, of one layout; made once for it."""
+
+    layout: Layout
+    channels: Sequence[Channel]
+    channel: _Ints
+    """(series,) which channel carries it."""
+    counters: Sequence[Asked]
+    counter: _Ints
+    """(series,) which counter it is of."""
+    rows: Mapping[GroupId, slice]
+    """Each group's run of series."""
+
+
+def hearing_of(layout: Layout, words: Mapping[CounterId, str]) -> Hearing:
+    """Work out the channels and counters of a layout.
+
+    Args:
+        layout: sorted by group.
+        words: what the source of each counter is called.
+    """
+    channels: dict[Channel, int] = {}
+    counters: dict[Asked, int] = {}
+    bounds: dict[GroupId, list[int]] = {}
+    channel, counter = np.empty(len(layout.series), dtype=np.intp), np.empty(len(layout.series), dtype=np.intp)
+    for row, series in enumerate(layout.series):
+        carrier = Channel(series.group, words.get(series.counter, ""), series.member)
+        channel[row] = channels.setdefault(carrier, len(channels))
+        counter[row] = counters.setdefault((series.group, series.counter), len(counters))
+        bounds.setdefault(series.group, [row, row])[1] = row
+    return Hearing(
+        layout=layout,
+        channels=tuple(channels),
+        channel=channel,
+        counters=tuple(counters),
+        counter=counter,
+        rows={group: slice(first, last + 1) for group, (first, last) in bounds.items()},
+    )
 
 
 def observe(
-    silence: Silence, scrape: Scrape, group: GroupId | None = None
+    silence: Silence, scrape: Scrape, hearing: Hearing, group: GroupId
 ) -> tuple[Silence, tuple[Began | Ended, ...]]:
-    """Take note of one scrape.
+    """Take note of one group's part of a scrape.
 
-    A member is silent when none of its series is OK, and heard as soon as one is. Whoever is not asked any more is
-    forgotten, and nothing is told: leaving is no outage.
+    What is not asked any more is forgotten, and nothing is told: leaving is no outage.
 
     Args:
-        silence: as after the last scrape.
+        silence: of this group, as after its last scrape.
         scrape: of any groups.
-        group: look at this one only and leave the others' silence alone; ``None`` looks at the whole scrape.
+        hearing: of the scrape's layout.
+        group: whose part.
 
     Returns:
-        The silence now, and what changed, by group and member.
+        The group's silence now, and what changed: channels before counters, each in order.
     """
-    rows = _rows(scrape, group)
-    before = {key: since for key, since in silence.since.items() if group is None or key[0] == group}
-    if not before and (scrape.reply[rows] == Reply.OK).all():
+    rows = hearing.rows.get(group, slice(0, 0))
+    ok = scrape.reply[rows] == Reply.OK
+    if ok.all() and not silence.since and not silence.lost:
         return silence, ()
-    replies, heard = _replies(scrape, rows)
-    now = {key: before.get(key, scrape.at.wall) for key in replies}
-    others = {key: since for key, since in silence.since.items() if key not in before}
-    changes: dict[Heard, Began | Ended] = {key: Ended(group=key[0], member=key[1]) for key in heard & before.keys()}
-    for key in now.keys() - before.keys():
-        changes[key] = Began(group=key[0], member=key[1], reply=_dominant(replies[key]))
-    return Silence(since=MappingProxyType(others | now)), tuple(changes[key] for key in sorted(changes))
+    mute, lost = _out(hearing, rows, ok)
+    at = scrape.at.wall
+    now = Silence(
+        since={hearing.channels[place]: silence.since.get(hearing.channels[place], at) for place in mute},
+        lost={hearing.counters[place]: silence.lost.get(hearing.counters[place], at) for place in lost},
+    )
+    return now, (*_ended(silence, now, hearing, rows), *_began(silence, scrape, hearing, rows, (mute, lost)))
 
 
-def unheard(silence: Silence, group: GroupId, now: Instant, longer_than: Seconds) -> tuple[MemberName, ...]:
-    """The members of a group that have been silent for longer than a span, sorted.
+def unheard(silence: Silence, now: Instant, longer_than: Seconds) -> tuple[Channel, ...]:
+    """The channels that have been silent for longer than a span: those of the whole group first, then by member.
 
-    >>> silence = Silence(since={(GroupId("web"), MemberName("a")): Instant(100.0)})
-    >>> unheard(silence, GroupId("web"), Instant(400.0), 300.0), unheard(silence, GroupId("web"), Instant(401.0), 300.0)
-    ((), ('a',))
+    >>> silence = Silence(since={Channel(GroupId("web"), "snmp", MemberName("a")): Instant(100.0)})
+    >>> unheard(silence, Instant(400.0), 300.0), [channel.member for channel in unheard(silence, Instant(401.0), 300.0)]
+    ((), ['a'])
     """
-    return tuple(
-        sorted(member for (of, member), since in silence.since.items() if of == group and now - since > longer_than)
+    late = (channel for channel, since in silence.since.items() if now - since > longer_than)
+    return tuple(sorted(late, key=lambda channel: (channel.member or "", channel.source)))
+
+
+def members_of(channels: Iterable[Channel]) -> tuple[MemberName, ...]:
+    """Whose channels these are, each once, sorted."""
+    return tuple(sorted({channel.member for channel in channels if channel.member is not None}))
+
+
+def silent_since(silence: Silence) -> Mapping[MemberName, Instant]:
+    """Since when a member has had a silent channel."""
+    since: dict[MemberName, Instant] = {}
+    for channel, began in silence.since.items():
+        if channel.member is not None:
+            since[channel.member] = min(began, since.get(channel.member, began))
+    return since
+
+
+def _out(hearing: Hearing, rows: slice, ok: Bools) -> tuple[Sequence[int], Sequence[int]]:
+    """Channels without any answer; counters without any, of which some channel is heard."""
+    channel, counter = hearing.channel[rows], hearing.counter[rows]
+    heard = np.zeros(len(hearing.channels), dtype=np.bool_)
+    heard[channel[ok]] = True
+    answered = np.zeros(len(hearing.counters), dtype=np.bool_)
+    answered[counter[ok]] = True
+    carried = heard[channel]
+    return (
+        np.unique(channel[~carried]).tolist(),
+        np.unique(counter[carried & ~answered[counter]]).tolist(),
     )
 
 
-def _rows(scrape: Scrape, group: GroupId | None) -> slice:
-    """The rows of a group: one run, since a layout is sorted by group."""
-    series = scrape.layout.series
-    if group is None:
-        return slice(0, len(series))
-    return slice(
-        bisect_left(series, group, key=lambda one: one.group), bisect_right(series, group, key=lambda one: one.group)
+def _began(
+    before: Silence, scrape: Scrape, hearing: Hearing, rows: slice, out: tuple[Sequence[int], Sequence[int]]
+) -> Iterable[Began]:
+    mute, lost = out
+    fresh = [place for place in mute if hearing.channels[place] not in before.since]
+    for place, whose in zip(fresh, _rows_of(hearing.channel[rows], fresh), strict=True):
+        yield _told(scrape, hearing, rows.start + whose, hearing.channels[place])
+    fresh = [place for place in lost if hearing.counters[place] not in before.lost]
+    for whose in _rows_of(hearing.counter[rows], fresh):
+        yield _told(scrape, hearing, rows.start + whose, None)
+
+
+def _rows_of(index: _Ints, places: Sequence[int]) -> Iterable[_Ints]:
+    """The rows of each of these places; one sort for all, since ten thousand agents may fall silent at once."""
+    if not places:
+        return ()
+    order = np.argsort(index, kind="stable")
+    ordered = index[order]
+    first, last = np.searchsorted(ordered, places, "left"), np.searchsorted(ordered, places, "right")
+    return (order[start:end] for start, end in zip(first, last, strict=True))
+
+
+def _told(scrape: Scrape, hearing: Hearing, rows: _Ints, channel: Channel | None) -> Began:
+    codes = scrape.reply[rows]
+    counts = np.bincount(codes)
+    dominant = max(range(len(counts)), key=lambda code: (int(counts[code]), code))
+    row = int(rows[np.flatnonzero(codes == dominant)[0]])
+    series = hearing.layout.series[row]
+    return Began(
+        group=series.group,
+        channel=channel,
+        source=hearing.channels[int(hearing.channel[row])].source,
+        counter=series.counter,
+        reply=Reply(dominant),
+        said=scrape.said.get(row, ""),
     )
 
 
-def _replies(scrape: Scrape, rows: slice) -> tuple[Mapping[Heard, list[int]], set[Heard]]:
-    """Codes of the members without any OK, and who has one. Rows of a group as a whole are nobody's silence."""
-    heard: set[Heard] = set()
-    failed: dict[Heard, list[int]] = {}
-    for (group, _, member), code in zip(scrape.layout.series[rows], scrape.reply[rows].tolist(), strict=True):
-        if member is None:
-            continue
-        if code == Reply.OK:
-            heard.add((group, member))
-        else:
-            failed.setdefault((group, member), []).append(code)
-    return {key: codes for key, codes in failed.items() if key not in heard}, heard
-
-
-def _dominant(codes: list[int]) -> Reply:
-    return Reply(max(codes, key=lambda code: (codes.count(code), code)))  # a member has a handful of counters
+def _ended(before: Silence, now: Silence, hearing: Hearing, rows: slice) -> Iterable[Ended]:
+    """What was out, is no more, and is still asked."""
+    channels = {hearing.channels[place] for place in np.unique(hearing.channel[rows]).tolist()}
+    counters = {hearing.counters[place] for place in np.unique(hearing.counter[rows]).tolist()}
+    for channel in before.since:
+        if channel not in now.since and channel in channels:
+            yield Ended(group=channel.group, channel=channel, counter=None)
+    for group, counter in before.lost:
+        if (group, counter) not in now.lost and (group, counter) in counters:
+            yield Ended(group=group, channel=None, counter=counter)

@@ -12,17 +12,21 @@ import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import assert_never
 
 from aggregator.aggregate import Aggregator
-from collector.outages import Began, Ended, observe, unheard
+from collector.misses import misses_of
+from collector.outages import Began, Ended, Hearing, hearing_of, observe, unheard
 from collector.poll import Poller
-from collector.samples import Scrape
+from collector.remedies import remedy
+from collector.samples import Layout, Scrape
 from collector.targets import Roster
 from config.model import Catalogue, Mode
-from config.units import GroupId, Instant, Moment, Seconds
+from config.units import GroupId, Moment, Seconds
 from handler.app import logs
 from handler.app.door import Door, Question
 from handler.app.guard import Guard
+from handler.app.replies import source_of
 from handler.app.rooms import Room
 from trigger.evaluate import evaluate
 
@@ -99,12 +103,14 @@ class Decider:
         self._clock = clock
         self._report = report
         self._aggregators: dict[tuple[GroupId, ...], Aggregator] = {}
+        self._hearings: dict[tuple[GroupId, ...], Hearing] = {}
         self._tasks: list[asyncio.Task[None]] = []
 
     def start(self, catalogue: Catalogue) -> None:
         """Run the catalogue's slots; after a reload, windows whose counters are unchanged go on."""
         before = list(self._aggregators.values())
         self._aggregators = {}
+        self._hearings = {}
         for slot in slots_of(catalogue, (room.id for room in self._rooms.values() if not room.state.orphaned)):
             aggregator = Aggregator(catalogue, slot.groups)
             for old in before:
@@ -138,9 +144,10 @@ class Decider:
         scrape = await self._poller.poll(catalogue, rosters, timeout=min(0.8 * slot.interval, 10.0))
         polled = self._clock()
         frames = aggregator.take(scrape)
+        hearing = self._hearing(catalogue, slot, scrape.layout)
         questions = []
         for room in rooms:
-            self._listen(room, scrape, slot.interval, began.wall)
+            _listen(room, scrape, hearing, slot.interval)
             evaluation = evaluate(catalogue, room.id, frames[room.id], room.holds, scrape.at)
             questions.append(Question(room=room, at=scrape.at, evaluation=evaluation))
         await self._door.ask_all(questions)
@@ -155,15 +162,41 @@ class Decider:
             )
         )
 
-    @staticmethod
-    def _listen(room: Room, scrape: Scrape, interval: Seconds, now: Instant) -> None:
-        room.silence, changes = observe(room.silence, scrape, room.id)
-        for change in changes:
-            match change:
-                case Began():
-                    logs.warn(
-                        "unheard_began", group=change.group, member=change.member, reply=change.reply.name.lower()
-                    )
-                case Ended():
-                    logs.say("unheard_ended", group=change.group, member=change.member)
-        room.unheard = unheard(room.silence, room.id, now, _UNHEARD_INTERVALS * interval)
+    def _hearing(self, catalogue: Catalogue, slot: Slot, layout: Layout) -> Hearing:
+        known = self._hearings.get(slot.groups)
+        if known is None or known.layout is not layout:
+            words = {counter.id: source_of(counter) for counter in catalogue.counters.values()}
+            self._hearings[slot.groups] = known = hearing_of(layout, words)
+        return known
+
+
+def _listen(room: Room, scrape: Scrape, hearing: Hearing, interval: Seconds) -> None:
+    room.silence, changes = observe(room.silence, scrape, hearing, room.id)
+    room.misses = misses_of(scrape, hearing, room.id)
+    for change in changes:
+        _tell(change)
+    room.unheard = unheard(room.silence, scrape.at.wall, _UNHEARD_INTERVALS * interval)
+
+
+def _tell(change: Began | Ended) -> None:
+    """Log an outage of a channel or of a counter, by what it is of; a whole group's channel has no member."""
+    channel = change.channel
+    member, counter = (None, change.counter) if channel is None else (channel.member, None)
+    match change:
+        case Began():
+            logs.warn(
+                "counter_lost" if channel is None else "unheard_began",
+                group=change.group,
+                member=member,
+                counter=counter,
+                source=change.source,
+                reply=change.reply.name.lower(),
+                said=change.said or None,
+                remedy=remedy(change.source, change.reply),
+            )
+        case Ended():
+            event = "counter_found" if channel is None else "unheard_ended"
+            source = None if channel is None else channel.source
+            logs.say(event, group=change.group, member=member, counter=counter, source=source)
+        case _:
+            assert_never(change)

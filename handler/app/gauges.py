@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
+from collector.outages import members_of
 from config.model import Mode
 from config.units import GroupId, Instant
 from handler.app.rooms import Room
@@ -132,6 +133,10 @@ def _waits(room: Room, _: Instant) -> Iterator[tuple[str, float]]:
     return ((wait.value, told.get(wait, 0)) for wait in Wait)
 
 
+def _unheard(room: Room, _: Instant) -> float:
+    return float(len(members_of(room.unheard)))
+
+
 def _restrictions(room: Room, _: Instant) -> Iterator[tuple[str, float]]:
     told = {Reason.UNHEARD} if room.unheard else set()
     if room.explanation is not None:
@@ -162,7 +167,11 @@ _PER_GROUP: tuple[tuple[str, str, Callable[[Room, Instant], float | None]], ...]
     ("group_failed_builds", "Builds that failed in a row.", lambda room, _: room.failed_builds),
     ("group_back_off_seconds_remaining", "How long growth still waits after failed builds.", _back_off_left),
     ("group_quiet_seconds_remaining", "Longest quiet time still to run.", _quiet_left),
-    ("group_unheard_members", "Members unheard for more than ten intervals.", lambda room, _: len(room.unheard)),
+    (
+        "group_unheard_members",
+        "Members unheard for more than ten intervals.",
+        lambda room, _: len(members_of(room.unheard)),
+    ),
     ("drift_members", "Members in service too many or too few.", lambda room, _: _drift(room)),
     ("inventory_distrust", "1 while a listing is partial or many vanished at once.", lambda room, _: _distrust(room)),
 )

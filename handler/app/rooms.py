@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from collector.outages import Silence
+from collector.misses import Miss
+from collector.outages import Channel, Silence
 from collector.targets import Member as PolledMember
 from collector.targets import Roster
 from config.units import GroupId, Instant, MemberName, PolicyId
@@ -54,7 +55,10 @@ class Room:
     evaluation: Evaluation | None = None
     explanation: Explanation | None = None
     silence: Silence = field(default_factory=Silence)
-    unheard: tuple[MemberName, ...] = ()
+    unheard: tuple[Channel, ...] = ()
+    """Silent for more than ten intervals."""
+    misses: tuple[Miss, ...] = ()
+    """What the last poll did not bring."""
     unrecorded: str | None = None
     """Why the last decision could not be written down, and so does not count."""
     decided_at: Instant | None = None

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 
+from collector.outages import Channel, silent_since
 from config.model import Mode
-from config.units import Instant
+from config.units import Instant, MemberName
 from handler.app.rooms import Room, Seen
 from handler.status import GroupCondition, GroupStatus, MemberState, MemberStatus
 from handler.world import Member
@@ -53,11 +55,16 @@ def reason_of(room: Room) -> Reason:
 
 def messages_of(room: Room, now: Instant) -> tuple[str, ...]:
     """Why a group is ERROR or WARNING, worst first."""
-    unheard = ", ".join(room.unheard[:_NAMED]) + (" …" if len(room.unheard) > _NAMED else "")
+    named = [_channel_in_words(channel) for channel in room.unheard[:_NAMED]]
+    unheard = ", ".join(named) + (" …" if len(room.unheard) > _NAMED else "")
     silent = (f"not heard for more than ten intervals: {unheard}",) if room.unheard else ()
     lost = (f"decisions cannot be written down, so none is taken: {room.unrecorded}",) if room.unrecorded else ()
     seen = (*room.seen.failures, *room.seen.retries) if room.seen else ()
     return (*lost, *seen, *_held_back(room, now), *silent)
+
+
+def _channel_in_words(channel: Channel) -> str:
+    return channel.source if channel.member is None else f"{channel.member} ({channel.source})"
 
 
 def _held_back(room: Room, now: Instant) -> tuple[str, ...]:
@@ -98,11 +105,11 @@ def members_of(room: Room, now: Instant) -> tuple[MemberStatus, ...]:
     """Every member as the last pass saw it, oldest first."""
     if room.seen is None:
         return ()
-    seen = room.seen
-    return tuple(_member(room, seen, member, now) for member in seen.world.members)
+    seen, silent = room.seen, silent_since(room.silence)
+    return tuple(_member(room, seen, member, silent, now) for member in seen.world.members)
 
 
-def _member(room: Room, seen: Seen, member: Member, now: Instant) -> MemberStatus:
+def _member(room: Room, seen: Seen, member: Member, silent: Mapping[MemberName, Instant], now: Instant) -> MemberStatus:
     record, server = member.record, member.server
     entered = record.in_service_at if record else None
     return MemberStatus(
@@ -113,7 +120,7 @@ def _member(room: Room, seen: Seen, member: Member, now: Instant) -> MemberStatu
         protected=record.protected if record else False,
         warming=entered is not None and now - entered < room.definition.group.warm_up,
         raw_state=server.raw_state if server else "not listed",
-        unheard_since=room.silence.since.get((room.id, member.name)),
+        unheard_since=silent.get(member.name),
         in_service_at=entered,
     )
 

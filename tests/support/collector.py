@@ -157,10 +157,19 @@ def answers(scrape: Scrape) -> Answers:
     }
 
 
-def a_scrape(replies: Mapping[tuple[str, str, str], Reply], *, at: Moment | None = None) -> Scrape:
-    """A scrape with these replies by (group, member, counter); values are 0."""
-    keys = sorted(replies, key=lambda key: (key[0], key[2], key[1]))
-    series = tuple(Series(GroupId(group), CounterId(counter), MemberName(member)) for group, member, counter in keys)
+Named = tuple[str, str | None, str]
+"""Group, member (``None``: the group as a whole), counter."""
+
+
+def a_scrape(
+    replies: Mapping[Named, Reply], *, at: Moment | None = None, said: Mapping[Named, str] | None = None
+) -> Scrape:
+    """A scrape with these replies; values are 0."""
+    keys = sorted(replies, key=lambda key: (key[0], key[2], key[1] or ""))
+    series = tuple(
+        Series(GroupId(group), CounterId(counter), None if member is None else MemberName(member))
+        for group, member, counter in keys
+    )
     count = len(series)
     return Scrape(
         layout=Layout(series=series, counted=np.ones(count, dtype=np.bool_)),
@@ -169,4 +178,5 @@ def a_scrape(replies: Mapping[tuple[str, str, str], Reply], *, at: Moment | None
         replied_at=np.zeros(count),
         uptime=np.full(count, np.nan),
         reply=np.array([replies[key] for key in keys], dtype=np.uint8),
+        said={keys.index(key): words for key, words in (said or {}).items()},
     )

@@ -1,0 +1,88 @@
+"""What a failure means and what to do about it, in words: for logs, `why` and `probe`.
+
+>>> remedy("snmp", Reply.REFUSED)
+'nothing listens at the SNMP port: start the agent, or set snmp: {port: ...} in the profile'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from collector.misses import Miss
+from collector.samples import Reply
+
+_ANY: Final = ""
+_SNMP_AUTH = (
+    "look at user, auth and priv in the profile's snmp, at the secrets that they name, and at the agent's users"
+)
+_CREDENTIALS = "look at user and password, or bearer, and at the secrets that they name"
+_REMEDIES: Mapping[tuple[str, Reply], str] = MappingProxyType(
+    {
+        (_ANY, Reply.TIMEOUT): "no answer in time: look whether it runs, and whether it can be reached from here",
+        (_ANY, Reply.REFUSED): "it was refused: look whether the server runs, and at address and port",
+        (_ANY, Reply.AUTH): _CREDENTIALS,
+        (_ANY, Reply.NO_SUCH_COUNTER): "there is no such value: look at what the counter names",
+        (
+            _ANY,
+            Reply.MALFORMED,
+        ): "what came back is no number: look at what the counter names, and at what answers there",
+        (_ANY, Reply.UNREACHABLE): "the source cannot be reached: look at its address, its name, and the way there",
+        (_ANY, Reply.RATE_LIMITED): "asked too often: lengthen the interval, or raise the source's limit",
+        (_ANY, Reply.STALE): "the value is older than the group's freshness: look why the source has no newer one",
+        (_ANY, Reply.INCOMPLETE): "the source itself says that its answer is not whole: look at its own health",
+        (
+            _ANY,
+            Reply.UNTRUSTED,
+        ): "its certificate is not believed: renew it, name its authority with ca, or insecure: true",
+        (_ANY, Reply.AMBIGUOUS): "several values where one is due: narrow it, or say with rows how they become one",
+        ("snmp", Reply.TIMEOUT): "no answer: look whether the agent runs, whether UDP reaches it from here, and at the "
+        "community: a wrong one is answered by silence",
+        ("snmp", Reply.REFUSED): "nothing listens at the SNMP port: start the agent, or set snmp: {port: ...} in the "
+        "profile",
+        ("snmp", Reply.AUTH): _SNMP_AUTH,
+        ("snmp", Reply.NO_SUCH_COUNTER): "the agent has no such object: look at name and instance, and whether the "
+        "agent's view shows it (snmpget asks the same)",
+        ("snmp", Reply.MALFORMED): "the object is no number: choose another object",
+        ("snmp", Reply.UNREACHABLE): "the member has no address that can be reached over UDP from here",
+        ("haproxy", Reply.REFUSED): "HAProxy knows no server of the member's name in the group's backend: it is not "
+        "seated, or HAProxy was reloaded without it",
+        ("haproxy", Reply.UNREACHABLE): "HAProxy does not answer: look whether it runs, at the socket's path or the "
+        "page's address, and whether we may open it",
+        (
+            "haproxy",
+            Reply.NO_SUCH_COUNTER,
+        ): "HAProxy leaves this column empty here: it needs a health check, a limit or "
+        "HTTP mode, or this version lacks it",
+        ("netscaler", Reply.REFUSED): "the appliance knows no such member: look at service_group and virtual_server",
+        ("netscaler", Reply.AUTH): "the appliance refuses the user: look at user and password of the source",
+        (
+            "prometheus",
+            Reply.NO_SUCH_COUNTER,
+        ): "the query finds nothing (for this member): try it in Prometheus itself, and look at label",
+        ("push", Reply.TIMEOUT): "nothing has been pushed yet: look whether the sender runs, and at its token",
+        ("push", Reply.STALE): "nothing new has been pushed: look whether the sender still runs",
+        ("alert", Reply.TIMEOUT): "no alert brings a value now: while none fires, there is none",
+    }
+)
+
+
+def remedy(source: str, reply: Reply) -> str:
+    """What to do about a kind of failure of a kind of source; starts in lower case, without a full stop.
+
+    Raises:
+        KeyError: for OK, which is no failure.
+    """
+    return _REMEDIES.get((source, reply)) or _REMEDIES[_ANY, reply]
+
+
+def say(miss: Miss, source: str) -> str:
+    """One line for people: which counter, whose, what was said, what to do."""
+    whose = "" if miss.member is None else f" of {miss.member}"
+    if miss.count > 1:
+        others = miss.count - 1
+        whose += f" and {others} other{'s' if others > 1 else ''}"
+    kind = miss.reply.name.lower().replace("_", " ")
+    words = f" ({miss.said})" if miss.said else ""
+    return f"{miss.counter}{whose}: {kind}{words}; {remedy(source, miss.reply)}"

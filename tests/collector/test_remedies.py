@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+import pytest
+
+from collector.misses import Miss
+from collector.remedies import remedy, say
+from collector.samples import Reply
+from config.counters import SOURCE_WORDS
+from config.units import CounterId, MemberName
+
+FAILURES = [reply for reply in Reply if reply is not Reply.OK]
+
+
+@pytest.mark.parametrize("source", [*SOURCE_WORDS.values(), "a plugin of somebody else"])
+@pytest.mark.parametrize("reply", FAILURES)
+def test_every_failure_of_every_source_has_something_to_do_about_it(source: str, reply: Reply) -> None:
+    assert len(remedy(source, reply)) > 20
+    assert not remedy(source, reply).endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("count", "member", "whose"),
+    [
+        (1, None, "cpu: "),
+        (1, "a", "cpu of a: "),
+        (2, "a", "cpu of a and 1 other: "),
+        (9, "a", "cpu of a and 8 others: "),
+    ],
+)
+def test_a_miss_says_whose_it_is(count: int, member: str | None, whose: str) -> None:
+    miss = Miss(
+        counter=CounterId("cpu"),
+        reply=Reply.NO_SUCH_COUNTER,
+        count=count,
+        member=None if member is None else MemberName(member),
+        said="noSuchObject",
+    )
+
+    line = say(miss, "snmp")
+
+    assert line.startswith(f"{whose}no such counter (noSuchObject); ")
+    assert line.endswith(remedy("snmp", Reply.NO_SUCH_COUNTER))
