@@ -1,221 +1,170 @@
-"""HAProxy's own counters of each member, from ``show stat`` on the runtime socket.
+"""HAProxy's own counters, of each member or of the group: from runtime sockets, or from a statistics page.
 
-One conversation per socket and round, whatever the number of groups behind it. A member is the server line of its
-name in a backend of its group. On several backends its cells are added up over those that seat it.
+A counter without ``server`` is asked of the runtime sockets of the group's balancers, one with ``server`` of that page;
+one conversation per socket or page and round, whatever the number of groups behind it. A member is the server line of
+its name in the group's backends; the group as a whole is these backends' own lines. Where there are several lines,
+their cells are added up, or as `config.columns.TOGETHER` says.
 
-What becomes of a cell:
+What becomes of a cell is told by `haproxy_table.cell`. Beyond that:
 
-* no such column, or an empty cell (HAProxy's word for "does not apply here"): NO_SUCH_COUNTER;
-* text, such as ``UP`` in ``status``: MALFORMED;
 * no backend of the group seats the member: REFUSED. Silence would be the wrong word, since the balancer did answer,
   and zero would be a made-up number: a reload forgets members that still serve;
-* the socket does not answer in time: UNREACHABLE, for every member behind it, also where another socket answered,
-  since half of a sum is no sum;
-* what answers is not HAProxy: MALFORMED.
+* a socket or page that does not answer: UNREACHABLE, for everything behind it, also where another one answered, since
+  half of a sum is no sum. So is a backend that one of the group's balancers lacks, for the group as a whole;
+* what answers is not HAProxy, or was cut short: MALFORMED.
 
-``uptime`` is HAProxy's, so that a reload or restart, which sets its counters to zero, is seen. It has whole seconds.
+``uptime`` is HAProxy's, or for a page the best that it tells (`haproxy_table.decode_page`), so that a reload or
+restart, which sets its counters to zero, is seen even where they have overtaken what they were.
 """
 
 from __future__ import annotations
 
 import asyncio
-import csv
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
 
+import numpy as np
+
+from collector.http import Failure, HttpClient
 from collector.samples import Reply, Sheet
+from collector.sources.haproxy_origins import Origin, Reader, Reading, name_of
+from collector.sources.haproxy_table import cell
 from collector.sources.interface import Round
-from collector.sources.numbers import number
-from collector.targets import Target
+from collector.targets import whole_rows
+from config.access import HaproxyStats
+from config.columns import TOGETHER
 from config.counters import HaproxyField
 from config.model import Catalogue, HaproxyBalancer
-from config.units import GroupId, MemberName, Seconds
+from config.reductions import Reduce
+from config.units import CounterId, GroupId, MemberName, Seconds, SourceId
 
-_QUESTION = b"show info;show stat -1 4 -1\n"
-"""4: servers only, of every proxy. Only this level of detail grows with the fleet."""
-_LARGEST = 64 * 1024 * 1024
-"""About 400 bytes a server: far more than any HAProxy holds; what is longer is not HAProxy."""
-_LONG = 256 * 1024
-"""From here on (5 ms) decoding goes to a thread, so that the event loop is not held."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
-    """One answer of a runtime socket."""
-
-    uptime: Seconds
-    columns: Mapping[str, int]
-    """Name → place in a row."""
-    rows: Mapping[tuple[str, str], Sequence[str]]
-    """(backend, server) → cells."""
+_BECOME: Mapping[Reduce, Callable[[Iterable[float]], float]] = MappingProxyType(
+    {Reduce.SUM: sum, Reduce.MAX: max, Reduce.MIN: min}
+)
+_AT_ONCE = 1000
+"""Rows that are written before others may go on: about 5 ms."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Reading:
-    """What became of one socket in one round."""
+class _Question:
+    """One row of the sheet."""
 
-    table: Table | Reply
-    at: float
-    """Steady seconds."""
+    row: int
+    field: str
+    member: MemberName | None
+    """``None``: the group as a whole."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Desk:
+    """The rows of one group that the same origins answer for."""
+
+    origins: Sequence[tuple[Origin, str]]
+    """Whom to ask, and for which backend."""
+    questions: list[_Question] = field(default_factory=list)
 
 
 class HaproxySource:
-    """Reads runtime sockets; keeps nothing between rounds.
+    """Reads runtime sockets and statistics pages; keeps nothing between rounds.
 
     Args:
-        patience: seconds that a socket may take to answer.
+        http: for pages; closed by whoever made it.
+        patience: seconds that a socket may take to answer. A page has its own ``timeout``.
     """
 
-    def __init__(self, *, patience: Seconds = 2.0) -> None:
-        self._patience = patience
+    def __init__(self, http: HttpClient, *, patience: Seconds = 2.0) -> None:
+        self._reader = Reader(http, patience)
 
     async def fetch(self, asked: Round) -> None:
-        """Ask every socket that the groups of the round use; each group is filled when its own sockets are done."""
-        groups = _by_group(asked)
-        used = {group: _balancers(asked.catalogue, group) for group in groups}
-        sockets = sorted({balancer.socket for balancers in used.values() for balancer in balancers})
-        _accuse(asked, groups.values())
+        """Ask every socket and page that the round needs; a group is filled when its own ones have answered."""
+        desks = _desks(asked)
+        _accuse(asked.sheet, desks)
+        origins = dict.fromkeys(origin for desk in desks for origin, _ in desk.origins)
         async with asyncio.TaskGroup() as tasks:
-            readings = {socket: tasks.create_task(self._read(socket, asked)) for socket in sockets}
-            for group, targets in groups.items():
-                tasks.create_task(_fill(asked, targets, used[group], readings))
+            readings = {origin: tasks.create_task(self._reader.read(origin, asked.clock)) for origin in origins}
+            for desk in desks:
+                tasks.create_task(_fill(asked.sheet, desk, readings))
 
     async def close(self) -> None:
         """Nothing to give back."""
 
-    async def _read(self, socket: str, asked: Round) -> _Reading:
-        table: Table | Reply
-        try:
-            async with asyncio.timeout(self._patience):
-                text = await _converse(socket)
-                table = decode(text) if len(text) < _LONG else await asyncio.to_thread(decode, text)
-        except OSError:  # a TimeoutError is one
-            table = Reply.UNREACHABLE
-        return _Reading(table=table, at=asked.clock().steady)
+
+def _desks(asked: Round) -> Sequence[_Desk]:
+    fields = {
+        counter.id: counter.source
+        for counter in asked.catalogue.counters.values()
+        if isinstance(counter.source, HaproxyField)
+    }
+    desks: dict[tuple[GroupId, SourceId | None], _Desk] = {}
+    for row, group, source, member in _rows(asked, fields):
+        place = group, source.server
+        if place not in desks:
+            desks[place] = _Desk(origins=_origins(asked.catalogue, *place))
+        desks[place].questions.append(_Question(row=row, field=source.field, member=member))
+    return tuple(desks.values())
 
 
-def decode(text: str) -> Table | Reply:
-    r"""Read the answer to ``show info;show stat``; what is not one, or was cut short, is MALFORMED.
-
-    >>> text = "Name: HAProxy\nPid: 8784\nUptime_sec: 61\n\n# pxname,svname,scur,slim,status,\nweb,a,3,,UP,\n\n"
-    >>> table = decode(text)
-    >>> table.uptime, table.columns["scur"], table.rows["web", "a"]
-    (61.0, 2, ['web', 'a', '3', '', 'UP', ''])
-    >>> decode("Permission denied\n")
-    <Reply.MALFORMED: 5>
-    """
-    head, mark, stat = text.partition("\n# ")
-    facts = dict(line.split(": ", 1) for line in head.splitlines() if ": " in line)
-    uptime = number(facts.get("Uptime_sec", ""))
-    whole = bool(mark) and stat.endswith("\n\n")  # HAProxy ends each answer with an empty line
-    if isinstance(uptime, Reply) or not whole:
-        return Reply.MALFORMED
-    try:
-        names, *lines = csv.reader(stat.splitlines())
-    except csv.Error:
-        return Reply.MALFORMED
-    if names[:2] != ["pxname", "svname"]:
-        return Reply.MALFORMED
-    return Table(
-        uptime=uptime,
-        columns={name: place for place, name in enumerate(names) if name},
-        rows={(cells[0], cells[1]): cells for cells in lines if len(cells) == len(names)},
-    )
-
-
-def cell(table: Table, backend: str, member: MemberName, field: str) -> float | Reply:
-    """One number of one server line; the module says which `Reply` stands for what."""
-    row, place = table.rows.get((backend, member)), table.columns.get(field)
-    if row is None:
-        return Reply.REFUSED
-    if place is None or not row[place]:
-        return Reply.NO_SUCH_COUNTER
-    return number(row[place])
-
-
-async def _converse(socket: str) -> str:
-    """Ask one socket and read until HAProxy closes it.
-
-    Raises:
-        OSError: it cannot be reached, or says far too much.
-    """
-    if "/" in socket or ":" not in socket:
-        reader, writer = await asyncio.open_unix_connection(socket)
-    else:
-        host, _, port = socket.rpartition(":")
-        reader, writer = await asyncio.open_connection(host.strip("[]"), int(port))
-    try:
-        writer.write(_QUESTION)
-        await writer.drain()
-        answer = bytearray()
-        while chunk := await reader.read(65536):
-            answer += chunk
-            if len(answer) > _LARGEST:
-                raise OSError(f"{socket} answers with more than {_LARGEST} bytes")
-        return answer.decode(errors="replace")
-    finally:
-        writer.close()
-
-
-def _by_group(asked: Round) -> Mapping[GroupId, Sequence[Target]]:
-    """The targets with a counter of ours."""
-    groups: dict[GroupId, list[Target]] = {}
+def _rows(
+    asked: Round, fields: Mapping[CounterId, HaproxyField]
+) -> Iterator[tuple[int, GroupId, HaproxyField, MemberName | None]]:
     for target in asked.targets:
-        if any(isinstance(asked.catalogue.counters[counter].source, HaproxyField) for counter in target.rows):
-            groups.setdefault(target.group, []).append(target)
-    return groups
+        for counter, row in target.rows.items():
+            if counter in fields:
+                yield row, target.group, fields[counter], target.member.name
+    for row, group, counter in whole_rows(asked.sheet.layout, fields):
+        yield row, group, fields[counter], None
 
 
-def _balancers(catalogue: Catalogue, group: GroupId) -> tuple[HaproxyBalancer, ...]:
+def _origins(catalogue: Catalogue, group: GroupId, server: SourceId | None) -> Sequence[tuple[Origin, str]]:
+    if server is not None:
+        page = catalogue.sources.get(server)
+        return ((page, page.backend),) if isinstance(page, HaproxyStats) else ()
     declared = (catalogue.balancers[use.balancer] for use in catalogue.groups[group].balancers)
-    return tuple(balancer for balancer in declared if isinstance(balancer, HaproxyBalancer))
+    return tuple((balancer.socket, balancer.backend) for balancer in declared if isinstance(balancer, HaproxyBalancer))
 
 
-def _fields(catalogue: Catalogue, target: Target) -> Iterable[tuple[str, int]]:
-    """(column, row of the sheet) of each counter that is ours."""
-    for counter, row in target.rows.items():
-        source = catalogue.counters[counter].source
-        if isinstance(source, HaproxyField):
-            yield source.field, row
+def _accuse(sheet: Sheet, desks: Iterable[_Desk]) -> None:
+    """Until they answer, origins are UNREACHABLE: so it stays for a round that is cut short."""
+    for desk in desks:
+        said = f"no answer yet from {' or '.join(name_of(origin) for origin, _ in desk.origins)}"
+        for question in desk.questions:
+            sheet.fail(question.row, Reply.UNREACHABLE, said)
 
 
-def _accuse(asked: Round, groups: Iterable[Sequence[Target]]) -> None:
-    """Until it answers, a socket is UNREACHABLE: so it stays for a round that is cut short."""
-    for targets in groups:
-        for target in targets:
-            for _, row in _fields(asked.catalogue, target):
-                asked.sheet.fail(row, Reply.UNREACHABLE)
+async def _fill(sheet: Sheet, desk: _Desk, readings: Mapping[Origin, asyncio.Task[Reading]]) -> None:
+    """Write the rows of one desk as soon as all of its origins are done."""
+    answers = [(backend, await readings[origin]) for origin, backend in desk.origins]
+    for done, question in enumerate(desk.questions):
+        if done % _AT_ONCE == _AT_ONCE - 1:
+            await asyncio.sleep(0)
+        _put(sheet, question, [(_look(reading, backend, question), reading) for backend, reading in answers])
 
 
-async def _fill(
-    asked: Round,
-    targets: Sequence[Target],
-    balancers: Sequence[HaproxyBalancer],
-    readings: Mapping[str, asyncio.Task[_Reading]],
-) -> None:
-    """Write one group's rows as soon as all of its own sockets are done."""
-    answers = [(balancer.backend, await readings[balancer.socket]) for balancer in balancers]
-    for target in targets:
-        for field, row in _fields(asked.catalogue, target):
-            _put(asked.sheet, row, [(_look(reading, backend, target, field), reading) for backend, reading in answers])
+def _look(reading: Reading, backend: str, question: _Question) -> float | Failure:
+    if isinstance(reading.table, Failure):
+        return reading.table
+    return cell(reading.table, (backend, question.member), question.field)
 
 
-def _look(reading: _Reading, backend: str, target: Target, field: str) -> float | Reply:
-    table = reading.table
-    return table if isinstance(table, Reply) else cell(table, backend, target.member.name, field)
-
-
-def _put(sheet: Sheet, row: int, found: Sequence[tuple[float | Reply, _Reading]]) -> None:
-    """Add up where the member is seated; anything but "not seated here" spoils the sum."""
-    seated = [(value, reading) for value, reading in found if value is not Reply.REFUSED]
-    spoilt = [value for value, _ in seated if isinstance(value, Reply)]
-    if not seated or spoilt:
-        sheet.fail(row, spoilt[0] if spoilt else Reply.REFUSED)
+def _put(sheet: Sheet, question: _Question, found: Sequence[tuple[float | Failure, Reading]]) -> None:
+    """Make one number of several; a failure spoils it, except that a member need not sit on every balancer."""
+    lacking = [value for value, _ in found if isinstance(value, Failure)]
+    grave = [failure for failure in lacking if question.member is None or failure.reply is not Reply.REFUSED]
+    seated = [(value, reading) for value, reading in found if not isinstance(value, Failure)]
+    if grave or not seated:
+        nowhere = Failure(reply=Reply.REFUSED, said="the group has no HAProxy that could answer")
+        worst = next(iter(grave or lacking), nowhere)
+        sheet.fail(question.row, worst.reply, worst.said)
         return
-    tables = [reading.table for _, reading in seated if isinstance(reading.table, Table)]
+    become = _BECOME[TOGETHER.get(question.field, Reduce.SUM)]
     sheet.put(
-        row,
-        sum(value for value, _ in seated),
+        question.row,
+        become(value for value, _ in seated),
         at=max(reading.at for _, reading in seated),
-        uptime=min(table.uptime for table in tables),
+        uptime=float(np.min([_uptime(reading) for _, reading in seated])),  # NaN if one cannot tell
     )
+
+
+def _uptime(reading: Reading) -> Seconds:
+    return np.nan if isinstance(reading.table, Failure) else reading.table.uptime

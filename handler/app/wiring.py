@@ -72,7 +72,7 @@ def engine(file: Path, directory: StateDirectory) -> Engine:
 
 def _poller(board: Board) -> Poller:
     http = HttpClient(clock=clock.moment, read_secret=_secret)
-    sources = (SnmpSource(), HaproxySource(), AlertedSource(board))
+    sources = (SnmpSource(), HaproxySource(http), AlertedSource(board))
     return Poller(clock=clock.moment, read_secret=_secret, sources=sources, http=http)
 
 

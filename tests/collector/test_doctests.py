@@ -6,10 +6,10 @@ from types import ModuleType
 import pytest
 
 from collector import outages
-from collector.sources import haproxy, numbers, snmp
+from collector.sources import haproxy_table, numbers, snmp
 
 
-@pytest.mark.parametrize("module", [outages, haproxy, numbers, snmp], ids=lambda module: module.__name__)
+@pytest.mark.parametrize("module", [outages, haproxy_table, numbers, snmp], ids=lambda module: module.__name__)
 def test_the_recorded_values_of_a_docstring_are_decoded_as_it_says(module: ModuleType) -> None:
     result = doctest.testmod(module)
 

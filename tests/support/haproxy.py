@@ -5,8 +5,11 @@ from __future__ import annotations
 import contextlib
 import socket
 import subprocess
+import threading
+import urllib.request
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from tests.support.waiting import stop, until
@@ -126,6 +129,43 @@ def running_haproxy(
     finally:
         for process in (haproxy.process, *haproxy.earlier):
             stop(process)
+
+
+class _Hello(BaseHTTPRequestHandler):
+    """Answers every GET with five bytes."""
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Length", "5")
+        self.end_headers()
+        self.wfile.write(b"hello")
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Nothing."""
+
+
+@contextlib.contextmanager
+def two_servers() -> Iterator[Mapping[str, int]]:
+    """Real servers a and b until the block ends: name → port on 127.0.0.1."""
+    servers = {name: ThreadingHTTPServer(("127.0.0.1", 0), _Hello) for name in ("a", "b")}
+    threads = [threading.Thread(target=server.serve_forever, args=(0.01,)) for server in servers.values()]
+    for thread in threads:
+        thread.start()
+    try:
+        yield {name: server.server_address[1] for name, server in servers.items()}
+    finally:
+        for server in servers.values():
+            server.shutdown()
+            server.server_close()
+        for thread in threads:
+            thread.join()
+
+
+def requests(running: Haproxy, count: int) -> None:
+    """Ask the frontend so often, each time on a new connection."""
+    for _ in range(count):
+        with urllib.request.urlopen(f"http://127.0.0.1:{running.frontend_port}/") as response:
+            assert response.read() == b"hello"
 
 
 def free_tcp_port() -> int:

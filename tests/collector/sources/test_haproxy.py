@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import threading
-import urllib.request
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from collector.http import HttpClient
 from collector.poll import Poller
 from collector.samples import Reply, Scrape
-from collector.sources import haproxy
-from collector.sources.haproxy import HaproxySource, Table, decode
-from config.counters import Kind
+from collector.sources import haproxy_origins
+from collector.sources.haproxy import HaproxySource
+from config.counters import Kind, Per
 from tests.support.collector import (
     Answers,
     a_balancer,
@@ -29,16 +28,21 @@ from tests.support.collector import (
     real_clock,
     rosters,
 )
-from tests.support.haproxy import Haproxy, running_haproxy
+from tests.support.haproxy import Haproxy, free_tcp_port, requests, running_haproxy, two_servers
 from tests.support.waiting import until
 
 MEMBERS = {"a": "127.0.0.1", "b": "127.0.0.2"}
 
 
 def an_answer(rows: Mapping[str, str], *, uptime: int = 61, backend: str = "web") -> str:
-    """What a socket says: scur, slim (empty) and status of each server."""
-    lines = "".join(f"{backend},{server},{scur},,UP,\n" for server, scur in rows.items())
-    return f"Name: HAProxy\nPid: 1\nUptime_sec: {uptime}\n\n# pxname,svname,scur,slim,status,\n{lines}\n"
+    """What a socket says: scur, slim (empty), rtime and status of each server, and of the backend as a whole."""
+    lines = "".join(f"{backend},{server},{scur},,{scur}0,UP,2,\n" for server, scur in rows.items())
+    lines += f"{backend},BACKEND,{len(rows)},200,{len(rows)}0,UP,1,\n"
+    return f"Name: HAProxy\nPid: 1\nUptime_sec: {uptime}\n\n# pxname,svname,scur,slim,rtime,status,type,\n{lines}\n"
+
+
+def a_source(patience: float = 2.0) -> HaproxySource:
+    return HaproxySource(HttpClient(clock=real_clock, read_secret=no_secret), patience=patience)
 
 
 def a_poller(source: HaproxySource) -> Poller:
@@ -82,9 +86,23 @@ def scraped(
                 [a_column(field) for field in fields],
                 balancers=[a_balancer(directory / name, id=name) for name in texts],
             )
-            return await a_poller(HaproxySource(patience=patience)).poll(catalogue, rosters(MEMBERS), timeout=timeout)
+            return await a_poller(a_source(patience)).poll(catalogue, rosters(MEMBERS), timeout=timeout)
 
     return asyncio.run(scene())
+
+
+def whole(directory: Path, texts: Mapping[str, str | None], *fields: str) -> Answers:
+    """Poll the group as a whole."""
+
+    async def scene() -> Scrape:
+        async with sockets(directory, texts):
+            catalogue = a_catalogue(
+                [replace(a_column(field), per=Per.GROUP) for field in fields],
+                balancers=[a_balancer(directory / name, id=name) for name in texts],
+            )
+            return await a_poller(a_source()).poll(catalogue, rosters(MEMBERS), timeout=5.0)
+
+    return answers(asyncio.run(scene()))
 
 
 def read(directory: Path, texts: Mapping[str, str | None], *fields: str) -> Answers:
@@ -142,10 +160,46 @@ def test_half_of_a_sum_is_no_answer(tmp_path: Path) -> None:
     assert read(tmp_path, texts, "scur")["a", "scur"] is Reply.MALFORMED
 
 
+def test_times_of_several_balancers_are_the_worst_and_never_a_sum(tmp_path: Path) -> None:
+    texts = {"edge": an_answer({"a": "3"}), "inner": an_answer({"a": "4"})}
+
+    assert read(tmp_path, texts, "rtime")["a", "rtime"] == 40.0
+
+
+def test_the_group_as_a_whole_is_the_lines_of_its_backends(tmp_path: Path) -> None:
+    texts = {"edge": an_answer({"a": "3", "b": "5"}), "inner": an_answer({"a": "4"})}
+
+    assert whole(tmp_path, texts, "scur", "rtime") == {("", "scur"): 3.0, ("", "rtime"): 20.0}
+
+
+def test_a_group_is_no_sum_while_one_of_its_backends_is_missing(tmp_path: Path) -> None:
+    texts = {"edge": an_answer({"a": "3", "b": "5"}), "inner": an_answer({"a": "4"}, backend="api")}
+
+    assert whole(tmp_path, texts, "scur") == {("", "scur"): Reply.REFUSED}
+
+
+def test_a_group_behind_no_haproxy_is_refused(tmp_path: Path) -> None:
+    assert whole(tmp_path, {}, "scur") == {("", "scur"): Reply.REFUSED}
+
+
+@pytest.mark.parametrize(
+    ("texts", "said"),
+    [
+        ({"edge": an_answer({"a": "3"})}, "no server web/b"),
+        ({"edge": "Permission denied\n"}, "edge: begins with 'Permission denied'"),
+        ({"edge": an_answer({"b": "3"})[:-20]}, "edge: the answer was cut short"),
+        ({"edge": an_answer({"b": "up"})}, "scur of server web/b is 'up'"),
+    ],
+    ids=["not seated", "foreign", "cut short", "text"],
+)
+def test_a_failure_says_what_was_found(tmp_path: Path, texts: Mapping[str, str], said: str) -> None:
+    assert said in scraped(tmp_path, texts, "scur").said[1]
+
+
 def test_a_socket_that_is_missing_is_unreachable(tmp_path: Path) -> None:
     catalogue = a_catalogue([a_column("scur")], balancers=[a_balancer(tmp_path / "none")])
 
-    scrape = asyncio.run(a_poller(HaproxySource()).poll(catalogue, rosters(MEMBERS), timeout=5.0))
+    scrape = asyncio.run(a_poller(a_source()).poll(catalogue, rosters(MEMBERS), timeout=5.0))
 
     assert set(answers(scrape).values()) == {Reply.UNREACHABLE}
 
@@ -167,7 +221,7 @@ def test_a_socket_that_hangs_holds_no_other_group_back(tmp_path: Path) -> None:
                 uses={"api": ["dead"], "web": ["edge"]},
             )
             both = {**rosters({"x": "127.0.0.1"}, group="api"), **rosters({"a": "127.0.0.1"}, group="web")}
-            return answers(await a_poller(HaproxySource(patience=60.0)).poll(catalogue, both, timeout=0.2))
+            return answers(await a_poller(a_source(60.0)).poll(catalogue, both, timeout=0.2))
 
     assert asyncio.run(scene()) == {("x", "scur"): Reply.UNREACHABLE, ("a", "scur"): 3.0}
 
@@ -179,23 +233,18 @@ def test_a_socket_is_asked_once_for_all_groups(tmp_path: Path) -> None:
                 [a_column("scur"), a_column("slim")], groups=["api", "web"], balancers=[a_balancer(tmp_path / "edge")]
             )
             both = {**rosters(MEMBERS, group="api"), **rosters(MEMBERS, group="web")}
-            await a_poller(HaproxySource()).poll(catalogue, both, timeout=5.0)
+            await a_poller(a_source()).poll(catalogue, both, timeout=5.0)
             return asked
 
     assert asyncio.run(scene()) == {"edge": 1}
 
 
 def test_an_endless_answer_is_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(haproxy, "_LARGEST", 100)
+    monkeypatch.setattr(haproxy_origins, "_LARGEST", 100)
 
     found = read(tmp_path, {"edge": an_answer({"a": "3", "b": "5"}) * 10}, "scur")
 
     assert set(found.values()) == {Reply.UNREACHABLE}
-
-
-@pytest.mark.parametrize("lost", [1, 2, 10, 60, 90])
-def test_an_answer_that_was_cut_short_is_never_read(lost: int) -> None:
-    assert decode(an_answer({"a": "31", "b": "5"})[:-lost]) is Reply.MALFORMED
 
 
 def test_ten_thousand_servers_are_read_without_holding_the_loop(tmp_path: Path) -> None:
@@ -205,7 +254,7 @@ def test_ten_thousand_servers_are_read_without_holding_the_loop(tmp_path: Path) 
     async def scene() -> Answers:
         async with sockets(tmp_path, {"edge": text}):
             catalogue = a_catalogue([a_column("scur")], balancers=[a_balancer(tmp_path / "edge")])
-            return answers(await a_poller(HaproxySource()).poll(catalogue, rosters(members), timeout=10.0))
+            return answers(await a_poller(a_source()).poll(catalogue, rosters(members), timeout=10.0))
 
     assert set(asyncio.run(scene()).values()) == {3.0}
 
@@ -214,7 +263,7 @@ def test_counters_of_another_kind_are_left_alone_and_nobody_is_asked_for_them(tm
     async def scene() -> tuple[Answers, dict[str, int]]:
         async with sockets(tmp_path, {"edge": an_answer({"a": "3"})}) as asked:
             catalogue = a_catalogue([an_object("1.1")], balancers=[a_balancer(tmp_path / "edge")])
-            scrape = await a_poller(HaproxySource()).poll(catalogue, rosters({"a": "127.0.0.1"}), timeout=5.0)
+            scrape = await a_poller(a_source()).poll(catalogue, rosters({"a": "127.0.0.1"}), timeout=5.0)
             return answers(scrape), asked
 
     assert asyncio.run(scene()) == ({("a", "1.1"): Reply.TIMEOUT}, {"edge": 0})
@@ -223,49 +272,18 @@ def test_counters_of_another_kind_are_left_alone_and_nobody_is_asked_for_them(tm
 # Against a real HAProxy.
 
 
-class Hello(BaseHTTPRequestHandler):
-    """Answers every GET with five bytes."""
-
-    def do_GET(self) -> None:
-        self.send_response(200)
-        self.send_header("Content-Length", "5")
-        self.end_headers()
-        self.wfile.write(b"hello")
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Nothing."""
-
-
 @pytest.fixture
 def balanced(tmp_path: Path) -> Iterator[Haproxy]:
     """A real HAProxy in front of two real servers, a and b."""
-    servers = {name: ThreadingHTTPServer(("127.0.0.1", 0), Hello) for name in ("a", "b")}
-    threads = [threading.Thread(target=server.serve_forever, args=(0.01,)) for server in servers.values()]
-    for thread in threads:
-        thread.start()
-    try:
-        ports = {name: server.server_address[1] for name, server in servers.items()}
-        with running_haproxy(tmp_path, {"web": ports}) as running:
-            yield running
-    finally:
-        for server in servers.values():
-            server.shutdown()
-            server.server_close()
-        for thread in threads:
-            thread.join()
-
-
-def requests(running: Haproxy, count: int) -> None:
-    for _ in range(count):
-        with urllib.request.urlopen(f"http://127.0.0.1:{running.frontend_port}/") as response:
-            assert response.read() == b"hello"
+    with two_servers() as ports, running_haproxy(tmp_path, {"web": ports}) as running:
+        yield running
 
 
 def measured(running: Haproxy, *fields: str) -> Scrape:
     catalogue = a_catalogue(
         [a_column(field, kind=Kind.RISING) for field in fields], balancers=[a_balancer(running.socket)]
     )
-    return asyncio.run(a_poller(HaproxySource()).poll(catalogue, rosters(MEMBERS), timeout=5.0))
+    return asyncio.run(a_poller(a_source()).poll(catalogue, rosters(MEMBERS), timeout=5.0))
 
 
 @pytest.mark.real("haproxy")
@@ -303,7 +321,7 @@ def test_a_member_that_a_reload_forgot_is_refused_until_it_is_seated_again(balan
     catalogue = a_catalogue([a_column("scur")], balancers=[a_balancer(balanced.socket)])
 
     def polled() -> Answers:
-        return answers(asyncio.run(a_poller(HaproxySource()).poll(catalogue, members, timeout=5.0)))
+        return answers(asyncio.run(a_poller(a_source()).poll(catalogue, members, timeout=5.0)))
 
     balanced.ask("add server web/c 127.0.0.3:9")
     seated = polled()
@@ -314,9 +332,10 @@ def test_a_member_that_a_reload_forgot_is_refused_until_it_is_seated_again(balan
 
 
 @pytest.mark.real("haproxy")
-def test_what_a_real_haproxy_says_is_read_whole(balanced: Haproxy) -> None:
-    table = decode(balanced.ask("show info;show stat -1 4 -1"))
+def test_a_socket_on_tcp_that_may_only_be_read_is_enough(tmp_path: Path) -> None:
+    where = f"127.0.0.1:{free_tcp_port()}"
+    with running_haproxy(tmp_path, {"web": {"a": 9}}, more=f"stats socket {where} level user"):
+        catalogue = a_catalogue([a_column("scur")], balancers=[a_balancer(where)])
+        scrape = asyncio.run(a_poller(a_source()).poll(catalogue, rosters({"a": "127.0.0.1"}), timeout=5.0))
 
-    assert isinstance(table, Table)
-    assert set(table.rows) == {("web", "a"), ("web", "b")}
-    assert {"scur", "stot", "bin", "bout", "hrsp_5xx", "qcur", "rtime"} <= table.columns.keys()
+    assert answers(scrape) == {("a", "scur"): 0.0}
