@@ -1,46 +1,42 @@
 """One HTTP client for every source that asks over HTTP: bounded, with total deadlines, and failures as values.
 
 Many members are asked at once, so it is asynchronous, and connections are kept. Redirects are not followed: they would
-carry credentials to places that nobody declared. Answers are bounded in size, after decompression.
+carry credentials to places that nobody declared. Answers are bounded in size, after decompression. Whoever asks us to
+wait (``Retry-After``) is not asked again until then.
 """
 
 from __future__ import annotations
 
 import asyncio
 import base64
-import contextlib
 import ssl
+import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import MappingProxyType
-from typing import assert_never
+from typing import NamedTuple, assert_never
 
 import aiohttp
 
+from collector.http_failures import Failure as Failure  # noqa: PLC0414  sources know it from here
+from collector.http_failures import failure_of, no_authority, retry_after
+from collector.http_failures import refused as refused  # noqa: PLC0414  likewise
+from collector.names import Names
 from collector.samples import Reply
 from config.access import Basic, Bearer, HttpAccess, SecretRef, Trust
 from config.errors import TrimtabError
 from config.units import Moment, Seconds
 
 _IN_FLIGHT = 256
+_KEPT: Seconds = 75.0
+"""How long an idle connection is kept: longer than the usual interval, so that the next poll finds it."""
 _LARGEST = 16 * 1024 * 1024
 _CHUNK = 65536
 _OK = 200
 _OK_AND_MORE = 299
-_BY_STATUS: Mapping[int, Reply] = MappingProxyType(
-    {
-        401: Reply.AUTH,
-        403: Reply.AUTH,
-        404: Reply.NO_SUCH_COUNTER,
-        407: Reply.AUTH,
-        408: Reply.TIMEOUT,
-        410: Reply.NO_SUCH_COUNTER,
-        429: Reply.RATE_LIMITED,
-        503: Reply.UNREACHABLE,
-        504: Reply.TIMEOUT,
-    }
-)
-_SERVER_ERROR = 500
+_WAITING = frozenset({429, 503})
+"""Statuses with which ``Retry-After`` has a meaning. Source: RFC 9110, 10.2.3; RFC 6585, 4."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +53,10 @@ class Question:
     body: bytes | None = field(default=None, repr=False)
     accept: frozenset[int] = frozenset()
     """Statuses beside 200 to 299 whose body the asker wants to read for itself."""
+    only_reads: bool = False
+    """A POST that changes nothing over there, so that it may be sent twice, as every GET may."""
+    largest: int = _LARGEST
+    """Bytes that the answer may have, unpacked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,12 +71,20 @@ class Answer:
     """Steady seconds at which its last byte arrived."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Failure:
-    """Why there is no answer, as a kind and in words without secrets."""
+class _Trusting(NamedTuple):
+    """Whom to believe, as it was read from a file."""
 
-    reply: Reply
-    said: str
+    context: ssl.SSLContext
+    changed: int
+    """When the file of certificates was last changed, in nanoseconds; 0: it has none."""
+
+
+class _Held(NamedTuple):
+    """An address that asked us to wait."""
+
+    until: float
+    """Steady seconds."""
+    failure: Failure
 
 
 class HttpClient:
@@ -91,30 +99,69 @@ class HttpClient:
         self._clock = clock
         self._read_secret = read_secret
         self._session: aiohttp.ClientSession | None = None
-        self._contexts: dict[Trust, ssl.SSLContext] = {}
+        self._names: Names | None = None
+        self._slots = asyncio.Semaphore(_IN_FLIGHT)
+        self._trusting: dict[Trust, asyncio.Task[_Trusting]] = {}
+        self._held: dict[str, _Held] = {}
 
     async def ask(self, question: Question) -> Answer | Failure:
-        """Ask, and wait for the whole answer or the end of the question's time. Failures are never exceptions."""
-        try:
-            headers = {**question.headers, **self._identity(question.access)}
-            trusted = self._context(question.access.trust)
-        except (TrimtabError, OSError) as error:  # ssl.SSLError is an OSError
-            return Failure(reply=Reply.AUTH, said=str(error))
-        try:
-            async with asyncio.timeout(question.timeout):
-                return await self._exchange(question, headers, trusted)
-        except TimeoutError:
-            return Failure(reply=Reply.TIMEOUT, said=f"no whole answer within {question.timeout:g} s")
-        except (aiohttp.ClientError, OSError, ValueError) as error:
-            return Failure(reply=_kind(error), said=_words(error))
+        """Ask, and wait for the whole answer or the end of the question's time. Failures are never exceptions.
+
+        The time begins when there is a free slot: many silent servers never use up the time of one that answers.
+        """
+        if (held := self._waits(question.url)) is not None:
+            return held
+        async with self._slots:
+            try:
+                async with asyncio.timeout(question.timeout):
+                    return await self._asked(question)
+            except TimeoutError:
+                return Failure(reply=Reply.TIMEOUT, said=f"no whole answer within {question.timeout:g} s")
 
     async def close(self) -> None:
-        """Give back every connection."""
+        """Give back every connection. Closing again does nothing."""
+        for reading in self._trusting.values():
+            reading.cancel()
+        self._trusting = {}
         if self._session is not None:
             await self._session.close()
+            self._session = None
+        if self._names is not None:
+            await self._names.close()
+            self._names = None
+
+    async def _asked(self, question: Question) -> Answer | Failure:
+        try:
+            headers = {**question.headers, **self._identity(question.access)}
+        except (TrimtabError, OSError) as error:
+            return Failure(reply=Reply.AUTH, said=str(error))
+        try:
+            trusted = await self._context(question)
+        except OSError as error:  # ssl.SSLError is one
+            return no_authority(question.access.trust.ca, error)
+        try:
+            return await self._twice(question, headers, trusted)
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            if isinstance(error, TimeoutError):
+                raise
+            failure = failure_of(error)
+        if failure.reply is Reply.UNTRUSTED:
+            await self._forget_what_changed(question.access.trust)
+        return failure
+
+    async def _twice(
+        self, question: Question, headers: Mapping[str, str], trusted: ssl.SSLContext | bool
+    ) -> Answer | Failure:
+        """Ask once more where the other side closed a kept connection just when we used it; aiohttp does so for GET."""
+        try:
+            return await self._exchange(question, headers, trusted)
+        except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError) as error:
+            if isinstance(error, aiohttp.ClientConnectorError) or not question.only_reads:
+                raise
+        return await self._exchange(question, headers, trusted)
 
     async def _exchange(
-        self, question: Question, headers: Mapping[str, str], trusted: ssl.SSLContext
+        self, question: Question, headers: Mapping[str, str], trusted: ssl.SSLContext | bool
     ) -> Answer | Failure:
         async with self._opened().request(
             question.method,
@@ -125,73 +172,157 @@ class HttpClient:
             ssl=trusted,
             allow_redirects=False,
         ) as response:
-            body = bytearray()
+            raw = bytearray()
             async for chunk in response.content.iter_chunked(_CHUNK):
-                body += chunk
-                if len(body) > _LARGEST:
-                    return Failure(reply=Reply.MALFORMED, said=f"the answer is longer than {_LARGEST} bytes")
+                raw += chunk
+                if len(raw) > question.largest:
+                    return _too_long(question)
+            said = {name.lower(): value for name, value in response.headers.items()}
+            if response.status in _WAITING:
+                self._hold(question.url, response.status, said)
             if not _OK <= response.status <= _OK_AND_MORE and response.status not in question.accept:
-                return refused(response.status, response.reason or "")
-            return Answer(
-                status=response.status,
-                headers={name.lower(): value for name, value in response.headers.items()},
-                body=bytes(body),
-                at=self._clock().steady,
-            )
+                return refused(response.status)
+            at = self._clock().steady
+            body = await _unpacked(bytes(raw), said.get("content-encoding", ""), question.largest)
+            if len(body) > question.largest:
+                return _too_long(question)
+            return Answer(status=response.status, headers=said, body=body, at=at)
 
     def _opened(self) -> aiohttp.ClientSession:
         if self._session is None:
+            self._names = Names()
             self._session = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(limit=_IN_FLIGHT, ttl_dns_cache=60),
+                connector=aiohttp.TCPConnector(
+                    limit=0, keepalive_timeout=_KEPT, ttl_dns_cache=60, resolver=self._names
+                ),
                 cookie_jar=aiohttp.DummyCookieJar(),
                 timeout=aiohttp.ClientTimeout(),
-                headers={"User-Agent": "trimtab"},
+                headers={"User-Agent": "trimtab", "Accept-Encoding": "gzip"},
+                auto_decompress=False,  # aiohttp does not notice gzip that is cut short
             )
         return self._session
 
     def _identity(self, access: HttpAccess) -> Mapping[str, str]:
+        """Say who asks.
+
+        Raises:
+            TrimtabError, OSError: a secret is not there.
+        """
         match access.credentials:
             case None:
                 return {}
             case Basic(user=user, password=password):
-                pair = base64.b64encode(f"{user}:{self._read_secret(password)}".encode()).decode()
-                return {"Authorization": f"Basic {pair}"}
+                pair = f"{user}:{self._read_secret(password)}".encode(errors="surrogateescape")
+                return {"Authorization": f"Basic {base64.b64encode(pair).decode()}"}
             case Bearer(token=token):
-                return {"Authorization": f"Bearer {self._read_secret(token)}"}
+                return {"Authorization": f"Bearer {_sendable(self._read_secret(token), token)}"}
             case _:
                 assert_never(access.credentials)
 
-    def _context(self, trust: Trust) -> ssl.SSLContext:
-        if trust not in self._contexts:
-            context = ssl.create_default_context(cafile=trust.ca)
-            if trust.insecure:
-                context.check_hostname = False
-                context.verify_mode = ssl.CERT_NONE
-            self._contexts[trust] = context
-        return self._contexts[trust]
+    async def _context(self, question: Question) -> ssl.SSLContext | bool:
+        """Whom to believe; read once, in a thread, since reading the system's certificates takes 20 ms.
+
+        Raises:
+            OSError: the file of certificates cannot be read, or holds none.
+        """
+        if not question.url.startswith("https:"):
+            return True
+        trust = question.access.trust
+        if trust not in self._trusting:
+            self._trusting[trust] = asyncio.create_task(asyncio.to_thread(_read_trust, trust))
+        reading = self._trusting[trust]
+        try:
+            return (await asyncio.shield(reading)).context
+        except OSError:
+            self._trusting.pop(trust, None)
+            raise
+
+    async def _forget_what_changed(self, trust: Trust) -> None:
+        """A file of certificates that was renewed since is read anew for the next question."""
+        reading = self._trusting.get(trust)
+        if reading is not None and reading.done() and _changed(trust) != reading.result().changed:
+            del self._trusting[trust]
+
+    def _hold(self, url: str, status: int, headers: Mapping[str, str]) -> None:
+        now = self._clock()
+        wait = retry_after(headers, now)
+        if wait is None:
+            return
+        failure = refused(status)
+        said = f"{failure.said}, and asks to wait {wait:.0f} s"
+        self._held = {place: held for place, held in self._held.items() if held.until > now.steady}
+        self._held[url] = _Held(until=now.steady + wait, failure=Failure(reply=failure.reply, said=said))
+
+    def _waits(self, url: str) -> Failure | None:
+        held = self._held.get(url)
+        return held.failure if held is not None and self._clock().steady < held.until else None
 
 
-def refused(status: int, reason: str = "") -> Failure:
-    """What a status means that is no success, for who has accepted it and finds nothing better in the body."""
-    kind = _BY_STATUS.get(status) or (Reply.UNREACHABLE if status >= _SERVER_ERROR else Reply.MALFORMED)
-    return Failure(reply=kind, said=f"HTTP {status} {reason}".strip())
+def _too_long(question: Question) -> Failure:
+    return Failure(reply=Reply.MALFORMED, said=f"the answer is longer than {question.largest} bytes")
 
 
-def _kind(error: Exception) -> Reply:
-    match error:
-        case aiohttp.ClientConnectorCertificateError() | aiohttp.ClientConnectorSSLError() | ssl.SSLError():
-            return Reply.UNTRUSTED
-        case ConnectionRefusedError():
-            return Reply.REFUSED
-        case aiohttp.ClientConnectorError(os_error=ConnectionRefusedError()):
-            return Reply.REFUSED
-        case aiohttp.ClientConnectorError() | aiohttp.ServerDisconnectedError() | OSError():
-            return Reply.UNREACHABLE
+async def _unpacked(raw: bytes, encoding: str, largest: int) -> bytes:
+    """Undo gzip, which is all that we ask for; more than ``largest`` bytes are never unpacked.
+
+    Raises:
+        ClientPayloadError: it is packed otherwise, garbled, or cut short.
+    """
+    match encoding.strip().lower():
+        case "" | "identity":
+            return raw
+        case "gzip" | "x-gzip" if len(raw) < _CHUNK:
+            return _gunzipped(raw, largest)
+        case "gzip" | "x-gzip":
+            return await asyncio.to_thread(_gunzipped, raw, largest)
         case _:
-            return Reply.MALFORMED
+            raise aiohttp.ClientPayloadError("an encoding that was not asked for")
 
 
-def _words(error: Exception) -> str:
-    with contextlib.suppress(AttributeError):
-        return str(error.certificate_error)  # type: ignore[attr-defined]  # of ClientConnectorCertificateError
-    return str(error) or type(error).__name__
+def _gunzipped(raw: bytes, largest: int) -> bytes:
+    """Unpack one or several members of gzip (RFC 1952, 2.2); one byte more than ``largest`` says that there is more."""
+    body, rest = bytearray(), raw
+    while rest and len(body) <= largest:
+        unpacking = zlib.decompressobj(_GZIP)
+        try:
+            body += unpacking.decompress(rest, largest + 1 - len(body))
+        except zlib.error as error:
+            raise aiohttp.ClientPayloadError("not gzip") from error
+        if not unpacking.eof and len(body) <= largest:
+            raise aiohttp.ClientPayloadError("gzip that is cut short")
+        rest = unpacking.unused_data
+    return bytes(body)
+
+
+_GZIP = 16 + zlib.MAX_WBITS
+
+
+def _sendable(token: str, ref: SecretRef) -> str:
+    """A header is one line of ASCII; whatever else it is, the secret is not shown.
+
+    Raises:
+        TrimtabError: it cannot be sent.
+    """
+    if token.isascii() and token.isprintable():
+        return token
+    where = f"the variable {ref.env}" if ref.env is not None else f"the file {ref.file}"
+    raise TrimtabError(f"the token in {where} cannot be sent: it is not one line of plain ASCII")
+
+
+def _read_trust(trust: Trust) -> _Trusting:
+    if trust.insecure:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+        return _Trusting(context, 0)
+    changed = _changed(trust)
+    return _Trusting(ssl.create_default_context(cafile=trust.ca), changed)
+
+
+def _changed(trust: Trust) -> int:
+    if trust.ca is None:
+        return 0
+    try:
+        return Path(trust.ca).stat().st_mtime_ns
+    except OSError:
+        return 0

@@ -1,0 +1,48 @@
+"""Looking up host names without holding up anybody who needs no name."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from concurrent.futures import ThreadPoolExecutor
+
+from aiohttp.abc import AbstractResolver, ResolveResult
+
+_AT_ONCE = 8
+
+
+class Names(AbstractResolver):
+    """Looks names up in threads of its own.
+
+    The system's resolver waits for half a minute on a name server that is silent. In the threads that everything else
+    shares, a few such names would hold up agents, decisions and the store.
+    """
+
+    def __init__(self) -> None:
+        self._threads = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="names")
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
+    ) -> list[ResolveResult]:
+        """Find every address of a name.
+
+        Raises:
+            OSError: it has none, or nobody could be asked.
+        """
+        loop = asyncio.get_running_loop()
+        found = await loop.run_in_executor(self._threads, _look_up, host, port, family)
+        return [
+            ResolveResult(hostname=host, host=address, port=port, family=kind, proto=0, flags=socket.AI_NUMERICHOST)
+            for kind, address in found
+        ]
+
+    async def close(self) -> None:
+        """Let go of the threads; a look-up under way ends by itself."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+
+def _look_up(host: str, port: int, family: socket.AddressFamily) -> list[tuple[int, str]]:
+    """The numeric form keeps an IPv6 address's scope."""
+    answers = socket.getaddrinfo(host, port, family=family, type=socket.SOCK_STREAM, flags=socket.AI_ADDRCONFIG)
+    numeric = socket.NI_NUMERICHOST | socket.NI_NUMERICSERV
+    return [(kind, socket.getnameinfo(place[:4], numeric)[0]) for kind, _, _, _, place in answers]
