@@ -36,6 +36,7 @@ _BY_STATUS: Mapping[int, Reply] = MappingProxyType(
 )
 _MOVED = frozenset({301, 302, 303, 307, 308})
 _SERVER_ERROR = 500
+_OF_MEMBERS = frozenset({Reply.REFUSED, Reply.TIMEOUT, Reply.NO_SUCH_COUNTER})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +57,15 @@ def refused(status: int) -> Failure:
     known = status in HTTPStatus._value2member_map_
     said = f"HTTP {status} {HTTPStatus(status).phrase}" if known else f"HTTP {status}"
     return Failure(reply=kind, said=f"{said}: redirects are not followed" if status in _MOVED else said)
+
+
+def of_server(failure: Failure) -> Failure:
+    """What a failure is called where one server answers for many members: none of them refused, or kept silent.
+
+    >>> of_server(refused(404))
+    Failure(reply=<Reply.UNREACHABLE: 6>, said='HTTP 404 Not Found')
+    """
+    return Failure(reply=Reply.UNREACHABLE, said=failure.said) if failure.reply in _OF_MEMBERS else failure
 
 
 def retry_after(headers: Mapping[str, str], now: Moment) -> Seconds | None:

@@ -26,7 +26,8 @@ from types import MappingProxyType
 
 import numpy as np
 
-from collector.http import Failure, HttpClient
+from collector.http import HttpClient
+from collector.http_failures import Failure
 from collector.samples import Reply, Sheet
 from collector.sources.haproxy_origins import Origin, Reader, Reading, name_of
 from collector.sources.haproxy_table import cell

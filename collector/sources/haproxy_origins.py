@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from collector.http import Failure, HttpClient, Question
+from collector.http import HttpClient, Question
+from collector.http_failures import Failure, of_server
 from collector.samples import Reply
 from collector.sources.haproxy_table import Table, decode_answer, decode_page
 from config.access import HaproxyStats
@@ -23,8 +24,6 @@ _LONG = 256 * 1024
 """From here on (5 ms) decoding goes to a thread, so that the event loop is not held."""
 _CLOSE = {"Connection": "close"}
 """After a reload, connections that were kept lead to the old process for as long as it lives."""
-_NOBODY = frozenset({Reply.REFUSED, Reply.TIMEOUT, Reply.NO_SUCH_COUNTER})
-"""What HTTP calls it when the page is not to be had; no member is to blame for that."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,8 +67,7 @@ class Reader:
         url = page.url if page.url.endswith(";csv") else f"{page.url};csv"
         answer = await self._http.ask(Question(url=url, access=page.access, timeout=page.timeout, headers=_CLOSE))
         if isinstance(answer, Failure):
-            reply = Reply.UNREACHABLE if answer.reply in _NOBODY else answer.reply
-            return Failure(reply=reply, said=answer.said)
+            return of_server(answer)
         return await _decoded(decode_page, answer.body.decode(errors="replace"))
 
 

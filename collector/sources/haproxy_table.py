@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from collector.http import Failure
+from collector.http_failures import Failure
 from collector.samples import Reply
 from collector.sources.numbers import number
 from config.units import Seconds
@@ -71,7 +71,7 @@ def decode_page(text: str) -> Table | Failure:
     'a page of HTML, not CSV: it may be a login page, or another page than the statistics'
     """
     if not text.startswith(_HEAD):
-        return _foreign(text)
+        return _no_page(text)
     if not text.endswith("\n"):
         return _CUT
     table = _table(text, math.nan)
@@ -102,7 +102,7 @@ def cell(table: Table, key: Key, field: str) -> float | Failure:
         return Failure(reply=Reply.NO_SUCH_COUNTER, said=f"nothing in {field} of {line}")
     value = number(row[place])
     if isinstance(value, Reply):
-        return Failure(reply=value, said=f"{field} of {line} is {row[place]!r}")
+        return Failure(reply=value, said=f"{field} of {line} is no number")
     return value
 
 
@@ -132,12 +132,18 @@ def _table(text: str, uptime: Seconds) -> Table | Failure:
 
 
 def _foreign(text: str) -> Failure:
-    begin = text.lstrip("\ufeff \r\n")[:40].split("\n")[0]
-    match begin[:1]:
+    begin = text.strip()[:40].split("\n")[0]
+    said = f"begins with {begin!r}, which is not HAProxy's statistics" if begin else "an empty answer"
+    return Failure(reply=Reply.MALFORMED, said=said)
+
+
+def _no_page(text: str) -> Failure:
+    """What it is instead is not repeated: whoever answers there has been told a password."""
+    match text.strip()[:1]:
         case "":
             said = "an empty answer"
         case "<":
             said = "a page of HTML, not CSV: it may be a login page, or another page than the statistics"
         case _:
-            said = f"begins with {begin!r}, which is not HAProxy's statistics"
+            said = "not HAProxy's statistics in CSV"
     return Failure(reply=Reply.MALFORMED, said=said)

@@ -102,7 +102,7 @@ def test_a_page_is_asked_once_for_its_csv_on_a_connection_of_its_own() -> None:
         (lambda: web.Response(status=503), Reply.UNREACHABLE, "the page edge: HTTP 503 Service Unavailable"),
         (lambda: web.Response(text="<html>Log in"), Reply.MALFORMED, "the page edge: a page of HTML, not CSV"),
         (lambda: web.Response(text=CSV[:-9]), Reply.MALFORMED, "the page edge: the answer was cut short"),
-        (lambda: web.Response(body=b"\xff\xfe\x00"), Reply.MALFORMED, "the page edge: begins with"),
+        (lambda: web.Response(body=b"\xff\xfe\x00"), Reply.MALFORMED, "the page edge: not HAProxy's statistics"),
         (lambda: web.Response(status=302, headers={"Location": "/login"}), Reply.MALFORMED, "the page edge: HTTP 302"),
     ],
     ids=["wrong password", "wrong path", "not ready", "a login page", "cut short", "garbage", "a redirect"],
