@@ -13,7 +13,7 @@ from collector.sources.interface import Round, Source
 from collector.targets import Roster, Target, layout_for, targets_of
 from config.access import SecretRef
 from config.model import Catalogue
-from config.units import GroupId, Moment, Seconds
+from config.units import CounterId, GroupId, Moment, Seconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,11 +69,35 @@ class Poller:
         Returns:
             One entry per series, whatever failed. Failures of members and sources are never exceptions.
         """
+        return await self._ask(self._questions(catalogue, rosters), timeout)
+
+    async def once(
+        self,
+        catalogue: Catalogue,
+        rosters: Mapping[GroupId, Roster],
+        wanted: Mapping[GroupId, Sequence[CounterId]],
+        *,
+        timeout: Seconds,  # noqa: ASYNC109  as `poll`
+    ) -> Scrape:
+        """Ask out of turn, and for any counters; otherwise as `poll`.
+
+        Args:
+            catalogue: declares every group of ``rosters`` and every counter that is wanted.
+            rosters: whom to ask, by group.
+            wanted: what to ask each of these groups for, sorted.
+            timeout: as in `poll`.
+        """
+        layout = layout_for(catalogue, rosters.values(), wanted)
+        targets = targets_of(layout, rosters)
+        return await self._ask(
+            _Questions(catalogue=catalogue, rosters=rosters, layout=layout, targets=targets), timeout
+        )
+
+    async def _ask(self, questions: _Questions, timeout: Seconds) -> Scrape:  # noqa: ASYNC109  as `poll`
         at = self._clock()
-        questions = self._questions(catalogue, rosters)
         sheet = Sheet(questions.layout)
         asked = Round(
-            catalogue=catalogue,
+            catalogue=questions.catalogue,
             targets=questions.targets,
             sheet=sheet,
             clock=self._clock,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,11 +39,19 @@ def counters_of(catalogue: Catalogue, group: GroupId) -> tuple[CounterId, ...]:
     return tuple(sorted(wanted))
 
 
-def layout_for(catalogue: Catalogue, rosters: Iterable[Roster]) -> Layout:
-    """Lay out one poll over these groups: each (group, counter) is one run of its members."""
+def layout_for(
+    catalogue: Catalogue, rosters: Iterable[Roster], wanted: Mapping[GroupId, Sequence[CounterId]] | None = None
+) -> Layout:
+    """Lay out one poll over these groups: each (group, counter) is one run of its members.
+
+    Args:
+        catalogue: declares the groups and counters.
+        rosters: whom to ask.
+        wanted: what to ask each group for, sorted; ``None``: what its policies need.
+    """
     rows: list[tuple[Series, bool]] = []
     for roster in sorted(rosters, key=lambda roster: roster.group):
-        for counter in counters_of(catalogue, roster.group):
+        for counter in counters_of(catalogue, roster.group) if wanted is None else wanted[roster.group]:
             if catalogue.counters[counter].per is Per.GROUP:
                 rows.append((Series(roster.group, counter, None), True))
                 continue

@@ -177,3 +177,9 @@ class Counter:
     """Least and greatest possible value, in ``unit``; lets an answer count while members are unheard."""
     lag: Seconds = 0.0
     """How much later than it happened a reading can be had: windows end so long ago, and age allows for it."""
+
+
+def source_word(counter: Counter) -> str:
+    """What the source of a counter is called; of a plugin, its own name."""
+    source = counter.source
+    return source.plugin if isinstance(source, PluginValue) else SOURCE_WORDS[type(source)]

@@ -10,6 +10,7 @@ import typer
 
 from config.errors import DeclarationError
 from handler.app.hook_cli import hook
+from handler.app.probe_cli import probe
 from handler.app.terminal import (
     DONE,
     PROBLEMS,
@@ -37,6 +38,7 @@ app = typer.Typer(
 member = typer.Typer(help="Look at members, and act on one by name.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(member, name="member")
 app.add_typer(hook, name="hook")
+app.command()(probe)
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="The declared model, YAML.")]
 Group = Annotated[str, typer.Argument(metavar="GROUP")]
@@ -126,6 +128,7 @@ def why(
 
         typer.echo(f"{clock_text(span['first_at'])} to {clock_text(span['last_at'])} UTC, {span['ticks']} ticks:")
     lines(answer["words"])
+    lines(f"not measured: {miss}" for miss in answer.get("misses", ()))
 
 
 @app.command()

@@ -21,12 +21,12 @@ from collector.poll import Poller
 from collector.remedies import remedy
 from collector.samples import Layout, Scrape
 from collector.targets import Roster
+from config.counters import source_word
 from config.model import Catalogue, Mode
 from config.units import GroupId, Moment, Seconds
 from handler.app import logs
 from handler.app.door import Door, Question
 from handler.app.guard import Guard
-from handler.app.replies import source_of
 from handler.app.rooms import Room
 from trigger.evaluate import evaluate
 
@@ -165,7 +165,7 @@ class Decider:
     def _hearing(self, catalogue: Catalogue, slot: Slot, layout: Layout) -> Hearing:
         known = self._hearings.get(slot.groups)
         if known is None or known.layout is not layout:
-            words = {counter.id: source_of(counter) for counter in catalogue.counters.values()}
+            words = {counter.id: source_word(counter) for counter in catalogue.counters.values()}
             self._hearings[slot.groups] = known = hearing_of(layout, words)
         return known
 

@@ -8,18 +8,23 @@ import secrets
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 
+from collector.remedies import say
+from collector.targets import counters_of
+from config.counters import source_word
 from config.errors import Refused
 from config.model import Adjustment, Verb
-from config.units import GroupId, Instant, MemberName, PolicyId
+from config.units import CounterId, GroupId, Instant, MemberName, PolicyId
 from handler.app.checking import checked
 from handler.app.door import Question
 from handler.app.engine import Engine
+from handler.app.probing import probe
 from handler.app.rooms import Room
 from handler.app.statuses import status_of
 from handler.desired import Definition
 from handler.hooks.mapping import EVERYTHING, permissions_of
 from handler.hooks.replies import Reply
 from handler.hooks.tokens import Wanted
+from handler.probing import Probed
 from handler.status import GroupStatus
 from handler.steps import Plan
 from handler.store.interface import EVERY_KIND, Event, EventKind, Span, StoredHook
@@ -31,6 +36,9 @@ from trigger.decide import paused
 from trigger.explain import Explanation
 from trigger.requests import Cause, Decision, Pause, Request
 
+_PROBES = 2
+"""At once: people look, programs should scrape."""
+
 
 class Desk:
     """Every public method is one act; each is recorded in the group's history with who asked."""
@@ -38,6 +46,7 @@ class Desk:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._asked: dict[tuple[GroupId, str], asyncio.Task[Asked]] = {}
+        self._probes = asyncio.Semaphore(_PROBES)
 
     # Looking
 
@@ -62,6 +71,28 @@ class Desk:
         await asyncio.to_thread(self._engine.parts.store.flush)
         wanted = at if at is not None else self._engine.parts.clock().wall
         return await asyncio.to_thread(self._engine.parts.store.span_at, group, wanted)
+
+    def misses(self, group: GroupId) -> tuple[str, ...]:
+        """What the last poll did not bring, in words."""
+        declared = self._engine.catalogue().counters
+        return tuple(
+            say(miss, source_word(declared[miss.counter]))
+            for miss in self._room(group).misses
+            if miss.counter in declared
+        )
+
+    async def probe(self, group: GroupId, counters: Collection[CounterId]) -> tuple[Probed, ...]:
+        """Read counters of every member now."""
+        room, catalogue = self._room(group), self._engine.catalogue()
+        if group not in catalogue.groups:
+            raise Refused(f"group {group} is no longer declared: its members serve on, nothing is measured")
+        for counter in counters:
+            if counter not in catalogue.counters:
+                raise NoSuch(f"there is no counter {counter}{_nearest(counter, catalogue.counters)}")
+        wanted = tuple(counters) or counters_of(catalogue, group)
+        parts = self._engine.parts
+        async with self._probes:
+            return await probe(parts.poller, parts.clock, catalogue, room.roster(parts.clock().wall), wanted)
 
     async def history(
         self, group: GroupId, *, before: Instant | None, limit: int, kinds: Collection[EventKind] = EVERY_KIND

@@ -9,8 +9,7 @@ import numpy.typing as npt
 from prometheus_client import CollectorRegistry, Counter, Histogram
 
 from collector.samples import Layout, Reply, Scrape
-from config.counters import SOURCE_WORDS, PluginValue
-from config.counters import Counter as Declared
+from config.counters import source_word
 from config.model import Catalogue
 from config.units import CounterId, GroupId, Seconds
 
@@ -43,7 +42,7 @@ class Replies:
 
     def declare(self, catalogue: Catalogue) -> None:
         """Begin every series of the catalogue at zero, so that rates of the first failure are right."""
-        declared = {counter.id: source_of(counter) for counter in catalogue.counters.values()}
+        declared = {counter.id: source_word(counter) for counter in catalogue.counters.values()}
         for counter, source in self._sources.items() - declared.items():
             self._replies.remove_by_labels({"source": source, "counter": counter})
         for counter, source in declared.items():
@@ -74,12 +73,6 @@ class Replies:
                 last[source] = max(last.get(source, 0.0), float(heard.max()) - scrape.at.steady)
         for source, took in last.items():
             self._answers.labels(source).observe(max(took, 0.0))
-
-
-def source_of(counter: Declared) -> str:
-    """The word for where a counter is read; of a plugin, its own name."""
-    source = counter.source
-    return source.plugin if isinstance(source, PluginValue) else SOURCE_WORDS[type(source)]
 
 
 def _columns(layout: Layout) -> _Columns:

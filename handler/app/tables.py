@@ -162,3 +162,26 @@ def hooks_table(hooks: list[dict[str, Any]]) -> RenderableType:
             ", ".join(notes),
         )
     return table if hooks else Text("there are no webhooks: trimtab hook new NAME")
+
+
+def probe_table(found: list[dict[str, Any]]) -> RenderableType:
+    """One line a reading; below them, for each kind of failure, what is wrong and what to do."""
+    table = _table("MEMBER", "COUNTER", "VALUE", "READING", "TYPE", "AGE", "TOOK")
+    wrong: dict[str, None] = {}
+    for each in found:
+        table.add_row(*_cells(each["member"] or "the group", each["counter"]), *_reading_cells(each))
+        if each["reply"] != "ok":
+            said = f" ({each['said']})" if each["said"] else ""
+            wrong[f"{each['counter']}: {each['reply'].replace('_', ' ')}{said}; {each['remedy']}"] = None
+    if not found:
+        return Text("there is nobody to ask: no member is in service")
+    return Group(table, *(Text(printable(line), style="yellow") for line in wrong))
+
+
+def _reading_cells(each: dict[str, Any]) -> tuple[Text, ...]:
+    if each["reply"] != "ok":
+        return (_styled(each["reply"].replace("_", " ")),)
+    value = "–" if each["value"] is None else f"{each['value']:.6g} {each['unit']}".rstrip()
+    return _cells(
+        value, f"{each['reading']:.15g}", each["kind"], f"{each['age']:.1f} s", f"{each['took'] * 1000:.1f} ms"
+    )

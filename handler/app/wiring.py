@@ -60,7 +60,7 @@ def engine(file: Path, directory: StateDirectory) -> Engine:
                 probe=probe,
                 clock=clock.wall,
             ),
-            poller=_poller(board),
+            poller=poller(board),
             balancer_for=balancer,
             clock=clock.moment,
             courier=Courier(environ=os.environ, clock=clock.wall),
@@ -70,9 +70,10 @@ def engine(file: Path, directory: StateDirectory) -> Engine:
     )
 
 
-def _poller(board: Board) -> Poller:
+def poller(board: Board | None = None) -> Poller:
+    """Build the poller with every source there is; without a board, alerts bring nothing."""
     http = HttpClient(clock=clock.moment, read_secret=_secret)
-    sources = (SnmpSource(), HaproxySource(http), AlertedSource(board))
+    sources = (SnmpSource(), HaproxySource(http), AlertedSource(board or Board()))
     return Poller(clock=clock.moment, read_secret=_secret, sources=sources, http=http)
 
 

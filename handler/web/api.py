@@ -12,12 +12,13 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 
 from config.errors import Refused, StoreError
-from config.units import GroupId, Instant, MemberName, PolicyId
+from config.units import CounterId, GroupId, Instant, MemberName, PolicyId
 from handler.store.interface import Span
 from handler.web.daemon import Asked, Daemon, NoSuch
 from handler.web.discovery import build_discovery
 from handler.web.hooks import hook_routes
 from handler.web.pages.routes import build_pages
+from handler.web.probing import probed_plain
 from handler.web.recent import build_recent
 from handler.web.render import Json, plain, tagged
 from trigger.reasons import Reason
@@ -70,6 +71,7 @@ def build(daemon: Daemon) -> FastAPI:
     """Make the application; the gate is put before it by whoever listens."""
     app = FastAPI(title="Trimtab", version="1", openapi_url="/api/v1/openapi.json", docs_url=None, redoc_url=None)
     app.include_router(_reading(daemon), prefix="/api/v1")
+    app.include_router(_looking(daemon), prefix="/api/v1")
     app.include_router(_sizes(daemon), prefix="/api/v1")
     app.include_router(_acts(daemon), prefix="/api/v1")
     app.include_router(_member_acts(daemon), prefix="/api/v1")
@@ -132,9 +134,23 @@ def _reading(daemon: Daemon) -> APIRouter:
             "words": list(say(explanation, explanation.at)),
             "explanation": plain(explanation),
         }
+        if at is None:
+            shown["misses"] = list(daemon.misses(GroupId(group)))
         if isinstance(found, Span):
             shown["span"] = {"first_at": found.first_at, "last_at": found.last_at, "ticks": found.ticks}
         return JSONResponse(shown)
+
+    return routes
+
+
+def _looking(daemon: Daemon) -> APIRouter:
+    """What has to be fetched first."""
+    routes = APIRouter(tags=["reading"])
+
+    @routes.get("/groups/{group}/probe")
+    async def probe(group: str, counter: Annotated[list[str] | None, Query(max_length=50)] = None) -> JSONResponse:
+        counters = [CounterId(name) for name in counter or ()]
+        return JSONResponse(probed_plain(await daemon.probe(GroupId(group), counters)))
 
     @routes.get("/groups/{group}/history")
     async def history(

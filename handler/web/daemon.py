@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from config.errors import Problem
-from config.units import GroupId, Instant, MemberName, PolicyId
+from config.units import CounterId, GroupId, Instant, MemberName, PolicyId
 from handler.desired import Definition
 from handler.hooks.replies import Reply
 from handler.hooks.tokens import Wanted
+from handler.probing import Probed
 from handler.status import GroupStatus
 from handler.steps import Plan
 from handler.store.interface import EVERY_KIND, Event, EventKind, Span, StoredHook
@@ -76,6 +77,14 @@ class Daemon(Protocol):
 
     async def why(self, group: GroupId, at: Instant | None) -> Explanation | Span | None:
         """The last tick's explanation, or the span that covers ``at``; ``None`` before the first tick."""
+        ...
+
+    def misses(self, group: GroupId) -> tuple[str, ...]:
+        """What the last poll did not bring, and what to do about it, in words."""
+        ...
+
+    async def probe(self, group: GroupId, counters: Collection[CounterId]) -> tuple[Probed, ...]:
+        """Read counters of every member now; no counters: those that the group's policies need."""
         ...
 
     async def history(

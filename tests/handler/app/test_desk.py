@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from config.errors import Refused
-from config.units import GroupId, PolicyId
+from config.units import CounterId, GroupId, PolicyId
 from handler.status import GroupCondition
 from handler.steps import Create
 from handler.store.interface import EventKind, Span
@@ -436,5 +436,42 @@ def test_the_history_of_a_group_that_never_was_is_not_found(house: House) -> Non
     async def scene(up: Up) -> None:
         with pytest.raises(NoSuch):
             await up.desk.history(GroupId("wed"), before=None, limit=5)
+
+    house.run(scene)
+
+
+# Measurements
+
+
+def test_a_probe_reads_what_policies_need_of_every_member_and_decides_nothing(house: House) -> None:
+    async def scene(up: Up) -> None:
+        await up.grown(2)
+        revision = up.status.revision
+        found = await up.desk.probe(WEB, ())
+        assert {(each.counter, each.value) for each in found} == {("load", house.readings.value)}
+        assert len({each.member for each in found}) == 2
+        assert up.status.revision == revision
+
+    house.run(scene)
+
+
+def test_a_probe_of_a_counter_that_is_not_declared_names_the_nearest(house: House) -> None:
+    async def scene(up: Up) -> None:
+        with pytest.raises(NoSuch, match="did you mean load"):
+            await up.desk.probe(WEB, [CounterId("lod")])
+
+    house.run(scene)
+
+
+def test_what_was_not_measured_is_told_with_a_remedy_until_it_is_again(house: House) -> None:
+    async def scene(up: Up) -> None:
+        await up.grown(2)
+        house.readings.value = None
+        await up.until(lambda: bool(up.desk.misses(WEB)))
+        (line,) = up.desk.misses(WEB)
+        assert line.startswith("load of ")
+        assert "and 1 other: timeout; " in line
+        house.readings.value = 50.0
+        await up.until(lambda: not up.desk.misses(WEB))
 
     house.run(scene)

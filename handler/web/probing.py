@@ -1,0 +1,18 @@
+"""What was probed, as JSON: the API and `trimtab probe --json` say the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from handler.probing import Probed
+from handler.web.render import Json, plain
+
+
+def probed_plain(found: Iterable[Probed]) -> list[Json]:
+    """Every reading as an object; replies by name, in lower case."""
+    return [_one(each) for each in found]
+
+
+def _one(each: Probed) -> Json:
+    fields = plain(each)
+    return {**fields, "reply": each.reply.name.lower()} if isinstance(fields, dict) else fields
