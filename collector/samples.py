@@ -113,6 +113,7 @@ class Sheet:
         self.replied_at[index] = at
         self.uptime[index] = uptime
         self.reply[index] = Reply.OK
+        self.said.pop(index, None)
 
     def fail(self, index: int, reply: Reply, said: str = "") -> None:
         """Write down why there is no answer.
