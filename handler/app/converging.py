@@ -15,6 +15,7 @@ from config.units import MemberName, Moment, Seconds
 from handler.app.door import Door, Question
 from handler.app.guard import Guard
 from handler.app.rooms import Room, Seen
+from handler.app.waiting import until_set
 from handler.app.whole import whole
 from handler.converge import Converger, Pass
 from handler.roles import state_of
@@ -124,8 +125,7 @@ class Keeper:
             done = await guard.run(lambda: self.converge(room))
             routine = _until_routine(room, self._clock().steady)
             pause = min(routine, done.next_in) if done is not None and done.next_in is not None else routine
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(room.wake.wait(), pause)
+            await until_set(room.wake, pause)
 
     async def _take_in(self, room: Room, done: Pass) -> None:
         now = self._clock()

@@ -11,7 +11,6 @@ another, in the order of filing, and a target that hangs keeps nobody else waiti
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -24,6 +23,7 @@ from handler.app.courier import Unsent
 from handler.app.guard import Guard
 from handler.app.rooms import Room
 from handler.app.statuses import condition_of, messages_of
+from handler.app.waiting import until_set
 from handler.notices import Filed, Notice, Tried, Watch, channel, delivered, failed, look, watch_after
 from handler.store.interface import Store
 
@@ -155,8 +155,7 @@ class Notifier:
         while True:
             self._wake.clear()
             await guard.run(self.round)
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._wake.wait(), _LOOK)
+            await until_set(self._wake, _LOOK)
 
     async def _file(self) -> None:
         news = dict(self._news)

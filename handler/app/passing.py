@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
@@ -13,6 +12,7 @@ from config.units import GroupId, Instant, Moment, Seconds
 from handler.app.door import Door, Question
 from handler.app.guard import Guard
 from handler.app.rooms import Room
+from handler.app.waiting import until_set
 from handler.hooks.episodes import Episodes
 from handler.hooks.mapping import Begin, Bring, End, Fire, Meaning, Nothing, Why
 from handler.hooks.replies import Done
@@ -108,8 +108,7 @@ class Passage:
 
     async def _write_audit(self) -> None:
         """A slice at a time: decisions must not wait for long behind it."""
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._stopping.wait(), _AUDIT_AFTER)
+        await until_set(self._stopping, _AUDIT_AFTER)
         while self._audit:
             some, self._audit = self._audit[:_AUDIT_AT_ONCE], self._audit[_AUDIT_AT_ONCE:]
             await self._audit_guard.run(partial(asyncio.to_thread, self._store.deliver, some))
