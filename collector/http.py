@@ -186,6 +186,8 @@ class HttpClient:
             body = await _unpacked(bytes(raw), said.get("content-encoding", ""), question.largest)
             if len(body) > question.largest:
                 return _too_long(question)
+            if response.status > _OK_AND_MORE:
+                body = _masked(body, headers)
             return Answer(status=response.status, headers=said, body=body, at=at)
 
     def _opened(self) -> aiohttp.ClientSession:
@@ -295,6 +297,12 @@ def _gunzipped(raw: bytes, largest: int) -> bytes:
 
 
 _GZIP = 16 + zlib.MAX_WBITS
+
+
+def _masked(body: bytes, sent: Mapping[str, str]) -> bytes:
+    """An error may repeat who asked, and its words are shown to people."""
+    credential = sent.get("Authorization", "").partition(" ")[2]
+    return body.replace(credential.encode(), b"***") if credential else body
 
 
 def _sendable(token: str, ref: SecretRef) -> str:

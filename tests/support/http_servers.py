@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import queue
 import socket
 import subprocess
 import threading
@@ -186,29 +187,19 @@ def running_nginx(home: Path, made: Certificates, extra: Sequence[str] = ()) -> 
 @contextlib.contextmanager
 def in_a_thread(handler: Handler) -> Iterator[int]:
     """The same server for a real program that asks: it runs beside the test; gives the port."""
-    loop = asyncio.new_event_loop()
-    started: list[int] = []
-    ready, stop = threading.Event(), asyncio.Event()
+    started: queue.SimpleQueue[tuple[int, Callable[[], object]]] = queue.SimpleQueue()
 
     async def serve() -> None:
+        ended, loop = asyncio.Event(), asyncio.get_running_loop()
         async with a_server(handler) as port:
-            started.append(port)
-            ready.set()
-            await stop.wait()
+            started.put((port, lambda: loop.call_soon_threadsafe(ended.set)))
+            await ended.wait()
 
-    def run() -> None:
-        with contextlib.closing(loop):
-            loop.run_until_complete(serve())
-            rest = asyncio.all_tasks(loop)
-            for task in rest:
-                task.cancel()
-            loop.run_until_complete(asyncio.gather(*rest, return_exceptions=True))
-
-    thread = threading.Thread(target=run)
+    thread = threading.Thread(target=lambda: asyncio.run(serve()))
     thread.start()
+    port, end = started.get(timeout=5.0)
     try:
-        assert ready.wait(5.0)
-        yield started[0]
+        yield port
     finally:
-        loop.call_soon_threadsafe(stop.set)
+        end()
         thread.join(5.0)

@@ -1,0 +1,148 @@
+"""Counters that Prometheus answers for, or what else speaks its query API: Thanos, Mimir, VictoriaMetrics.
+
+Every query is asked once a round, however many groups, members and counters share it, and at most four at a time of
+one server. Until the server has answered its rows are UNREACHABLE: no member is to blame.
+
+How old a value is counts by the server's clock alone, so that no difference between clocks does harm:
+
+* Prometheus shows a series for five minutes after its last sample, with the time of the query. So a query that is just
+  a series (``name{...}``) also asks for the time of its samples, and one older than the group's freshness is STALE.
+  A count that rises gets its rate from these times, exactly.
+* An expression has no such time. A target that is down takes its series with it at once; only series that somebody
+  pushed and stopped pushing can hide in it for five minutes. We do not shorten that (``lookback_delta``): where
+  targets are scraped less often than that, a sum would lose those of its series that are between two scrapes.
+* Queries in the past (``lag``) and over time (``over``) first ask the server what time it is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from urllib.parse import urlencode
+
+from collector.http import Failure, HttpClient, Question
+from collector.samples import Reply, Sheet
+from collector.sources.interface import Round
+from collector.sources.prometheus_answers import Lines, decode
+from collector.sources.prometheus_matching import Value, Wish, fulfilled
+from collector.sources.prometheus_questions import Query, form_of, wishes_of
+from config.access import PrometheusServer
+
+_AT_ONCE = 4
+_LONG = 64 * 1024
+"""From here on (1 ms) reading an answer goes to a thread, so that the event loop is not held."""
+_ERRORS = frozenset({400, 422, 500, 503})
+"""Statuses with which the API says in its own words what is wrong."""
+
+
+class PrometheusSource:
+    """Asks Prometheus servers; keeps nothing between rounds but how many are asking.
+
+    Args:
+        http: asked through; closed by whoever made it.
+    """
+
+    def __init__(self, http: HttpClient) -> None:
+        self._http = http
+        self._turns: dict[str, asyncio.Semaphore] = {}
+
+    async def fetch(self, asked: Round) -> None:
+        """Ask every query of the round; its rows are filled as soon as it is answered."""
+        wishes = wishes_of(asked)
+        servers: dict[PrometheusServer, list[Query]] = {}
+        for query, rows in wishes.items():
+            servers.setdefault(query.server, []).append(query)
+            for wish in rows:
+                asked.sheet.fail(wish.row, Reply.UNREACHABLE, "no answer yet when the round ended")
+        async with asyncio.TaskGroup() as tasks:
+            for server, queries in servers.items():
+                tasks.create_task(self._consult(asked, server, queries, wishes))
+
+    async def close(self) -> None:
+        """Nothing to give back: the client is not ours."""
+
+    async def _consult(
+        self, asked: Round, server: PrometheusServer, queries: Sequence[Query], wishes: Mapping[Query, Sequence[Wish]]
+    ) -> None:
+        async with asyncio.TaskGroup() as tasks:
+            for query in queries:
+                if not query.needs_time:
+                    tasks.create_task(self._fill(asked, query, wishes[query], None))
+            late = [query for query in queries if query.needs_time]
+            now = await self._time(server) if late else None
+            for query in late:
+                if isinstance(now, Failure):
+                    _refuse(asked.sheet, wishes[query], now)
+                else:
+                    tasks.create_task(self._fill(asked, query, wishes[query], now))
+
+    async def _time(self, server: PrometheusServer) -> float | Failure:
+        """What time it is over there, in seconds since the epoch."""
+        answer, _ = await self._answer(server, "query", {"query": "time()"})
+        if isinstance(answer, Failure):
+            return answer
+        return answer.lines[0].points[0][1] if answer.lines else Failure(reply=Reply.MALFORMED, said="it has no time()")
+
+    async def _fill(self, asked: Round, query: Query, wishes: Sequence[Wish], now: float | None) -> None:
+        kind, form = form_of(query, now)
+        answer, at = await self._answer(query.server, kind, form)
+        if isinstance(answer, Failure):
+            _refuse(asked.sheet, wishes, answer)
+            return
+        evaluated = None if now is None else now - query.lag
+        if len(answer.lines) + len(wishes) < _MANY:
+            done = fulfilled(wishes, answer, evaluated)
+        else:
+            done = await asyncio.to_thread(fulfilled, wishes, answer, evaluated)
+        for wish, found in done:
+            match found:
+                case Value(value=value, age=age):
+                    asked.sheet.put(wish.row, value, at=at - query.lag - age)
+                case Failure(reply=reply, said=said):
+                    asked.sheet.fail(wish.row, reply, said)
+
+    async def _answer(
+        self, server: PrometheusServer, kind: str, form: Mapping[str, str]
+    ) -> tuple[Lines | Failure, float]:
+        """Ask one query, in turn.
+
+        Returns:
+            What was answered, and the steady seconds at which it arrived.
+        """
+        question = Question(
+            url=f"{server.url.rstrip('/')}/api/v1/{kind}",
+            access=server.access,
+            timeout=server.timeout,
+            method="POST",
+            headers={"Content-Type": "application/x-www-form-urlencoded"},
+            body=urlencode({**form, "timeout": f"{server.timeout:g}"}).encode(),
+            accept=_ERRORS,
+            only_reads=True,
+        )
+        async with self._turns.setdefault(server.url, asyncio.Semaphore(_AT_ONCE)):
+            answer = await self._http.ask(question)
+        if isinstance(answer, Failure):
+            return _blameless(answer), 0.0
+        if len(answer.body) < _LONG:
+            return decode(answer.body, answer.status), answer.at
+        return await asyncio.to_thread(decode, answer.body, answer.status), answer.at
+
+
+_MANY = 500
+"""Rows and series whose matching goes to a thread (5 ms)."""
+
+
+def _blameless(failure: Failure) -> Failure:
+    """A server that does not answer is nobody else's silence or refusal."""
+    match failure.reply:
+        case Reply.TIMEOUT | Reply.REFUSED:
+            return Failure(reply=Reply.UNREACHABLE, said=failure.said)
+        case Reply.NO_SUCH_COUNTER:
+            return Failure(reply=Reply.UNREACHABLE, said=f"{failure.said}: there is no query API at this address")
+        case _:
+            return failure
+
+
+def _refuse(sheet: Sheet, wishes: Iterable[Wish], failure: Failure) -> None:
+    for wish in wishes:
+        sheet.fail(wish.row, failure.reply, failure.said)

@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from collector.http import Failure
+from collector.samples import Reply
+from collector.sources.prometheus_answers import Line, Lines
+from collector.sources.prometheus_matching import Value, Wish, fulfilled
+from collector.targets import Member
+from config.reductions import Reduce
+from config.units import MemberName
+
+
+def a_line(value: float = 1.0, labels: Mapping[str, str] | None = None, *, newest: float = 1000.0) -> Line:
+    return Line(labels=labels or {}, points=((1000.0, value),), newest=newest)
+
+
+def a_wish(
+    *, name: str | None = None, address: str = "10.0.0.1", rows: Reduce | None = None, limit: float = 90.0
+) -> Wish:
+    member = None if name is None else Member(name=MemberName(name), address=address, counted=True)
+    return Wish(row=0, rows=rows, limit=limit, member=member, label="instance")
+
+
+def found(wish: Wish, *lines: Line, over_time: bool = False, asked_for: float | None = None) -> Value | Failure:
+    ((_, answer),) = fulfilled([wish], Lines(lines=lines, over_time=over_time), asked_for)
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("name", "address", "instance"),
+    [
+        ("web-1", "10.0.0.1", "web-1"),
+        ("web-1", "10.0.0.1", "web-1:9100"),
+        ("web-1", "10.0.0.1", "10.0.0.1"),
+        ("web-1", "10.0.0.1", "10.0.0.1:9100"),
+        ("web-1", "2001:db8::1", "[2001:DB8:0::1]:9100"),
+        ("web-1", "2001:db8:0:0::1", "2001:db8::1"),
+    ],
+)
+def test_a_member_is_known_by_name_or_address(name: str, address: str, instance: str) -> None:
+    assert found(a_wish(name=name, address=address), a_line(7.0, {"instance": instance})) == Value(value=7.0, age=0.0)
+
+
+@pytest.mark.parametrize("instance", ["web-10", "10.0.0.10:9100", "web-1.example.org", "", "xweb-1", "10.0.0.1:9100:x"])
+def test_nobody_else_is_taken_for_a_member(instance: str) -> None:
+    answer = found(a_wish(name="web-1"), a_line(7.0, {"instance": instance}))
+
+    assert isinstance(answer, Failure)
+    assert answer.reply is Reply.NO_SUCH_COUNTER
+
+
+def test_a_member_without_an_address_is_not_a_series_without_a_label() -> None:
+    answer = found(a_wish(name="web-1", address=""), a_line(7.0, {"instance": ""}), a_line(8.0))
+
+    assert isinstance(answer, Failure)
+
+
+def test_a_member_that_is_named_both_ways_has_one_value() -> None:
+    line = a_line(7.0, {"instance": "10.0.0.1"})
+
+    assert found(a_wish(name="10.0.0.1"), line) == Value(value=7.0, age=0.0)
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        (None, Failure(reply=Reply.AMBIGUOUS, said="2 series")),
+        (Reduce.SUM, Value(value=8.0, age=0.0)),
+        (Reduce.LAST, Failure(reply=Reply.AMBIGUOUS, said="2 series")),
+    ],
+)
+def test_several_series_need_a_way_to_become_one(rows: Reduce | None, expected: Value | Failure) -> None:
+    lines = (a_line(7.0, {"instance": "web-1:1"}), a_line(1.0, {"instance": "web-1:2"}))
+
+    assert found(a_wish(name="web-1", rows=rows), *lines) == expected
+    assert found(a_wish(rows=rows), *lines) == expected
+
+
+def test_points_over_time_become_one_but_series_of_points_do_not() -> None:
+    line = Line(labels={}, points=((1.0, 5.0), (2.0, 7.0)), newest=2.0)
+
+    assert found(a_wish(rows=Reduce.AVG), line, over_time=True, asked_for=2.0) == Value(value=6.0, age=0.0)
+    assert found(a_wish(rows=Reduce.LAST), line, over_time=True, asked_for=2.0) == Value(value=7.0, age=0.0)
+    several = found(a_wish(rows=Reduce.AVG), line, line, over_time=True, asked_for=2.0)
+    assert several == Failure(reply=Reply.AMBIGUOUS, said="2 series, each with points over time")
+
+
+@pytest.mark.parametrize("rows", [None, Reduce.COUNT, Reduce.SUM])
+def test_an_empty_answer_is_absence_and_never_a_number(rows: Reduce | None) -> None:
+    nothing = Failure(reply=Reply.NO_SUCH_COUNTER, said="the query finds nothing")
+
+    assert found(a_wish(rows=rows)) == nothing
+    assert found(a_wish(name="web-1", rows=rows)) == nothing
+
+
+def test_a_label_that_no_series_has_is_named() -> None:
+    answer = found(a_wish(name="web-1"), a_line(7.0, {"host": "web-1"}))
+
+    assert answer == Failure(reply=Reply.NO_SUCH_COUNTER, said="no series has a label instance")
+
+
+def test_the_oldest_of_several_series_says_how_old_they_are() -> None:
+    assert found(a_wish(rows=Reduce.SUM), a_line(newest=990.0), a_line(newest=950.0)) == Value(value=2.0, age=50.0)
+
+
+def test_a_sample_that_is_too_old_is_stale() -> None:
+    assert found(a_wish(limit=90.0), a_line(newest=910.0)) == Value(value=1.0, age=90.0)
+    stale = Failure(reply=Reply.STALE, said="its newest sample is 91 s old")
+    assert found(a_wish(limit=90.0), a_line(newest=909.0)) == stale
+
+
+def test_a_sample_of_the_future_is_fresh() -> None:
+    assert found(a_wish(), a_line(newest=2000.0)) == Value(value=1.0, age=0.0)
