@@ -11,6 +11,7 @@ from collector.http import HttpClient
 from collector.poll import Poller
 from collector.sources.alerted import AlertedSource
 from collector.sources.haproxy import HaproxySource
+from collector.sources.netscaler import NetscalerSource
 from collector.sources.snmp import SnmpSource
 from config.access import SecretRef
 from config.model import Balancer, Cloud
@@ -73,7 +74,7 @@ def engine(file: Path, directory: StateDirectory) -> Engine:
 def poller(board: Board | None = None) -> Poller:
     """Build the poller with every source there is; without a board, alerts bring nothing."""
     http = HttpClient(clock=clock.moment, read_secret=_secret)
-    sources = (SnmpSource(), HaproxySource(http), AlertedSource(board or Board()))
+    sources = (SnmpSource(), HaproxySource(http), NetscalerSource(http), AlertedSource(board or Board()))
     return Poller(clock=clock.moment, read_secret=_secret, sources=sources, http=http)
 
 
