@@ -30,7 +30,7 @@ from collector.http_failures import Failure
 from collector.samples import Reply, Sheet
 from collector.sources.interface import Round
 from collector.sources.nitro_age import Age
-from collector.sources.nitro_answers import Answered, figure, things
+from collector.sources.nitro_answers import Answered, Thing, figure, things
 from collector.sources.nitro_members import Bound, only
 from collector.sources.nitro_session import Door, Session
 from collector.targets import Member, whole_rows
@@ -70,6 +70,28 @@ class _Inquiry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class _Holding:
+    """An answer, laid out: the service group or virtual server, and what is bound to it."""
+
+    whole: Thing | Failure
+    bound: Bound
+    doubt: str
+    at: float
+
+    @classmethod
+    def of(cls, inquiry: _Inquiry, found: Answered) -> _Holding:
+        whole = only(things(found.document, inquiry.kind), inquiry.kind, inquiry.name, found.doubt)
+        inside = () if isinstance(whole, Failure) else chain.from_iterable(things(whole, kind) for kind in _BOUND)
+        return cls(whole=whole, bound=Bound.of(inside), doubt=found.doubt, at=found.at)
+
+    def thing_of(self, member: Member | None) -> Thing | Failure:
+        """The object that answers for a member, or for the group."""
+        if member is None or isinstance(self.whole, Failure):
+            return self.whole
+        return self.bound.of_member(member, self.doubt)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Appliance:
     session: Session
     age: Age
@@ -92,7 +114,12 @@ class NetscalerSource:
         for source, rows in shares.items():
             for row in rows:
                 asked.sheet.fail(row.index, Reply.UNREACHABLE, f"no answer yet from {source.id}")
+        declared = {
+            Door.of(source) for source in asked.catalogue.sources.values() if isinstance(source, NetscalerStats)
+        }
         async with asyncio.TaskGroup() as tasks:
+            for door in self._appliances.keys() - declared:
+                tasks.create_task(self._appliances.pop(door).session.close())
             for source, rows in shares.items():
                 for inquiry in _inquiries(source, rows):
                     tasks.create_task(self._answer(asked, source, inquiry))
@@ -111,11 +138,13 @@ class NetscalerSource:
             for row in inquiry.rows:
                 asked.sheet.fail(row.index, found.reply, f"{source.id}: {found.said}")
             return
-        await _fill(asked.sheet, inquiry, inquiry.rows, found, math.nan)
+        many = len(inquiry.rows) > _AT_ONCE
+        holding = await asyncio.to_thread(_Holding.of, inquiry, found) if many else _Holding.of(inquiry, found)
+        await _fill(asked.sheet, inquiry.rows, holding, math.nan)
         rising = [row for row in inquiry.rows if row.rises]
         if rising:  # a slow answer about its age must not cost those that are here
             uptime = await appliance.age.at_least(asked, within=source.timeout)
-            await _fill(asked.sheet, inquiry, rising, found, uptime)
+            await _fill(asked.sheet, rising, holding, uptime)
 
     def _appliance(self, source: NetscalerStats) -> _Appliance:
         door = Door.of(source)
@@ -164,20 +193,14 @@ def _inquiries(source: NetscalerStats, rows: Sequence[_Row]) -> Iterator[_Inquir
         yield _Inquiry(kind="lbvserver", name=source.virtual_server, bindings=bool(members), rows=rest)
 
 
-async def _fill(sheet: Sheet, inquiry: _Inquiry, rows: Sequence[_Row], found: Answered, uptime: Seconds) -> None:
+async def _fill(sheet: Sheet, rows: Sequence[_Row], holding: _Holding, uptime: Seconds) -> None:
     """Write some of the rows that an answer is due for."""
-    holder = only(things(found.document, inquiry.kind), inquiry.kind, inquiry.name, found.doubt)
-    bound = Bound.of(
-        () if isinstance(holder, Failure) else chain.from_iterable(things(holder, kind) for kind in _BOUND)
-    )
     for done, row in enumerate(rows):
         if done % _AT_ONCE == _AT_ONCE - 1:
             await asyncio.sleep(0)
-        thing = holder
-        if row.member is not None and not isinstance(holder, Failure):
-            thing = bound.of_member(row.member, found.doubt)
+        thing = holding.thing_of(row.member)
         value = thing if isinstance(thing, Failure) else figure(thing, row.field)
         if isinstance(value, Failure):
             sheet.fail(row.index, value.reply, value.said)
         else:
-            sheet.put(row.index, value, at=found.at, uptime=uptime)
+            sheet.put(row.index, value, at=holding.at, uptime=uptime)

@@ -270,6 +270,25 @@ def test_ten_thousand_members_are_read_in_one_answer() -> None:
     played(scene, netscaler)
 
 
+def test_an_appliance_that_is_declared_no_more_is_logged_out_of() -> None:
+    async def scene(asking: Asking) -> None:
+        await asking.poll(CONNECTIONS)
+        assert len(asking.netscaler.sessions) == 1
+        await asking._poller.poll(a_catalogue([CONNECTIONS]), rosters(MEMBERS), timeout=5.0)
+        assert asking.netscaler.sessions == set()
+
+    played(scene)
+
+
+def test_rounds_share_one_session() -> None:
+    async def scene(asking: Asking) -> None:
+        for _ in range(3):
+            assert set(answers(await asking.poll(CONNECTIONS, HITS, after=30.0)).values()) == {8.0, 5000.0}
+        assert asking.netscaler.logins == 1
+
+    played(scene)
+
+
 def test_counters_of_another_kind_are_left_alone_and_nobody_is_asked() -> None:
     netscaler = a_netscaler()
 
