@@ -23,7 +23,7 @@ _LARGEST = 64 * 1024 * 1024
 _LONG = 256 * 1024
 """From here on (5 ms) decoding goes to a thread, so that the event loop is not held."""
 _CLOSE = {"Connection": "close"}
-"""After a reload, connections that were kept lead to the old process for as long as it lives."""
+"""A connection that is kept leads to one process, and ends with it: a reload would cost a poll, or be seen late."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
