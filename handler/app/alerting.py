@@ -96,6 +96,10 @@ class Alerting:
         """The loop: the daemon watches that it has not died."""
         return () if self._task is None else (self._task,)
 
+    def busy(self) -> bool:
+        """Whether anything waits to be passed."""
+        return bool(self._queue)
+
     def rules(self) -> Rules:
         """The alerts of the catalogue in force."""
         catalogue = self._catalogue()
