@@ -34,7 +34,16 @@ class _Server(uvicorn.Server):
 
 
 class _Connection(H11Protocol):
-    """One connection, of a bounded number; it is not kept for a client that never finishes its request's head."""
+    """One connection, of a bounded number; it is not kept for a client that never finishes its request's head.
+
+    One timer serves all its requests: one of each would keep every request's memory for as long as it runs.
+    """
+
+    _timer: asyncio.TimerHandle | None = None
+    _due = 0.0
+    """When the next request's head must be here, by the loop's clock."""
+    _answered: object = None
+    """The request before it."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Take it, or turn it away."""
@@ -44,16 +53,29 @@ class _Connection(H11Protocol):
         else:
             self._await_head()
 
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Nothing is awaited any more."""
+        super().connection_lost(exc)
+        if self._timer is not None:
+            self._timer.cancel()
+
     def on_response_complete(self) -> None:
         """The next request may come."""
         super().on_response_complete()
         self._await_head()
 
     def _await_head(self) -> None:
-        self.loop.call_later(_HEAD_WITHIN, self._end_if_idle, self.cycle)
+        self._due, self._answered = self.loop.time() + _HEAD_WITHIN, self.cycle
+        if self._timer is None:
+            self._timer = self.loop.call_at(self._due, self._end_if_idle)
 
-    def _end_if_idle(self, last: object) -> None:
-        if self.cycle is last:
+    def _end_if_idle(self) -> None:
+        self._timer = None
+        if self.cycle is not self._answered:
+            return  # the response's end begins the next wait
+        if self.loop.time() < self._due:
+            self._timer = self.loop.call_at(self._due, self._end_if_idle)
+        else:
             self.transport.close()
 
 
