@@ -299,6 +299,8 @@ def _rising_rows(entry: CounterDocument) -> _Wrong | None:
     kind = entry.kind or (known.kind if known else Kind.GAUGE)
     if kind is Kind.RISING and entry.rows not in {None, "sum"}:
         return "rows", "counts that rise for ever can only be added up: write rows: sum"
+    if kind is Kind.RISING and entry.over is not None:
+        return "over", "a count that rises for ever has no sum over time: remove over, or write rate(...) in the query"
     return None
 
 
