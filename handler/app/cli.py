@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 import typer
 
 from config.errors import DeclarationError
+from handler.app.counters_cli import counters
 from handler.app.hook_cli import hook
 from handler.app.probe_cli import probe
 from handler.app.terminal import (
@@ -39,6 +40,7 @@ member = typer.Typer(help="Look at members, and act on one by name.", no_args_is
 app.add_typer(member, name="member")
 app.add_typer(hook, name="hook")
 app.command()(probe)
+app.command()(counters)
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="The declared model, YAML.")]
 Group = Annotated[str, typer.Argument(metavar="GROUP")]
