@@ -1,0 +1,37 @@
+"""Tokens of members: made out of a key of the installation and the member's name, so none of them is kept anywhere.
+
+A token is ``NAME.MAC``: it says whose it is, and the key proves it. It speaks for that one member; whether that is
+still a member is for others to say. Names are never used twice, so an old token never comes to mean somebody else.
+
+Source: RFC 2104 (HMAC), RFC 6234 (SHA-256).
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+from collections.abc import Sequence
+
+from config.units import MemberName
+
+_PURPOSE = b"trimtab member token 1\0"
+_LONGEST = 300
+
+
+def token_of(key: bytes, member: MemberName) -> str:
+    """A member's token, fit for a header and for the environment.
+
+    >>> token_of(b"key", MemberName("web-k3f9ab-1"))
+    'web-k3f9ab-1.SD4LJQ_kqmoejyK76zJIaCikWakItcIudGAFuF81eiE'
+    """
+    mac = hmac.digest(key, _PURPOSE + member.encode("utf-8", "surrogatepass"), hashlib.sha256)
+    return f"{member}.{base64.urlsafe_b64encode(mac).rstrip(b'=').decode()}"
+
+
+def bearer_of(keys: Sequence[bytes], token: str) -> MemberName | None:
+    """Whose token it is, by any of these keys; each is tried, in constant time, whether or not one fits."""
+    member = MemberName(token[:_LONGEST].rpartition(".")[0])
+    offered = token[: _LONGEST + 1].encode("utf-8", "surrogatepass")
+    fits = [hmac.compare_digest(token_of(key, member).encode("utf-8", "surrogatepass"), offered) for key in keys]
+    return member if any(fits) else None
