@@ -118,7 +118,7 @@ class Alerting:
     async def _take(self, knock: Knock) -> Reply:
         now = self._now()
         hook = self._hooks.holder(knock.token, now)
-        if hook is None:
+        if hook is None or hook.pushes:
             return replies.UNKNOWN_TOKEN
         refused = self._unsigned(hook, knock, now)
         if refused is not None:

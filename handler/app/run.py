@@ -19,6 +19,7 @@ from handler.app.guard import Guard
 from handler.app.memory import keep_settled
 from handler.app.serving import bind_tcp, bind_unix, serving
 from handler.app.wiring import engine as build_engine
+from handler.pushes.receiver import PATH
 
 _TURN: Seconds = 0.001
 """How long a thread may keep the interpreter from the others. The event loop gives it up at every call to the system,
@@ -51,17 +52,21 @@ async def running(file: Path, state: Path, *, host: str = "127.0.0.1", port: int
         tcp = undo.enter_context(bind_tcp(host, port))
         unix = undo.enter_context(bind_unix(directory.socket))
         undo.callback(directory.socket.unlink, missing_ok=True)
-        engine = build_engine(file, directory)
+        engine = build_engine(file, directory, _push_url(host, tcp.getsockname()[1]))
         desk = Desk(engine)
         try:
             await engine.start()
-            async with serving(desk, engine.alerting, unix, tcp, directory.token()):
+            async with serving(desk, (engine.alerting, engine.pushing), unix, tcp, directory.token()):
                 actual = tcp.getsockname()[1]
                 logs.say("listening", url=f"http://{host}:{actual}", socket=directory.socket)
                 yield Running(engine=engine, desk=desk, directory=directory, port=actual)
         finally:
             await engine.stop()
             logs.say("stopped")
+
+
+def _push_url(host: str, port: int) -> str:
+    return f"http://[{host}]:{port}{PATH}" if ":" in host else f"http://{host}:{port}{PATH}"
 
 
 async def run_until_signal(file: Path, state: Path, *, host: str, port: int) -> None:

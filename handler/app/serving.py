@@ -13,9 +13,12 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from config.errors import Refused
 from handler.hooks.receiver import Intake, Receiver
+from handler.pushes.receiver import Intake as PushIntake
+from handler.pushes.receiver import Receiver as PushReceiver
+from handler.pushes.receiver import is_push
 from handler.web.api import build
 from handler.web.daemon import Daemon
-from handler.web.gate import Access, Gate
+from handler.web.gate import Access, App, Gate, Receive, Scope, Send
 
 _UNIX_PATH_AT_MOST = 107
 _CONNECTIONS = 512
@@ -122,10 +125,10 @@ def bind_tcp(host: str, port: int) -> socket.socket:
 
 @contextlib.asynccontextmanager
 async def serving(
-    daemon: Daemon, intake: Intake, unix: socket.socket, tcp: socket.socket, token: str
+    daemon: Daemon, intakes: tuple[Intake, PushIntake], unix: socket.socket, tcp: socket.socket, token: str
 ) -> AsyncIterator[None]:
-    """Serve both doors while the block runs."""
-    app, hooks = build(daemon), Receiver(intake)
+    """Serve both doors while the block runs; ``intakes`` take alerts and pushed values."""
+    app, hooks = build(daemon), _either(Receiver(intakes[0]), PushReceiver(intakes[1]))
     port = tcp.getsockname()[1]
     doors = ((unix, Access(trusted=True)), (tcp, Access(trusted=False, port=port, token=token)))
     servers = [(_Server(_config(Gate(app, access, hooks))), door) for door, access in doors]
@@ -141,6 +144,13 @@ async def serving(
         for server, _ in servers:
             server.should_exit = True
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _either(alerts: App, pushes: App) -> App:
+    async def chosen(scope: Scope, receive: Receive, send: Send) -> None:
+        await (pushes if is_push(scope["path"]) else alerts)(scope, receive, send)
+
+    return chosen
 
 
 def _config(app: Gate) -> uvicorn.Config:

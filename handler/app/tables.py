@@ -156,8 +156,8 @@ def hooks_table(hooks: list[dict[str, Any]]) -> RenderableType:
         table.add_row(
             hook["name"],
             ", ".join(hook["groups"]) or "all",
-            ", ".join(hook["effects"]),
-            ", ".join(hook["directions"]) or "none",
+            "pushed values" if hook["push"] else ", ".join(hook["effects"]),
+            "" if hook["push"] else ", ".join(hook["directions"]) or "none",
             clock_text(hook["last_used_at"]),
             ", ".join(notes),
         )

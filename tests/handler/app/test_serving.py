@@ -230,7 +230,7 @@ def _slowly(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, sent: list[bytes]) 
         with bind_unix(path) as unix, bind_tcp("127.0.0.1", 0) as tcp:
             async with (
                 House(tmp_path).running() as up,
-                serving.serving(up.desk, up.engine.alerting, unix, tcp, "token"),
+                serving.serving(up.desk, (up.engine.alerting, up.engine.pushing), unix, tcp, "token"),
             ):
                 reader, writer = await asyncio.open_unix_connection(path)
                 for piece in sent:
