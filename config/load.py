@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -71,7 +72,7 @@ def _lexicon(reading: Reading) -> tuple[Lexicon, tuple[Problem, ...]]:
     """What objects are called in this file: the well-known names, and those of the MIBs that it names."""
     written = reading.data.get("mibs")
     entries = enumerate(written) if isinstance(written, list) else ()
-    folders = [(place, path) for place, path in entries if isinstance(path, str) and path.startswith("/")]
+    folders = [(place, path) for place, path in entries if isinstance(path, str) and re.fullmatch("/[^\0]*", path)]
     if not folders:
         return WELL_KNOWN, ()
     from config.mibs import read_mibs  # most files name no MIBs, and pay nothing for them

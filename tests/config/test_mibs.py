@@ -357,6 +357,18 @@ def test_folders_are_absolute_paths() -> None:
     assert problems(with_mibs("mibs", "snmp: ssCpuUser.0")) == ["web.yaml:1: mibs[1]: 'mibs' is not an absolute path"]
 
 
+@pytest.mark.parametrize(
+    "written",
+    ['["/a\\0b"]', "[/dev, /proc/self]", "[5, {a: b}]", "5", "{}", "[/etc/hostname]", "[/nonexistent, /nonexistent]"],
+    ids=["no-path", "devices", "no-text", "no-list", "mapping", "file", "twice"],
+)
+def test_nothing_in_place_of_folders_raises(written: str) -> None:
+    found = problems(f"mibs: {written}\n" + DECLARATION)
+
+    assert found
+    assert all(problem.startswith("web.yaml:1: mibs") for problem in found)
+
+
 def test_nobody_pays_for_pysmi_who_names_no_mibs() -> None:
     code = "import sys; from config.load import load; from pathlib import Path; load(Path('config/examples/web.yaml'))"
     code += "; import handler.app.cli; sys.exit('pysmi' in sys.modules or 'config.mibs' in sys.modules)"
