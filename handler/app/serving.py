@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import uvicorn
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from config.errors import Refused
 from handler.hooks.receiver import Intake, Receiver
@@ -25,6 +25,8 @@ _CONNECTIONS = 512
 """Of each door."""
 _HEAD_WITHIN = 10.0
 """Seconds from the connection, or from the last answer, to the end of a request's head."""
+_HEAD_AT_MOST = 16 * 1024
+"""Bytes of a request's head that does not end; the parser itself knows no bound."""
 _LOOPBACK = frozenset({"127.0.0.1", "::1"})
 
 
@@ -36,7 +38,7 @@ class _Server(uvicorn.Server):
         yield
 
 
-class _Connection(H11Protocol):
+class _Connection(HttpToolsProtocol):
     """One connection, of a bounded number; it is not kept for a client that never finishes its request's head.
 
     One timer serves all its requests: one of each would keep every request's memory for as long as it runs.
@@ -47,6 +49,8 @@ class _Connection(H11Protocol):
     """When the next request's head must be here, by the loop's clock."""
     _answered: object = None
     """The request before it."""
+    _head: int | None = 0
+    """Bytes of the head that is being read, if one is."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Take it, or turn it away."""
@@ -61,6 +65,24 @@ class _Connection(H11Protocol):
         super().connection_lost(exc)
         if self._timer is not None:
             self._timer.cancel()
+
+    def data_received(self, data: bytes) -> None:
+        """Take more of it; of a head only so much."""
+        if self._head is not None:
+            self._head += len(data)
+        super().data_received(data)
+        if self._head is not None and self._head > _HEAD_AT_MOST and not self.transport.is_closing():
+            self.send_400_response("The request's head is too long.")
+
+    def on_headers_complete(self) -> None:
+        """The head is here."""
+        self._head = None
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        """What comes now is another head."""
+        self._head = 0
+        super().on_message_complete()
 
     def on_response_complete(self) -> None:
         """The next request may come."""
@@ -164,5 +186,4 @@ def _config(app: Gate) -> uvicorn.Config:
         server_header=False,
         proxy_headers=False,  # nobody's word for who they are
         timeout_graceful_shutdown=3,
-        h11_max_incomplete_event_size=16 * 1024,
     )

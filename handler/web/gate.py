@@ -58,6 +58,9 @@ class Gate:
         """Refuse, or pass on with the whole body read."""
         if scope["type"] != "http":
             return  # nothing else is spoken here
+        if sum(key == b"host" for key, _ in scope["headers"]) > 1:
+            await _answer(send, 400, "more than one Host header")
+            return
         headers = {key.decode("latin-1").lower(): value.decode("latin-1") for key, value in scope["headers"]}
         hooked = self._hooks is not None and (_is_hook(scope["path"]) or is_push(scope["path"]))
         kinds = KINDS if hooked and is_push(scope["path"]) else _JSON
