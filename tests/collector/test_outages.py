@@ -29,10 +29,6 @@ ALL_OK = {("web", name, counter): OK for name in "ab" for counter in ("cpu", "lo
 WORDS = dict.fromkeys(map(CounterId, ("cpu", "load", "counter-0", "counter-1", "counter-2")), "snmp") | {
     CounterId("scur"): "haproxy"
 }
-    CounterId("cpu"): "snmp",
-    CounterId("load"): "snmp",
-    CounterId("scur"): "haproxy",
-}
 
 
 def heard(scrape: Scrape) -> Hearing:
