@@ -13,14 +13,17 @@ from collector.poll import Poller
 from collector.pushes import Pushes
 from collector.sources.alerted import AlertedSource
 from collector.sources.haproxy import HaproxySource
+from collector.sources.http_value import HttpSource
 from collector.sources.netscaler import NetscalerSource
+from collector.sources.plugins import PluginSource
+from collector.sources.prometheus import PrometheusSource
 from collector.sources.pushed import PushedSource
 from collector.sources.snmp import SnmpSource
 from config.access import SecretRef
 from config.model import Balancer, Cloud
 from config.settings import read_secret
 from config.units import MemberName
-from handler.app import clock
+from handler.app import clock, logs
 from handler.app.courier import Courier
 from handler.app.directory import StateDirectory
 from handler.app.engine import Engine, Parts
@@ -91,10 +94,20 @@ def poller(board: Board | None = None, pushes: Pushes | None = None) -> Poller:
         SnmpSource(),
         HaproxySource(http),
         NetscalerSource(http),
+        PrometheusSource(http),
+        HttpSource(http),
+        PluginSource(_tell),
         AlertedSource(board or Board()),
         PushedSource(pushes or Pushes()),
     )
     return Poller(clock=clock.moment, read_secret=_secret, sources=sources, http=http)
+
+
+def _tell(plugin: str, wrong: str | None) -> None:
+    if wrong is None:
+        logs.say("plugin_recovered", plugin=plugin)
+    else:
+        logs.warn("plugin_failed", plugin=plugin, error=wrong)
 
 
 def _secret(ref: SecretRef) -> str:
