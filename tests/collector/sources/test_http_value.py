@@ -10,7 +10,7 @@ from dataclasses import replace
 from email.utils import formatdate
 
 import pytest
-from prometheus_client import CollectorRegistry, Gauge, start_http_server
+from prometheus_client import CollectorRegistry, Gauge, enable_created_metrics, metrics, start_http_server
 from prometheus_client import Counter as Counted
 
 from collector.samples import Reply, Scrape
@@ -82,6 +82,15 @@ def _at(counter: Counter, port: int) -> HttpValue:
 # Endpoints that others wrote.
 
 
+@pytest.fixture
+def beginnings() -> Iterator[None]:
+    """Programs show since when they count, as prometheus-client does unless somebody in the process said otherwise."""
+    before = metrics._use_created
+    enable_created_metrics()
+    yield
+    metrics._use_created = before
+
+
 @contextmanager
 def a_python_program() -> Iterator[tuple[int, Gauge, Counted]]:
     """A program that shows its metrics with prometheus-client."""
@@ -96,6 +105,7 @@ def a_python_program() -> Iterator[tuple[int, Gauge, Counted]]:
         thread.join(5.0)
 
 
+@pytest.mark.usefixtures("beginnings")
 def test_a_program_with_prometheus_client_is_read() -> None:
     with a_python_program() as (port, jobs, hits):
         jobs.labels("mail").set(42)
@@ -119,6 +129,7 @@ def test_a_program_with_prometheus_client_is_read() -> None:
     assert 0.0 <= uptime < 5.0  # OpenMetrics says when the count began
 
 
+@pytest.mark.usefixtures("beginnings")
 def test_a_count_that_was_reset_and_has_overtaken_itself_is_seen_by_its_beginning() -> None:
     with a_python_program() as (port, _, hits):
         hits.inc(7)
