@@ -105,9 +105,9 @@ def stem_of(name: str) -> str:
 
 @lru_cache(maxsize=1024)
 def _family(name: str) -> re.Pattern[str]:
-    """How a line of a metric's family begins: its type, or a sample."""
+    """How a line of a metric's family begins: what is said of it, or a sample."""
     families = "|".join(sorted({re.escape(name), re.escape(stem_of(name))}, key=len, reverse=True))
     one = f"(?:{families})(?:{'|'.join(_SUFFIXES)})?"
     # Since UTF-8 names there is a second way to write a name: as the first thing within the braces.
-    line = rf'[ \t]*(?:#[ \t]+TYPE[ \t]+{one}[ \t]|{one}[ \t]*[ \t{{]|\{{[ \t]*"{one}"[ \t]*[,}}])'
+    line = rf'[ \t]*(?:#[ \t]+(?:TYPE|HELP|UNIT)[ \t]+{one}[ \t]|{one}[ \t]*[ \t{{]|\{{[ \t]*"{one}"[ \t]*[,}}])'
     return re.compile(line)
