@@ -20,7 +20,7 @@ from handler.app.member_keys import MemberKeys
 from handler.app.rooms import Room, Seen
 from handler.launches import LaunchId
 from handler.pushes import replies
-from handler.pushes.judging import Listener, Reading, Refusal, Result, Speaker, judged
+from handler.pushes.judging import Listener, Members, Reading, Refusal, Result, Speaker, judged
 from handler.pushes.pace import Pace, Rate
 from handler.pushes.receiver import Push, read
 from handler.pushes.replies import Reply
@@ -74,7 +74,7 @@ class Pushing:
         self._count = count
         self._pace = Pace()
         self._known: _Reads | None = None
-        self._members: dict[GroupId, tuple[Seen, Mapping[MemberName, str | None]]] = {}
+        self._members: dict[GroupId, tuple[Seen, Members]] = {}
         self._told: dict[str, Monotonic] = {}
 
     def take(self, push: Push) -> Reply:
@@ -114,8 +114,9 @@ class Pushing:
         member = self.keys.bearer(token)
         if member is not None:
             launched = LaunchId.parse(member)
-            groups = frozenset({launched.group}) if launched is not None else frozenset()
-            return _Sender(name=f"member {member}", speaker=Speaker(member=member, groups=groups))
+            if launched is None:
+                return None
+            return _Sender(name=f"member {member}", speaker=Speaker(member=member, groups=frozenset({launched.group})))
         hook = self._hooks.holder(token, now.wall)
         if hook is None or not hook.pushes:
             return None
@@ -152,13 +153,13 @@ class Pushing:
             fresh=declared.freshness * declared.interval,
         )
 
-    def _members_of(self, room: Room) -> Mapping[MemberName, str | None] | None:
+    def _members_of(self, room: Room) -> Members | None:
         if room.seen is None:
             return None
         known = self._members.get(room.id)
         if known is None or known[0] is not room.seen:
             ids = {one.name: None if one.server is None else one.server.id for one in room.seen.world.members}
-            known = self._members[room.id] = (room.seen, ids)
+            known = self._members[room.id] = (room.seen, Members.of(ids))
         return known[1]
 
     def _reads(self, group: GroupId) -> Mapping[str, frozenset[Per]]:

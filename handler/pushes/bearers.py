@@ -25,13 +25,17 @@ def token_of(key: bytes, member: MemberName) -> str:
     >>> token_of(b"key", MemberName("web-k3f9ab-1"))
     'web-k3f9ab-1.SD4LJQ_kqmoejyK76zJIaCikWakItcIudGAFuF81eiE'
     """
-    mac = hmac.digest(key, _PURPOSE + member.encode("utf-8", "surrogatepass"), hashlib.sha256)
+    mac = hmac.digest(key, _PURPOSE + _bytes(member), hashlib.sha256)
     return f"{member}.{base64.urlsafe_b64encode(mac).rstrip(b'=').decode()}"
 
 
 def bearer_of(keys: Sequence[bytes], token: str) -> MemberName | None:
     """Whose token it is, by any of these keys; each is tried, in constant time, whether or not one fits."""
-    member = MemberName(token[:_LONGEST].rpartition(".")[0])
-    offered = token[: _LONGEST + 1].encode("utf-8", "surrogatepass")
-    fits = [hmac.compare_digest(token_of(key, member).encode("utf-8", "surrogatepass"), offered) for key in keys]
+    offered = token if len(token) <= _LONGEST else ""
+    member = MemberName(offered.rpartition(".")[0])
+    fits = [hmac.compare_digest(_bytes(token_of(key, member)), _bytes(offered)) for key in keys]
     return member if any(fits) else None
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")

@@ -31,13 +31,37 @@ class Speaker:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Members:
+    """The members of a group, and how they may be called."""
+
+    names: Collection[MemberName]
+    by_id: Mapping[str, MemberName]
+    """By their cloud's own id, where it is of one member only."""
+
+    @classmethod
+    def of(cls, ids: Mapping[MemberName, str | None]) -> Members:
+        """Work it out once for many pushes."""
+        by_id: dict[str, MemberName] = {}
+        shared: set[str] = set()
+        for member, cloud_id in ids.items():
+            if cloud_id is not None and by_id.setdefault(cloud_id, member) != member:
+                shared.add(cloud_id)
+        unique = {cloud_id: member for cloud_id, member in by_id.items() if cloud_id not in shared}
+        return cls(names=ids.keys(), by_id=unique)
+
+    def found(self, called: str) -> MemberName | None:
+        """By name, or else by the cloud's id."""
+        return MemberName(called) if called in self.names else self.by_id.get(called)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Listener:
     """One group as far as pushes are concerned."""
 
     reads: Mapping[str, frozenset[Per]]
     """The names that its counters read, and whether of every member or of the group as a whole."""
-    members: Mapping[MemberName, str | None] | None
-    """Its members and their clouds' ids for them; ``None``: not listed since the start."""
+    members: Members | None
+    """``None``: not listed since the start."""
     fresh: Seconds
     """For how long a value counts."""
 
@@ -144,11 +168,7 @@ def _meant(speaker: Speaker, said: Said, listeners: Listeners) -> GroupId:
     launched = LaunchId.parse(said.member)
     if launched is not None and launched.group in speaker.groups:
         return launched.group
-    holding = [
-        group
-        for group in sorted(speaker.groups & listeners.keys())
-        if _found(said.member, listeners[group].members or {})
-    ]
+    holding = [group for group in sorted(speaker.groups & listeners.keys()) if _has(listeners[group], said.member)]
     if len(holding) > 1:
         raise _Refused(Result.UNCLEAR, f"say of which group {quoted(said.member)} is: {', '.join(holding)}")
     if not holding:
@@ -159,7 +179,7 @@ def _meant(speaker: Speaker, said: Said, listeners: Listeners) -> GroupId:
 def _itself(member: MemberName, said: Said, group: GroupId, listener: Listener) -> MemberName:
     """A member's token counts for as long as it is a member, and whatever it calls itself must be itself."""
     known = _member(member, group, listener, of_token=True)
-    if said.member is not None and _found(said.member, {known: (listener.members or {})[known]}) is None:
+    if said.member is not None and (listener.members is None or listener.members.found(said.member) != known):
         raise _Refused(Result.NOT_PERMITTED, f"this token speaks for {member} alone, not for {quoted(said.member)}")
     return known
 
@@ -167,23 +187,19 @@ def _itself(member: MemberName, said: Said, group: GroupId, listener: Listener) 
 def _member(called: str, group: GroupId, listener: Listener, *, of_token: bool = False) -> MemberName:
     if listener.members is None:
         raise _Refused(Result.NOT_READY, f"the members of group {group} are not listed yet")
-    found = _found(called, listener.members)
+    found = listener.members.found(called)
     if found is not None:
         return found
     launched = LaunchId.parse(called)
-    if launched is not None and launched.group == group and launched.sequence > _newest(listener.members):
+    if launched is not None and launched.group == group and launched.sequence > _newest(listener.members.names):
         raise _Refused(Result.NOT_READY, f"{called} is not listed as a member of group {group} yet")
     if of_token:
         raise _Refused(Result.NOT_PERMITTED, f"{called} is no member of group {group} any more")
     raise _stranger(called, frozenset({group}), {group: listener})
 
 
-def _found(called: str, members: Mapping[MemberName, str | None]) -> MemberName | None:
-    """By name, or else by the cloud's own id, if that is of one member only."""
-    if called in members:
-        return MemberName(called)
-    of_cloud = [member for member, cloud_id in members.items() if cloud_id == called]
-    return of_cloud[0] if len(of_cloud) == 1 else None
+def _has(listener: Listener, called: str) -> bool:
+    return listener.members is not None and listener.members.found(called) is not None
 
 
 def _newest(members: Collection[MemberName]) -> int:

@@ -7,8 +7,8 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-VALUES_AT_MOST = 10_000
-"""In one request."""
+VALUES_AT_MOST = 2_000
+"""In one request: the event loop is not held for longer than that takes."""
 
 _QUOTED = 60
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from collector.pushes import Pushed
 from config.counters import Counter, Kind, Per, PushedValue
 from config.units import CounterId, GroupId, MemberName, Seconds
-from handler.pushes.judging import Listener, Speaker
+from handler.pushes.judging import Listener, Members, Speaker
 from handler.pushes.said import Said
 from tests.support.collector import a_moment
 
@@ -51,4 +51,6 @@ def a_listener(
 ) -> Listener:
     reads = {name: frozenset({Per.MEMBER}) for name in per_member}
     reads |= {name: reads.get(name, frozenset()) | {Per.GROUP} for name in whole}
-    return Listener(reads=reads, members={ONE: "41", TWO: "42"} if members is None else members, fresh=fresh)
+    return Listener(
+        reads=reads, members=Members.of({ONE: "41", TWO: "42"} if members is None else members), fresh=fresh
+    )

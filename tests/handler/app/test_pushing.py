@@ -12,6 +12,7 @@ import pytest
 from prometheus_client import CollectorRegistry, Counter, Gauge, push_to_gateway
 from prometheus_client.exposition import basic_auth_handler, pushadd_to_gateway
 
+from config.errors import Refused
 from config.units import GroupId, MemberName
 from handler.app import logs, pushing
 from handler.hooks.tokens import Wanted
@@ -149,6 +150,25 @@ def test_tokens_for_alerts_and_for_values_do_not_open_each_others_doors(tmp_path
         assert (await senders.send({"values": {"ORDERS": 1}}, alerts)).status == 401
         assert (await senders.send({"values": {"ORDERS": 1}}, "the-daemons-own")).status == 401
         assert (await senders.send({}, values, path="/hooks/alerts")).status == 404
+
+    play(tmp_path, scene)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "message"),
+    [
+        (Wanted(name="shop", pushes=True, effects=()), "say of which groups"),
+        (Wanted(name="shop", pushes=True, groups=(GroupId("web"),)), "takes no alerts"),
+        (Wanted(name="shop", pushes=True, groups=(GroupId("db"),), effects=()), "there is no group db"),
+    ],
+    ids=["of-no-group", "with-effects", "of-a-group-that-is-not-there"],
+)
+def test_a_token_for_values_is_bound_to_groups_and_to_nothing_else(
+    tmp_path: Path, wanted: Wanted, message: str
+) -> None:
+    async def scene(senders: Senders) -> None:
+        with pytest.raises(Refused, match=message):
+            await senders.up.desk.make_hook(wanted)
 
     play(tmp_path, scene)
 
