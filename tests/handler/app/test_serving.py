@@ -135,8 +135,17 @@ def test_no_path_leads_out(daemon: Daemon, path: str) -> None:
         "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\nxx",
     ],
     ids=[
-        "bytes", "half a line", "HTTP/2", "TLS", "HTTP/9.9", "no ASCII", "no path", "a tunnel", "two framings",
-        "two lengths", "less than nothing",
+        "bytes",
+        "half a line",
+        "HTTP/2",
+        "TLS",
+        "HTTP/9.9",
+        "no ASCII",
+        "no path",
+        "a tunnel",
+        "two framings",
+        "two lengths",
+        "less than nothing",
     ],
 )
 def test_noise_is_turned_away_and_leaves_no_line_in_the_log(daemon: Daemon, noise: str) -> None:
