@@ -35,7 +35,7 @@ _END_SIGNAL = delete(signals).where(
     signals.c.kind == bindparam("sort"),
 )
 _RECORD = tuple(field.name for field in fields(Record))
-# What every pass asks, said once: to build a statement costs as much as to run it.
+# What every pass asks and every batch of decisions writes, said once: to build a statement costs as much as to run it.
 _MEMBERS = (
     every(members).where(members.c.group == bindparam("of"), members.c.phase != Phase.GONE).order_by(members.c.sequence)
 )
@@ -44,6 +44,14 @@ _CREATES = select(
 )
 _CREATES_OUTSTANDING = _CREATES.where(members.c.phase.in_(_OUTSTANDING))
 _CREATES_SINCE = _CREATES.where(members.c.intended_at > bindparam("since"))
+_STATES = update(groups).where(groups.c.id == bindparam("row"))
+_NO_QUIETS = delete(quiets).where(quiets.c.group == bindparam("row"))
+_NO_SIGNALS = delete(signals).where(signals.c.group == bindparam("row"))
+_NEW_SIGNALS = insert(signals)
+_SIGNALS = _NEW_SIGNALS.on_conflict_do_update(
+    index_elements=list(signals.primary_key),
+    set_={name: _NEW_SIGNALS.excluded[name] for name in ("size", "since", "until")},
+)
 _FRESH = {"deleting": False, "failed_builds": 0, "back_off_until": None}
 
 
@@ -122,7 +130,7 @@ def write_states(
     if not states:
         return
     rows = [_columns(state) | {"row": group} for group, state in states.items()]
-    written = connection.execute(update(groups).where(groups.c.id == bindparam("row")), rows).rowcount
+    written = connection.execute(_STATES, rows).rowcount
     if written != len(rows):
         for group in states:
             require(connection, group)
@@ -148,7 +156,7 @@ def _lists(connection: Connection, table: Table, *order: str) -> Iterable[tuple[
 
 
 def _replace_quiets(connection: Connection, states: Mapping[GroupId, GroupState]) -> None:
-    connection.execute(delete(quiets).where(quiets.c.group == bindparam("row")), [{"row": group} for group in states])
+    connection.execute(_NO_QUIETS, [{"row": group} for group in states])
     listed = [
         _fields(quiet) | {"group": group, "ordinal": ordinal}
         for group, state in states.items()
@@ -163,7 +171,7 @@ def _change_signals(
 ) -> None:
     unknown = [{"row": group} for group in states if group not in before]
     if unknown:
-        connection.execute(delete(signals).where(signals.c.group == bindparam("row")), unknown)
+        connection.execute(_NO_SIGNALS, unknown)
     ended: list[dict[str, object]] = []
     changed: list[dict[str, object]] = []
     for group, state in states.items():
@@ -176,9 +184,7 @@ def _change_signals(
     if ended:
         connection.execute(_END_SIGNAL, ended)
     if changed:
-        write = insert(signals)
-        later = {name: write.excluded[name] for name in ("size", "since", "until")}
-        connection.execute(write.on_conflict_do_update(index_elements=list(signals.primary_key), set_=later), changed)
+        connection.execute(_SIGNALS, changed)
 
 
 def _signal_name(signal: Signal) -> tuple[AlertId, str, SignalKind]:
