@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from collector.samples import Reply
 from collector.snmp.agents import Agent, Identities, Identity
 from collector.snmp.engine import UPTIME
 from collector.sources.interface import Round
 from collector.targets import Target
-from config.access import SnmpAccess
 from config.counters import Counter, Kind, SnmpObject
-from config.units import CounterId, ProfileId, Seconds
+from config.model import Catalogue
+from config.units import CounterId, GroupId, ProfileId, Seconds
 
 _KEPT_INTERVALS = 3
 """A session without a good answer for so many intervals of its group belongs to an agent that has left."""
@@ -58,30 +57,72 @@ class Request:
         self.keep = max(self.keep, _KEPT_INTERVALS * interval)
 
 
-def requests_of(asked: Round, identities: Identities) -> Mapping[Agent, Request]:
-    """Gather what is wanted from each agent; members whose address is not known yet are not asked.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What follows from a catalogue, targets and identities, for as many rounds as those are the same."""
 
-    Where a secret cannot be read, the rows that need it are AUTH in the sheet.
-    """
+    catalogue: Catalogue
+    targets: Sequence[Target]
+    identities: Mapping[ProfileId, Identity | str]
+    """A text: why it cannot be said as whom to ask."""
+    requests: Mapping[Agent, Request]
+    refused: Mapping[int, str]
+    """Rows of the sheet that nobody can be asked for, and why."""
+
+
+class Plans:
+    """Makes plans, and keeps them while they hold: at every poll anew they would cost as much as the codec."""
+
+    def __init__(self) -> None:
+        self._identities = Identities()
+        self._kept: dict[GroupId, Plan] = {}
+
+    def of(self, asked: Round) -> Plan:
+        """Plan a round. Secrets are read at every one of them: they may have been changed."""
+        if not asked.targets:
+            return plan_of(asked.catalogue, (), {})
+        group = asked.targets[0].group
+        kept = self._kept.get(group)
+        same = kept is not None and kept.catalogue is asked.catalogue and kept.targets is asked.targets
+        profiles = kept.identities.keys() if kept is not None and same else _profiles(asked)
+        identities = {
+            profile: self._identities.of(asked.catalogue.profiles[profile].snmp, asked.read_secret)
+            for profile in profiles
+        }
+        if kept is None or not same or kept.identities != identities:
+            kept = plan_of(asked.catalogue, asked.targets, identities)
+            self._kept = {key: plan for key, plan in self._kept.items() if plan.catalogue is asked.catalogue}
+            self._kept[group] = kept
+        return kept
+
+
+def plan_of(catalogue: Catalogue, targets: Sequence[Target], identities: Mapping[ProfileId, Identity | str]) -> Plan:
+    """Gather what is wanted from each agent; members whose address is not known yet are not asked."""
     requests: dict[Agent, Request] = {}
-    known: dict[ProfileId, Identity | str] = {}
-    for target in asked.targets:
-        wanted = _wanted(asked.catalogue.counters, target) if target.member.address else []
+    refused: dict[int, str] = {}
+    for target in targets:
+        wanted = _wanted(catalogue.counters, target) if target.member.address else []
         if not wanted:
             continue
-        group = asked.catalogue.groups[target.group]
-        access = asked.catalogue.profiles[group.profile].snmp
-        if group.profile not in known:
-            known[group.profile] = identities.of(access, asked.read_secret)
-        identity = known[group.profile]
+        group = catalogue.groups[target.group]
+        identity = identities[group.profile]
         if isinstance(identity, str):
-            for row, _, _ in wanted:
-                asked.sheet.fail(row, Reply.AUTH, identity)
+            refused |= dict.fromkeys((row for row, _, _ in wanted), identity)
             continue
-        request = requests.setdefault(_agent(target.member.address, access, identity), Request())
+        access = catalogue.profiles[group.profile].snmp
+        agent = Agent(target.member.address, access.port, access.engine, identity)
+        request = requests.setdefault(agent, Request())
         for row, counter, source in wanted:
             request.add(counter, source, row, group.interval)
-    return requests
+    return Plan(catalogue=catalogue, targets=targets, identities=identities, requests=requests, refused=refused)
+
+
+def _profiles(asked: Round) -> Set[ProfileId]:
+    """Those whose members are asked anything over SNMP: no other secret is due."""
+    groups = {
+        target.group for target in asked.targets if target.member.address and _wanted(asked.catalogue.counters, target)
+    }
+    return {asked.catalogue.groups[group].profile for group in groups}
 
 
 def _wanted(counters: Mapping[CounterId, Counter], target: Target) -> Sequence[tuple[int, Counter, SnmpObject]]:
@@ -92,7 +133,3 @@ def _wanted(counters: Mapping[CounterId, Counter], target: Target) -> Sequence[t
         if isinstance(counter.source, SnmpObject):
             wanted.append((row, counter, counter.source))
     return wanted
-
-
-def _agent(address: str, access: SnmpAccess, identity: Identity) -> Agent:
-    return Agent(address, access.port, access.engine, identity)

@@ -13,13 +13,14 @@ import resource
 from collections.abc import Sequence
 from typing import assert_never
 
-from collector.snmp.agents import Agent, Identities
+from collector.samples import Reply
+from collector.snmp.agents import Agent
 from collector.snmp.engine import Library
 from collector.snmp.gufo_engine import GufoLibrary
 from collector.snmp.line import Exchange, Line
 from collector.snmp.names import Names
 from collector.snmp.readings import Readings
-from collector.snmp.requests import Request, requests_of
+from collector.snmp.requests import Plans, Request
 from collector.snmp.totals import Totals
 from collector.snmp.window import Window
 from collector.sources.interface import Round
@@ -41,7 +42,7 @@ class SnmpSource:
 
     def __init__(self, *, patience: Sequence[Seconds] = (1.0, 1.5)) -> None:
         self._exchange = Exchange(window=Window(_IN_FLIGHT), names=Names(), patience=tuple(patience))
-        self._identities = Identities()
+        self._plans = Plans()
         self._libraries: dict[Engine, Library] = {}
         self._lines: dict[Agent, Line] = {}
         self._totals = Totals()
@@ -53,8 +54,10 @@ class SnmpSource:
         """Ask all agents side by side; those that answered last time go first."""
         now = asked.clock().steady
         self._tidy(now)
-        requests = requests_of(asked, self._identities)
-        pairs = [(self._line(agent, now, request), request) for agent, request in requests.items()]
+        plan = self._plans.of(asked)
+        for row, said in plan.refused.items():
+            asked.sheet.fail(row, Reply.AUTH, said)
+        pairs = [(self._line(agent, now, request), request) for agent, request in plan.requests.items()]
         pairs.sort(key=lambda pair: pair[0].session is None)
         async with asyncio.TaskGroup() as tasks:
             for line, request in pairs:

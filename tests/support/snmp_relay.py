@@ -20,6 +20,7 @@ class Relay(asyncio.DatagramProtocol):
         self.requests = 0
         self.spoil: Spoil = lambda answer: answer
         self.caller = ("", 0)
+        self.deaf = False
         self._lose = lose
         self._hold = hold
         self._answers: list[bytes] = []
@@ -33,7 +34,7 @@ class Relay(asyncio.DatagramProtocol):
     def datagram_received(self, data: bytes, addr: tuple[str, int]) -> None:
         self.requests += 1
         self.caller = addr
-        if self.requests <= self._lose:
+        if self.deaf or self.requests <= self._lose:
             return
         self._agent.send(data)
         self._answers.append(self.spoil(self._agent.recv(65536)))

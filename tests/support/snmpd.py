@@ -83,11 +83,13 @@ def running_snmpd(
     home = tmp_path / "snmpd"
     home.mkdir(exist_ok=True)
     chosen = port or free_udp_port()
+    kept = home / "kept"  # how often it was started, among others; beside that it reads nothing but its configuration
+    kept.mkdir(exist_ok=True)
     config, log = home / "snmpd.conf", home / f"snmpd-{time.monotonic_ns()}.log"
     config.write_text("\n".join([f"rocommunity {community}", *lines]) + "\n")
     listen = ",".join(f"udp:{address}:{chosen}" for address in addresses)
-    command = ["snmpd", "-f", "-r", "-Lo", "-C", "-c", str(config), "-I", "-smux", f"--persistentDir={home}", listen]
-    environment = {"PATH": os.environ["PATH"], "MIBS": "", "SNMPCONFPATH": str(home)}
+    command = ["snmpd", "-f", "-r", "-Lo", "-c", str(config), "-I", "-smux", f"--persistentDir={kept}", listen]
+    environment = {"PATH": os.environ["PATH"], "MIBS": "", "SNMPCONFPATH": str(kept)}
     with log.open("wb") as output:
         process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
     with stopped(process):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 
@@ -141,24 +141,34 @@ def test_a_wrong_password_of_encryption_is_met_by_silence(snmpd: Snmpd, engine: 
     assert "priv" in said
 
 
+ID = "exactEngineID 0x80001f880474726962"
+LIVES: Mapping[str, Sequence[tuple[str, Sequence[str]]]] = {
+    "it counts its starts": [("one", [ID]), ("one", [ID])],
+    "it has forgotten its starts": [("one", [ID]), ("one", [ID]), ("two", [ID])],
+    "it is another engine": [("one", []), ("two", [])],
+}
+"""In which directory, and with which lines, an agent is started each time."""
+
+
 @ENGINES
-@pytest.mark.parametrize("anew", [False, True], ids=["the same engine", "another engine"])
-def test_an_agent_that_restarts_is_heard_again_at_the_next_poll(tmp_path: Path, engine: Engine, anew: bool) -> None:
+@pytest.mark.parametrize("lives", LIVES.values(), ids=LIVES)
+def test_an_agent_that_restarts_is_heard_at_the_next_poll(
+    tmp_path: Path, engine: Engine, lives: Sequence[tuple[str, Sequence[str]]]
+) -> None:
     port = free_udp_port()
     access = a_user(port, "pshaaes", auth=SHA, priv=AES, engine=engine)
-    places = [tmp_path / "first", tmp_path / ("second" if anew else "first")]
 
     async def scene() -> list[Answers]:
         source = a_source(0.5, 0.5)
         found = []
-        for place in places:
-            place.mkdir(exist_ok=True)
-            with running_snmpd(place, port=port, lines=LINES):
+        for place, lines in lives:
+            (tmp_path / place).mkdir(exist_ok=True)
+            with running_snmpd(tmp_path / place, port=port, lines=[*lines, *LINES]):
                 found.append(await polled(access, [an_object(FORTY_TWO)], source))
         await source.close()
         return found
 
-    assert asyncio.run(scene()) == [{("a", FORTY_TWO): 42.0}] * 2
+    assert asyncio.run(scene()) == [{("a", FORTY_TWO): 42.0}] * len(lives)
 
 
 def last_bit(answer: bytes) -> bytes:
@@ -222,3 +232,20 @@ def test_first_contact_takes_two_requests_and_later_ones_one(snmpd: Snmpd) -> No
             return counts
 
     assert asyncio.run(scene()) == [2, 3, 4]
+
+
+def test_an_agent_that_was_heard_and_falls_silent_is_not_suspected_of_another_password(snmpd: Snmpd) -> None:
+    async def scene() -> tuple[Answers, str]:
+        async with relayed(snmpd) as (port, relay):
+            access = a_user(port, "pshaaes", auth=SHA, priv=AES)
+            source = a_source(0.2)
+            await polled(access, [an_object(FORTY_TWO)], source)
+            relay.deaf = True
+            found = await polled_and_said(access, [an_object(FORTY_TWO)], source)
+            await source.close()
+            return found
+
+    found, said = asyncio.run(scene())
+
+    assert found == {("a", FORTY_TWO): Reply.TIMEOUT}
+    assert "no answer" in said
