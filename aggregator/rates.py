@@ -142,8 +142,7 @@ def measure(columns: Columns, before: Baseline, scrape: Scrape) -> tuple[Measure
 
 
 def _modulus(counter: Counter) -> float:
-    summed = counter.rows is not None  # its source has unwrapped every row before it added them up
-    return 0.0 if summed or counter.bits >= _WIDEST else 2.0**counter.bits
+    return 0.0 if counter.bits >= _WIDEST else 2.0**counter.bits
 
 
 _WIDEST = 64
