@@ -104,7 +104,7 @@ def test_the_example_of_the_documentation_works(tmp_path: Path, monkeypatch: pyt
     spool = tmp_path / "spool"
     with pytest.raises(DeclarationError) as refused:
         parse(declaration(spool), "web.yaml")
-    files = {"pyproject.toml": shown("toml", "trimtab.sources"), "trimtab_spool.py": shown("python", "class Spool")}
+    files = {"pyproject.toml": shown("toml", "trimtab.sources"), "spool_source.py": shown("python", "class Spool")}
     monkeypatch.syspath_prepend(built(tmp_path, files))
     catalogue = parse(declaration(spool), "web.yaml")
 
