@@ -28,7 +28,7 @@ from config.access import Basic, Bearer, HttpAccess, SecretRef, Trust
 from config.errors import TrimtabError
 from config.units import Moment, Seconds
 
-_IN_FLIGHT = 256
+_IN_FLIGHT = 512
 _KEPT: Seconds = 75.0
 """How long an idle connection is kept: longer than the usual interval, so that the next poll finds it."""
 _LARGEST = 16 * 1024 * 1024

@@ -76,7 +76,7 @@ class Hearing:
     layout: Layout
     channels: Sequence[Channel]
     channel: _Ints
-    """(series,) which channel carries it."""
+    """(series,) which channel carries it; -1: its absence is no outage."""
     counters: Sequence[Asked]
     counter: _Ints
     """(series,) which counter it is of."""
@@ -89,15 +89,16 @@ def hearing_of(layout: Layout, words: Mapping[CounterId, str]) -> Hearing:
 
     Args:
         layout: sorted by group.
-        words: what the source of each counter is called.
+        words: what the source of each counter is called; one that is not named may be absent without an outage.
     """
     channels: dict[Channel, int] = {}
     counters: dict[Asked, int] = {}
     bounds: dict[GroupId, list[int]] = {}
     channel, counter = np.empty(len(layout.series), dtype=np.intp), np.empty(len(layout.series), dtype=np.intp)
     for row, series in enumerate(layout.series):
-        carrier = Channel(series.group, words.get(series.counter, ""), series.member)
-        channel[row] = channels.setdefault(carrier, len(channels))
+        word = words.get(series.counter)
+        carrier = Channel(series.group, word or "", series.member)
+        channel[row] = -1 if word is None else channels.setdefault(carrier, len(channels))
         counter[row] = counters.setdefault((series.group, series.counter), len(counters))
         bounds.setdefault(series.group, [row, row])[1] = row
     return Hearing(
@@ -127,7 +128,7 @@ def observe(
         The group's silence now, and what changed: channels before counters, each in order.
     """
     rows = hearing.rows.get(group, slice(0, 0))
-    ok = scrape.reply[rows] == Reply.OK
+    ok = (scrape.reply[rows] == Reply.OK) | (hearing.channel[rows] < 0)
     if ok.all() and not silence.since and not silence.lost:
         return silence, ()
     mute, lost = _out(hearing, rows, ok)
@@ -167,7 +168,7 @@ def silent_since(silence: Silence) -> Mapping[MemberName, Instant]:
 def _out(hearing: Hearing, rows: slice, ok: Bools) -> tuple[Sequence[int], Sequence[int]]:
     """Channels without any answer; counters without any, of which some channel is heard."""
     channel, counter = hearing.channel[rows], hearing.counter[rows]
-    heard = np.zeros(len(hearing.channels), dtype=np.bool_)
+    heard = np.zeros(len(hearing.channels) + 1, dtype=np.bool_)  # one more, which -1 leads to
     heard[channel[ok]] = True
     answered = np.zeros(len(hearing.counters), dtype=np.bool_)
     answered[counter[ok]] = True
@@ -218,7 +219,7 @@ def _told(scrape: Scrape, hearing: Hearing, rows: _Ints, channel: Channel | None
 
 def _ended(before: Silence, now: Silence, hearing: Hearing, rows: slice) -> Iterable[Ended]:
     """What was out, is no more, and is still asked."""
-    channels = {hearing.channels[place] for place in np.unique(hearing.channel[rows]).tolist()}
+    channels = {hearing.channels[place] for place in np.unique(hearing.channel[rows]).tolist() if place >= 0}
     counters = {hearing.counters[place] for place in np.unique(hearing.counter[rows]).tolist()}
     for channel in before.since:
         if channel not in now.since and channel in channels:

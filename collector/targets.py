@@ -97,3 +97,15 @@ def whole_rows(layout: Layout, counters: Collection[CounterId]) -> Iterator[tupl
             if row < end and series[row].counter == counter and series[row].member is None:
                 yield row, group, counter
         start = end
+
+
+def rows_of(
+    layout: Layout, targets: Iterable[Target], counters: Collection[CounterId]
+) -> Iterator[tuple[int, CounterId, GroupId, Member | None]]:
+    """Find every row that these counters have, as (row, counter, group, member); ``None``: of the whole group."""
+    for row, group, counter in whole_rows(layout, counters):
+        yield row, counter, group, None
+    for target in targets if counters else ():
+        for counter, row in target.rows.items():
+            if counter in counters:
+                yield row, counter, target.group, target.member

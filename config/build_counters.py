@@ -84,7 +84,7 @@ def _range(entry: CounterDocument, shape: Shape, converted: float) -> tuple[floa
 
 def _reading(entry: CounterDocument, sources: Mapping[SourceId, ServerSource]) -> CounterSource:
     if entry.snmp is not None:
-        return entry.snmp
+        return entry.snmp.object
     if entry.http is not None:
         return _http(entry.http)
     if entry.push is not None:

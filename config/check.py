@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
 
-from config import alerts, servers
+from config import alerts, plugins, servers
 from config.counters import AlertedValue, Counter, Per
 from config.effects import FirePolicy
 from config.errors import Problem
@@ -23,14 +23,19 @@ from config.units import PolicyId, Seconds, format_span
 from config.where import Where, dotted
 
 
-def check(catalogue: Catalogue, refused: AbstractSet[Where] = frozenset()) -> tuple[Problem, ...]:
+def check(
+    catalogue: Catalogue, refused: AbstractSet[Where] = frozenset(), installed: AbstractSet[str] | None = None
+) -> tuple[Problem, ...]:
     """Find every contradiction between parts of a catalogue, in the order of the file.
 
     Args:
         catalogue: as declared; of what was refused it may hold anything or nothing.
         refused: sections, entities or values that have a problem already: nothing that leans on them is reported.
+        installed: the plugins that there are; ``None``: nobody has looked.
     """
-    findings = (finding for rule in _RULES for finding in rule(catalogue))
+    findings = [finding for rule in _RULES for finding in rule(catalogue)]
+    if installed is not None:
+        findings += plugins.missing(catalogue, installed)
     problems = {_problem(catalogue, finding) for finding in findings if not _leans_on(finding, refused)}
     return tuple(sorted(problems))
 

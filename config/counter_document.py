@@ -8,17 +8,14 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import Field, Strict, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
+from config.cloudstack_counters import written_out
 from config.columns import BACKEND_COLUMNS, COLUMNS
-from config.counter_scalars import HaproxyColumn, JsonPath, MetricName, NetscalerStatistic, SnmpName
-from config.counters import (
-    Kind,
-    Per,
-    SnmpObject,
-)
+from config.counter_scalars import BuiltinName, HaproxyColumn, JsonPath, MetricName, NetscalerStatistic, SnmpName
+from config.counters import Kind, Per
 from config.declared import Declared, key, must
 from config.measures import alternatives, factor
 from config.nitro import MEMBER_STATISTICS, VSERVER_STATISTICS
-from config.objects import Shape, resolve
+from config.objects import Shape
 from config.reductions import Reduce
 from config.scalars import (
     BaseUrl,
@@ -92,6 +89,7 @@ class CounterDocument(Declared):
         "http",
         "plugin",
         "alert",
+        "builtin",
     )
     choice_of: ClassVar[str] = "the source of the counter"
     later: ClassVar[Mapping[str, str]] = dict.fromkeys(("cloudstack", "openstack", "opennebula"), "cloud metrics")
@@ -129,6 +127,11 @@ class CounterDocument(Declared):
     alert: Annotated[Name | None, Given] = key(
         "An alert that brings a value, of the group as a whole; of several that fire, the greatest.", "depth"
     )
+    builtin: Annotated[BuiltinName | None, Given] = key(
+        "A counter that CloudStack ships, by its name there; it stands for the source and the unit that measure the "
+        "same here.",
+        "Linux User CPU - percentage",
+    )
     server: Annotated[Name | None, Given] = key(
         "The entry of sources that is asked: for prometheus and netscaler where there is more than one, for haproxy "
         "where the statistics page is to be read and not the runtime socket.",
@@ -164,6 +167,11 @@ class CounterDocument(Declared):
     range: Annotated[Annotated[list[Number], Field(min_length=2, max_length=2)] | None, Given] = key(
         "Least and greatest possible value: lets an answer count while some members are unheard.", [0, 100]
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _written_out(cls, entry: object) -> object:
+        return written_out(entry)
 
     @field_validator("range")
     @classmethod
@@ -264,11 +272,12 @@ def _who_answers(entry: CounterDocument) -> _Wrong | None:
 
 def _instances(entry: CounterDocument) -> _Wrong | None:
     """An object has an instance, a column has rows; a numeric OID is taken at its word."""
-    if entry.snmp is None or entry.snmp.name.lstrip(".")[:1].isdigit():
+    name = "" if entry.snmp is None else entry.snmp.object.name
+    if not name or name.lstrip(".")[:1].isdigit():
         return None
-    instance = "." in entry.snmp.name.rpartition("::")[2]
+    instance = "." in name.rpartition("::")[2]
     if entry.rows is None and not instance:
-        return "snmp", f"write its instance ({entry.snmp.name}.0, or .1 and so on), or rows: how all of them become one"
+        return "snmp", f"write its instance ({name}.0, or .1 and so on), or rows: how all of them become one"
     if entry.rows is not None and instance:
         return "snmp", "rows reads the whole column: leave the instance away, or remove rows"
     return None
@@ -290,13 +299,14 @@ def _rising_rows(entry: CounterDocument) -> _Wrong | None:
     kind = entry.kind or (known.kind if known else Kind.GAUGE)
     if kind is Kind.RISING and entry.rows not in {None, "sum"}:
         return "rows", "counts that rise for ever can only be added up: write rows: sum"
+    if kind is Kind.RISING and entry.over is not None:
+        return "over", "a count that rises for ever has no sum over time: remove over, or write rate(...) in the query"
     return None
 
 
 def _known(entry: CounterDocument) -> Shape | None:
-    if isinstance(entry.snmp, SnmpObject):
-        known = resolve(entry.snmp.oid)
-        return known.shape if known else None
+    if entry.snmp is not None:
+        return entry.snmp.shape
     whole = entry.answers is Per.GROUP
     if entry.haproxy is not None:
         return (BACKEND_COLUMNS if whole else COLUMNS).get(entry.haproxy)

@@ -3,37 +3,71 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Annotated
 
 import jsonpath
-from pydantic import PlainValidator, WithJsonSchema
+from pydantic import PlainValidator, ValidationInfo, WithJsonSchema
 
+from config.cloudstack_counters import SHIPPED, read_builtin
 from config.columns import BACKEND_COLUMNS, COLUMNS
 from config.counters import SnmpObject
 from config.nearest import hint
 from config.nitro import CLOUDSTACK_NAMES, MEMBER_STATISTICS, VSERVER_STATISTICS
-from config.objects import column, nearest, numeric, resolve
+from config.objects import Lexicon, Shape, numeric
+from config.well_known import WELL_KNOWN
 
 
-def read_object(value: object) -> SnmpObject:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenObject:
+    """An SNMP object as it is written, and what is known of its readings."""
+
+    object: SnmpObject
+    shape: Shape | None
+
+
+def read_object(value: object, lexicon: Lexicon) -> WrittenObject:
     """Read the name or the numeric OID of an SNMP object, or of a column of a table.
+
+    While a MIB of the operator's cannot be read, a name that is not known may be one of its: it is let through, since
+    the MIB is refused already.
 
     Raises:
         ValueError: says what was expected, with the nearest known names.
     """
     name = value.strip() if isinstance(value, str) else ""
-    known = resolve(name) or column(name)
+    known = lexicon.resolve(name) or lexicon.column(name)
     oid = known.oid if known else numeric(name)
+    if oid is None and name and not lexicon.whole:
+        oid = _NOWHERE
     if oid is not None:
-        return SnmpObject(oid=oid, name=name)
-    close = nearest(name)
+        return WrittenObject(object=SnmpObject(oid=oid, name=name), shape=known.shape if known else None)
+    rivals = lexicon.rivals(name)
+    if rivals:
+        raise ValueError(f"clear, since several MIBs define it: write {' or '.join(rivals)}")
+    close = lexicon.nearest(name)
     hinted = f"; the nearest known: {', '.join(close)}" if close else ""
     raise ValueError(
         f"a numeric OID with its instance, nor a well-known name such as UCD-SNMP-MIB::ssCpuUser.0{hinted}"
     )
 
 
-SnmpName = Annotated[SnmpObject, PlainValidator(read_object), WithJsonSchema({"type": "string"})]
+_NOWHERE = "0.0"
+"""zeroDotZero (RFC 2578): no object."""
+
+
+def _read_in_context(value: object, info: ValidationInfo) -> WrittenObject:
+    """The context of a validation is the lexicon of the file's own MIBs."""
+    return read_object(value, info.context if isinstance(info.context, Lexicon) else WELL_KNOWN)
+
+
+SnmpName = Annotated[WrittenObject, PlainValidator(_read_in_context), WithJsonSchema({"type": "string"})]
+
+BuiltinName = Annotated[
+    str,
+    PlainValidator(read_builtin),
+    WithJsonSchema({"type": "string", "enum": [shipped.name for shipped in SHIPPED if shipped.keys]}),
+]
 
 
 def read_column(value: object) -> str:

@@ -292,6 +292,11 @@ class Document(Declared):
 
     hidden: ClassVar[frozenset[str]] = frozenset({"profiles", "notify"})
 
+    mibs: list[AbsolutePath] = key(
+        "Folders with MIB files of one's own: their objects can then be named like the well-known ones.",
+        ["/etc/trimtab/mibs"],
+        default=[],
+    )
     sources: dict[Name, SourceDocument] = key(
         "Servers that answer for whole groups: Prometheus, HAProxy's statistics page, NetScaler.",
         {"prom": {"prometheus": {"url": "http://127.0.0.1:9090"}}},

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -11,9 +13,13 @@ from config.check import check
 from config.document import Document
 from config.errors import DeclarationError, Problem
 from config.model import Catalogue, Site
+from config.objects import Lexicon
 from config.places import Reading, read_places
+from config.plugins import installed
 from config.salvage import salvage
-from config.where import Where
+from config.settings import cache_directory
+from config.well_known import WELL_KNOWN
+from config.where import Where, dotted
 from config.wording import problems_of
 
 _ENTITY = 2
@@ -46,19 +52,39 @@ def parse(text: str, file: str) -> Catalogue:
         DeclarationError: as `load`.
     """
     reading = read_places(text, file)
-    found, refused = list(reading.problems), frozenset[Where]()
+    lexicon, wrong_mibs = _lexicon(reading)
+    found, refused = [*reading.problems, *wrong_mibs], frozenset[Where]()
     try:
-        document = Document.model_validate(reading.data)
+        document = Document.model_validate(reading.data, context=lexicon)
     except ValidationError as error:
         errors = error.errors(include_url=False)
         found.extend(problems_of(errors, reading))
-        rest = salvage(reading.data, errors)
+        rest = salvage(reading.data, errors, lexicon)
         document, refused = rest.document, rest.refused
     catalogue = build(document, _sites(reading))
-    found.extend(check(catalogue, refused))
+    found.extend(check(catalogue, refused, installed(catalogue)))
     if found:
         raise DeclarationError(tuple(sorted(set(found))))
     return catalogue
+
+
+def _lexicon(reading: Reading) -> tuple[Lexicon, tuple[Problem, ...]]:
+    """What objects are called in this file: the well-known names, and those of the MIBs that it names."""
+    written = reading.data.get("mibs")
+    entries = enumerate(written) if isinstance(written, list) else ()
+    folders = [(place, path) for place, path in entries if isinstance(path, str) and re.fullmatch("/[^\0]*", path)]
+    if not folders:
+        return WELL_KNOWN, ()
+    from config.mibs import read_mibs  # most files name no MIBs, and pay nothing for them
+
+    cache = cache_directory(os.environ)
+    lexicon, faults = read_mibs([path for _, path in folders], None if cache is None else cache / "mibs")
+    return lexicon, tuple(_of_mibs(folders[fault.folder][0], fault.message, reading) for fault in faults)
+
+
+def _of_mibs(place: int, message: str, reading: Reading) -> Problem:
+    where = "mibs", str(place)
+    return reading.problem(reading.site(where), f"{dotted(where)}: {message}")
 
 
 def _sites(reading: Reading) -> dict[Where, Site]:

@@ -16,6 +16,7 @@ from pydantic_core import ErrorDetails
 from config.document import Document
 from config.fields import example_at, mapping_at
 from config.nearest import nearest_of
+from config.objects import Lexicon
 from config.places import Plain
 from config.where import Where
 from config.wording import place
@@ -32,14 +33,14 @@ class Salvage:
     refused: frozenset[Where]
 
 
-def salvage(data: dict[str, Plain], errors: Sequence[ErrorDetails]) -> Salvage:
-    """Mend a file's data as far as it goes. ``data`` is left as it is."""
+def salvage(data: dict[str, Plain], errors: Sequence[ErrorDetails], lexicon: Lexicon) -> Salvage:
+    """Mend a file's data as far as it goes. ``data`` is left as it is, and objects are called as in ``lexicon``."""
     mended, refused = copy.deepcopy(data), set[Where]()
     for error in errors:
         refused |= _mend(mended, error)
     for _ in range(_ENTITY):
         try:
-            return Salvage(document=Document.model_validate(mended), refused=frozenset(refused))
+            return Salvage(document=Document.model_validate(mended, context=lexicon), refused=frozenset(refused))
         except ValidationError as still:
             for error in still.errors(include_url=False):
                 where = place(error)[:_ENTITY]

@@ -43,6 +43,18 @@ def state_directory(environ: Mapping[str, str]) -> Path:
     return (Path(home) if home else Path.home()) / ".local" / "state" / "trimtab"
 
 
+def cache_directory(environ: Mapping[str, str]) -> Path | None:
+    """Where what can be made anew is kept: under ``XDG_CACHE_HOME``, else under ``~/.cache``; ``None``: nowhere.
+
+    A relative ``XDG_CACHE_HOME`` is ignored, as the XDG base directory specification asks.
+    """
+    shared = environ.get("XDG_CACHE_HOME", "")
+    if Path(shared).is_absolute():
+        return Path(shared) / "trimtab"
+    home = environ.get("HOME", "")
+    return Path(home) / ".cache" / "trimtab" if Path(home).is_absolute() else None
+
+
 def _read_file(name: str) -> str:
     """The permissions are those of the file that is read, not of another that took its name in between."""
     try:

@@ -12,7 +12,7 @@ import pytest
 import typer
 
 from config.load import load
-from handler.app.cli import app
+from handler.command import app
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])

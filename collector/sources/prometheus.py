@@ -24,8 +24,10 @@ from collector.http import Failure, HttpClient, Question
 from collector.samples import Reply, Sheet
 from collector.sources.interface import Round
 from collector.sources.prometheus_answers import Lines, decode
-from collector.sources.prometheus_matching import Value, Wish, fulfilled
+from collector.sources.prometheus_matching import Found, Wish, fulfilled
 from collector.sources.prometheus_questions import Query, form_of, wishes_of
+from collector.sources.reducing import Reading, Reducer
+from collector.sources.sample_times import SampleTimes
 from config.access import PrometheusServer
 
 _AT_ONCE = 4
@@ -36,7 +38,7 @@ _ERRORS = frozenset({400, 422, 500, 503})
 
 
 class PrometheusSource:
-    """Asks Prometheus servers; keeps nothing between rounds but how many are asking.
+    """Asks Prometheus servers; keeps between rounds when each series was last sampled, and its rows if they rise.
 
     Args:
         http: asked through; closed by whoever made it.
@@ -45,6 +47,8 @@ class PrometheusSource:
     def __init__(self, http: HttpClient) -> None:
         self._http = http
         self._turns: dict[str, asyncio.Semaphore] = {}
+        self._times = SampleTimes()
+        self._reducer = Reducer()
 
     async def fetch(self, asked: Round) -> None:
         """Ask every query of the round; its rows are filled as soon as it is answered."""
@@ -54,6 +58,9 @@ class PrometheusSource:
             servers.setdefault(query.server, []).append(query)
             for wish in rows:
                 asked.sheet.fail(wish.row, Reply.UNREACHABLE, "no answer yet when the round ended")
+        now = asked.clock().steady
+        self._times.tidy(now)
+        self._reducer.tidy(now)
         async with asyncio.TaskGroup() as tasks:
             for server, queries in servers.items():
                 tasks.create_task(self._consult(asked, server, queries, wishes))
@@ -94,12 +101,20 @@ class PrometheusSource:
             done = fulfilled(wishes, answer, evaluated)
         else:
             done = await asyncio.to_thread(fulfilled, wishes, answer, evaluated)
+        now_here = asked.clock().steady
         for wish, found in done:
-            match found:
-                case Value(value=value, age=age):
-                    asked.sheet.put(wish.row, value, at=at - query.lag - age)
-                case Failure(reply=reply, said=said):
-                    asked.sheet.fail(wish.row, reply, said)
+            self._put(asked.sheet, wish, found, at - query.lag, now_here)
+
+    def _put(self, sheet: Sheet, wish: Wish, found: Found | Failure, at: float, now: float) -> None:
+        """Write one row; ``at``: steady seconds that the query was evaluated for."""
+        if isinstance(found, Found):
+            at = self._times.instant(wish.series, found.newest, at=at - found.age, now=now)
+            reading = self._reducer.reading(wish.series, wish.counter, found.rows, at=at, interval=wish.interval)
+            if isinstance(reading, Reading):
+                sheet.put(wish.row, reading.value, at=at, uptime=reading.uptime)
+                return
+            found = reading
+        sheet.fail(wish.row, found.reply, found.said)
 
     async def _answer(
         self, server: PrometheusServer, kind: str, form: Mapping[str, str]

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from collector.http import Failure
-from collector.samples import Reply
+from collector.samples import Reply, Series
 from collector.sources.prometheus_answers import Line, Lines
-from collector.sources.reducing import reduced
+from collector.sources.reducing import Number
 from collector.targets import Member
+from config.counters import Counter
 from config.reductions import Reduce
 from config.units import Seconds
 
@@ -20,9 +21,12 @@ class Wish:
     """One row of the sheet that an answer is to fill."""
 
     row: int
-    rows: Reduce | None
+    series: Series
+    counter: Counter
+    interval: Seconds
+    """Between two polls of the group."""
     limit: Seconds
-    """How old its newest sample may be."""
+    """How old the newest sample may be."""
     member: Member | None
     """``None``: the group as a whole."""
     label: str
@@ -30,16 +34,19 @@ class Wish:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Value:
-    """A reading."""
+class Found:
+    """What an answer has for a row of the sheet."""
 
-    value: float
+    rows: Sequence[Number]
+    """At least one."""
+    newest: float
+    """When its oldest series' newest sample was taken, by the server's clock."""
     age: Seconds
-    """Of its oldest series' newest sample, when the query was evaluated; by the server's clock alone."""
+    """Of that sample when the query was evaluated, by the same clock."""
 
 
-def fulfilled(wishes: Iterable[Wish], answer: Lines, asked_for: float | None) -> list[tuple[Wish, Value | Failure]]:
-    """Find the reading of every row.
+def fulfilled(wishes: Iterable[Wish], answer: Lines, asked_for: float | None) -> list[tuple[Wish, Found | Failure]]:
+    """Find what every row of the sheet is due.
 
     Args:
         wishes: the rows that asked this query.
@@ -47,15 +54,15 @@ def fulfilled(wishes: Iterable[Wish], answer: Lines, asked_for: float | None) ->
         asked_for: the instant that the query was evaluated for, by the server's clock; ``None``: the answer's own.
     """
     directories: dict[str, _Directory] = {}
-    done: list[tuple[Wish, Value | Failure]] = []
+    done: list[tuple[Wish, Found | Failure]] = []
     for wish in wishes:
         if wish.member is None:
-            done.append((wish, _reading(wish, answer.lines, answer.over_time, asked_for)))
+            done.append((wish, _found(wish, answer.lines, answer.over_time, asked_for)))
             continue
         if wish.label not in directories:
             directories[wish.label] = _directory(answer.lines, wish.label)
         mine = directories[wish.label].of(wish.member)
-        found = _reading(wish, mine, answer.over_time, asked_for) if mine else _nobody(wish, answer)
+        found = _found(wish, mine, answer.over_time, asked_for) if mine else _nobody(wish, answer)
         done.append((wish, found))
     return done
 
@@ -106,20 +113,25 @@ def _canonical(host: str) -> str:
         return host
 
 
-def _reading(wish: Wish, lines: Sequence[Line], over_time: bool, asked_for: float | None) -> Value | Failure:
+def _found(wish: Wish, lines: Sequence[Line], over_time: bool, asked_for: float | None) -> Found | Failure:
     if not lines:
         return Failure(reply=Reply.NO_SUCH_COUNTER, said="the query finds nothing")
-    if over_time and len(lines) > 1:
+    if len(lines) > 1 and over_time:
         return Failure(reply=Reply.AMBIGUOUS, said=f"{len(lines)} series, each with points over time")
-    values = [value for _, value in lines[0].points] if over_time else [line.points[0][1] for line in lines]
-    if len(values) > 1 and (wish.rows is None or (wish.rows is Reduce.LAST and not over_time)):
-        what = "points" if over_time else "series"
-        return Failure(reply=Reply.AMBIGUOUS, said=f"{len(values)} {what}")
+    if len(lines) > 1 and wish.counter.rows is Reduce.LAST:
+        return Failure(reply=Reply.AMBIGUOUS, said=f"{len(lines)} series, none of which is the last")
     evaluated = max(line.points[-1][0] for line in lines) if asked_for is None else asked_for
-    age = max(evaluated - min(line.newest for line in lines), 0.0)
+    newest = min(line.newest for line in lines)
+    age = max(evaluated - newest, 0.0)
     if age > wish.limit:
         return Failure(reply=Reply.STALE, said=f"its newest sample is {age:.0f} s old")
-    return Value(value=values[0] if wish.rows is None else reduced(values, wish.rows), age=age)
+    return Found(rows=[*_rows(lines)], newest=newest, age=age)
+
+
+def _rows(lines: Iterable[Line]) -> Iterator[Number]:
+    for line in lines:
+        name = repr(sorted(line.labels.items()))
+        yield from (Number(value, name) for _, value in line.points)
 
 
 def _nobody(wish: Wish, answer: Lines) -> Failure:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from collector.sources.interface import Round
 from collector.sources.prometheus_answers import STAMP
 from collector.sources.prometheus_matching import Wish
-from collector.targets import Member, whole_rows
+from collector.targets import rows_of
 from config.access import PrometheusServer
 from config.counters import PrometheusQuery
 from config.model import Catalogue
-from config.units import CounterId, GroupId, Seconds
+from config.units import GroupId, Seconds
 
 _POINTS = 60
 """Of a query over time; no more than one a second."""
@@ -41,7 +41,7 @@ def wishes_of(asked: Round) -> Mapping[Query, Sequence[Wish]]:
         counter.id: (counter, counter.source) for counter in counters if isinstance(counter.source, PrometheusQuery)
     }
     wishes: dict[Query, list[Wish]] = {}
-    for row, name, group, member in _rows(asked, mine):
+    for row, name, group, member in rows_of(asked.sheet.layout, asked.targets, mine):
         counter, source = mine[name]
         query = Query(
             server=_server(asked.catalogue, source),
@@ -51,18 +51,17 @@ def wishes_of(asked: Round) -> Mapping[Query, Sequence[Wish]]:
         )
         declared = asked.catalogue.groups[group]
         limit = declared.freshness * declared.interval
-        wish = Wish(row=row, rows=counter.rows, limit=limit, member=member, label=source.label or "")
+        wish = Wish(
+            row=row,
+            series=asked.sheet.layout.series[row],
+            counter=counter,
+            interval=declared.interval,
+            limit=limit,
+            member=member,
+            label=source.label or "",
+        )
         wishes.setdefault(query, []).append(wish)
     return wishes
-
-
-def _rows(asked: Round, mine: Collection[CounterId]) -> Iterator[tuple[int, CounterId, GroupId, Member | None]]:
-    for row, group, name in whole_rows(asked.sheet.layout, mine):
-        yield row, name, group, None
-    for target in asked.targets if mine else ():
-        for name, row in target.rows.items():
-            if name in mine:
-                yield row, name, target.group, target.member
 
 
 def _server(catalogue: Catalogue, source: PrometheusQuery) -> PrometheusServer:

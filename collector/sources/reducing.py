@@ -1,12 +1,18 @@
-"""Several rows of one answer (of a path, a query, a table) that become one reading."""
+"""Several rows of one answer (of a path, a query, a page) that become one reading."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
+from typing import NamedTuple
 
+from collector.http import Failure
+from collector.samples import Reply, Series
+from collector.snmp.totals import Totals, law_of
+from config.counters import Counter, Kind
 from config.reductions import Reduce
+from config.units import Seconds
 
 _WAYS: Mapping[Reduce, Callable[[Sequence[float]], float]] = MappingProxyType(
     {
@@ -18,6 +24,72 @@ _WAYS: Mapping[Reduce, Callable[[Sequence[float]], float]] = MappingProxyType(
         Reduce.COUNT: lambda values: float(len(values)),
     }
 )
+
+
+_KEPT: Seconds = 900.0
+
+
+class Number(NamedTuple):
+    """One row of an answer."""
+
+    value: float
+    name: str | None
+    """By which the row is known again in the next answer; ``None``: it has none."""
+
+
+class Reading(NamedTuple):
+    """What the rows come to."""
+
+    value: float
+    uptime: Seconds
+    """For how long it has been counting; NaN: unknown."""
+
+
+class Reducer:
+    """Makes one reading of an answer's rows; remembers the rows of counts that rise for ever.
+
+    Such counts are added up by how much each row has risen since it was last read, so that a row that begins anew,
+    comes or goes is never a jump of the sum. For that a row must have a name.
+    """
+
+    def __init__(self) -> None:
+        self._totals = Totals()
+        self._last: dict[Series, tuple[float, Reading]] = {}
+
+    def reading(
+        self, series: Series, counter: Counter, rows: Sequence[Number], *, at: float, interval: Seconds
+    ) -> Reading | Failure:
+        """Make one of several rows.
+
+        Args:
+            series: whose rows; the next answer's are compared with these.
+            counter: says how.
+            rows: at least one, in the order of the answer.
+            at: steady seconds that the rows belong to; the same as before means the same rows as before.
+            interval: between two polls.
+        """
+        values = [row.value for row in rows]
+        if counter.rows is None:
+            many = Failure(reply=Reply.AMBIGUOUS, said=f"{len(rows)} values")
+            return Reading(values[0], math.nan) if len(rows) == 1 else many
+        if counter.kind is not Kind.RISING:
+            return Reading(reduced(values, counter.rows), math.nan)
+        named = {row.name: row.value for row in rows if row.name is not None}
+        if len(named) < len(rows):
+            return Failure(reply=Reply.AMBIGUOUS, said="counts of a list, whose places are no names to know them by")
+        if not all(map(math.isfinite, values)):
+            return Reading(math.nan, math.nan)
+        before, reading = self._last.get(series, (math.nan, Reading(math.nan, math.nan)))
+        if before != at:
+            total = self._totals.advance(series, named, at=at, uptime=math.nan, law=law_of(counter, interval))
+            reading = Reading(total.value, total.uptime)
+            self._last[series] = at, reading
+        return reading
+
+    def tidy(self, now: float) -> None:
+        """Forget the rows of series that are no longer asked for, by steady seconds."""
+        self._totals.tidy(now)
+        self._last = {series: kept for series, kept in self._last.items() if kept[0] > now - _KEPT}
 
 
 def reduced(values: Sequence[float], how: Reduce) -> float:

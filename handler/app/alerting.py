@@ -96,6 +96,10 @@ class Alerting:
         """The loop: the daemon watches that it has not died."""
         return () if self._task is None else (self._task,)
 
+    def busy(self) -> bool:
+        """Whether anything waits to be passed."""
+        return bool(self._queue)
+
     def rules(self) -> Rules:
         """The alerts of the catalogue in force."""
         catalogue = self._catalogue()
@@ -114,7 +118,7 @@ class Alerting:
     async def _take(self, knock: Knock) -> Reply:
         now = self._now()
         hook = self._hooks.holder(knock.token, now)
-        if hook is None:
+        if hook is None or hook.pushes:
             return replies.UNKNOWN_TOKEN
         refused = self._unsigned(hook, knock, now)
         if refused is not None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from http import HTTPStatus
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
 from config.errors import DeclarationError
+from handler.app.counters_cli import counters
 from handler.app.eval_cli import evaluate
 from handler.app.hook_cli import hook
 from handler.app.probe_cli import probe
@@ -41,6 +42,7 @@ app.add_typer(member, name="member")
 app.add_typer(hook, name="hook")
 app.command()(probe)
 app.command("eval")(evaluate)
+app.command()(counters)
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="The declared model, YAML.")]
 Group = Annotated[str, typer.Argument(metavar="GROUP")]
@@ -260,33 +262,6 @@ def member_protect(
     act(state, json, "POST", "groups", group, "members", name, "protect", body={"protected": not off}, said=said)
 
 
-@app.command()
-def demo(
-    balancer: Annotated[
-        Literal["shared_listener", "haproxy"], typer.Option(help="What stands before the members.")
-    ] = "shared_listener",
-    state: Annotated[Path, typer.Option("--state", metavar="DIR", help="State directory of the demo.")] = Path(
-        ".trimtab"
-    ),
-    port: Annotated[int, typer.Option(help="TCP port of console and API.")] = 8460,
-    once: Annotated[bool, typer.Option("--once", help="End by itself after one day.")] = False,
-    json: AsJson = False,
-) -> None:
-    """Run the demo fleet: real processes, real SNMP agents, and a short day of load."""
-    import asyncio
-
-    from handler.demo.day import run_demo
-
-    with refusals(json):
-        work = run_demo(balancer=balancer, state=state.resolve(), port=port, once=once, json=json)
-        raise typer.Exit(asyncio.run(work))
-
-
-def main() -> None:
-    """Entry point of the `trimtab` command."""
-    app()
-
-
 def _instant(text: str) -> float:
     from datetime import UTC, datetime
 
@@ -299,7 +274,3 @@ def _instant(text: str) -> float:
     except ValueError:
         fail(f"{text!r} is not an instant: epoch seconds, or ISO 8601 such as 2026-03-01T12:00:00", USAGE)
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-
-
-if __name__ == "__main__":
-    main()

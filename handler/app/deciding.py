@@ -21,9 +21,9 @@ from collector.poll import Poller
 from collector.remedies import remedy
 from collector.samples import Layout, Scrape
 from collector.targets import Roster
-from config.counters import source_word
+from config.counters import AlertedValue, source_word
 from config.model import Catalogue, Mode
-from config.units import GroupId, Moment, Seconds
+from config.units import CounterId, GroupId, Moment, Seconds
 from handler.app import logs
 from handler.app.door import Door, Question
 from handler.app.guard import Guard
@@ -165,9 +165,14 @@ class Decider:
     def _hearing(self, catalogue: Catalogue, slot: Slot, layout: Layout) -> Hearing:
         known = self._hearings.get(slot.groups)
         if known is None or known.layout is not layout:
-            words = {counter.id: source_word(counter) for counter in catalogue.counters.values()}
-            self._hearings[slot.groups] = known = hearing_of(layout, words)
+            self._hearings[slot.groups] = known = hearing_of(layout, _words(catalogue))
         return known
+
+
+def _words(catalogue: Catalogue) -> Mapping[CounterId, str]:
+    """Whose silence is an outage: not an alert's, which says by it that all is well."""
+    counters = catalogue.counters.values()
+    return {each.id: source_word(each) for each in counters if not isinstance(each.source, AlertedValue)}
 
 
 def _listen(room: Room, scrape: Scrape, hearing: Hearing, interval: Seconds) -> None:

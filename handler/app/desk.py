@@ -296,6 +296,14 @@ class Desk:
         self._hook(name)
         await self._engine.hooks.revoke(name)
 
+    async def rotate_member_tokens(self) -> None:
+        """Give members that are made from now on tokens by a new key; the others' go on until the finish."""
+        await self._engine.parts.member_keys.rotate()
+
+    async def finish_member_tokens(self) -> None:
+        """End the tokens of the key before."""
+        await self._engine.parts.member_keys.finish()
+
     async def check_alerts(self, body: bytes, hook: str | None) -> Reply:
         """What a payload would be answered now, through this webhook; nothing is changed."""
         may = EVERYTHING if hook is None else permissions_of(self._hook(hook))

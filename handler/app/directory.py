@@ -40,6 +40,11 @@ class StateDirectory:
         """Control sockets of shared listeners."""
         return self.path / "listeners"
 
+    @property
+    def member_keys(self) -> Path:
+        """What members' tokens are made with, mode 0600."""
+        return self.path / "member-keys"
+
     def hold(self) -> None:
         """Create and lock the directory.
 

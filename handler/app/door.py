@@ -24,8 +24,10 @@ from trigger.explain import Explanation, explain
 from trigger.requests import Decision, GroupState, Request
 from trigger.verdicts import Evaluation
 
-_BATCH = 50
-"""Decisions between two looks at the event loop: a few milliseconds."""
+_BATCH = 256
+"""Decisions that share a write, at most: as many as alerts are passed at once."""
+_SLICE = 25
+"""Of them, those between two looks at the event loop: a few milliseconds."""
 
 _LOOKS = 20
 _LOOKS_PER_SECOND = 10.0
@@ -156,7 +158,7 @@ class Door:
         asked = [waiting for waiting in self._waiting if not waiting.answer.done()]
         batch, self._waiting = asked[:_BATCH], asked[_BATCH:]
         try:
-            decided = self._decide_all(batch)
+            decided = await self._decide_all(batch)
             with self._storing():
                 await asyncio.to_thread(self._store.record, [_tick(result) for result in decided])
         except StoreError as error:
@@ -167,16 +169,20 @@ class Door:
         except BaseException as error:
             _refuse(batch, error)  # a defect: nobody may wait for ever
             raise
-        for result in decided:
+        for number, result in enumerate(decided, 1):
             self._carry(result)
             if not result.waiting.answer.done():
                 result.waiting.answer.set_result(result.decision)
+            if number % _SLICE == 0:
+                await asyncio.sleep(0)
 
-    def _decide_all(self, batch: Sequence[_Waiting]) -> list[_Decided]:
-        """Questions about one group build on each other."""
+    async def _decide_all(self, batch: Sequence[_Waiting]) -> list[_Decided]:
+        """Questions about one group build on each other. Nothing else passes meanwhile: it is this batch's turn."""
         states: dict[GroupId, GroupState] = {}
-        decided = []
+        decided: list[_Decided] = []
         for waiting in batch:
+            if decided and len(decided) % _SLICE == 0:
+                await asyncio.sleep(0)
             room = waiting.question.room
             result = self._decide(waiting, states.get(room.id, room.state))
             states[room.id] = result.decision.state

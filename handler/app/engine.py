@@ -11,6 +11,7 @@ from pathlib import Path
 
 from collector.board import Board
 from collector.poll import Poller
+from collector.pushes import Pushes
 from config.access import SecretRef
 from config.errors import DeclarationError, DriverError, Problem, Refused, StoreError
 from config.load import load
@@ -24,9 +25,11 @@ from handler.app.deciding import Decider
 from handler.app.door import Door, Question
 from handler.app.guard import Guard
 from handler.app.hooks import Hooks
+from handler.app.member_keys import MemberKeys
 from handler.app.metrics import Metrics
 from handler.app.notifying import Notifier
 from handler.app.passing import Passage
+from handler.app.pushing import Pushing
 from handler.app.recent import Recent
 from handler.app.reporting import Reporter
 from handler.app.rooms import Room
@@ -66,6 +69,9 @@ class Parts:
     courier: Courier
     board: Board
     """Where alerts' values are put, and a source reads them."""
+    pushes: Pushes
+    """Likewise of pushed values."""
+    member_keys: MemberKeys
     read_secret: Callable[[SecretRef], str]
     retention: Retention = Retention()
 
@@ -105,7 +111,7 @@ class Engine:
     def __init__(self, parts: Parts) -> None:
         self.parts = parts
         self.rooms: dict[GroupId, Room] = {}
-        self.metrics = Metrics(self.rooms, lambda: parts.clock().wall)
+        self.metrics = Metrics(self.rooms, lambda: parts.clock().wall, pushes=lambda: parts.pushes.count)
         self._reporter = Reporter(self.metrics)
         self.recent = Recent(self.rooms)
         self._catalogue: Catalogue | None = None
@@ -135,6 +141,15 @@ class Engine:
             catalogue=self.catalogue,
             now=lambda: parts.clock().wall,
             count=self.metrics.knocked,
+        )
+        self.pushing = Pushing(
+            pushes=parts.pushes,
+            keys=parts.member_keys,
+            hooks=self.hooks,
+            rooms=self.rooms,
+            catalogue=self.catalogue,
+            clock=parts.clock,
+            count=self.metrics.pushed,
         )
         self.notifier = Notifier(
             store=parts.store,
@@ -251,6 +266,7 @@ class Engine:
             self._reporter.forget(room)
             self.recent.forget(room.id)
             self.notifier.forget(room.id)
+            self.pushing.forget(room.id)
             logs.say("group_deleted", group=room.id)
 
     def health(self) -> Health:
@@ -358,6 +374,7 @@ class Engine:
         self._reporter.passed(room, done)
         self.recent.passed(room, self.parts.clock().wall)
         self.notifier.saw(room)
+        self.pushing.saw(room, frozenset(member.name for member in done.world.members))
         if room.deleting and done.world.complete and not done.world.members:
             guard = Guard("forget", group=room.id)
             self._chores.append(asyncio.create_task(guard.run(partial(self.forget, room))))

@@ -24,7 +24,7 @@ from handler.app.terminal import (
     show,
 )
 
-hook = typer.Typer(help="Webhooks that take alerts of Alertmanager and Grafana.", no_args_is_help=True)
+hook = typer.Typer(help="Webhooks that take alerts and pushed values.", no_args_is_help=True)
 
 Name = Annotated[str, typer.Argument(metavar="NAME")]
 _ALL_EFFECTS = "fire,floor,shield,freeze,value"
@@ -38,10 +38,14 @@ def new(  # noqa: PLR0913, PLR0917  # an option each
     directions: Annotated[str, typer.Option(metavar="A,B", help="Which way it may move a size: in, out.")] = "in,out",
     hmac_env: Annotated[str | None, typer.Option(metavar="VAR", help="Bodies are signed with this secret.")] = None,
     hmac_file: Annotated[Path | None, typer.Option(metavar="F", help="Bodies are signed with this secret.")] = None,
+    push: Annotated[str | None, typer.Option(metavar="A,B", help="Take pushed values of these groups instead.")] = None,
     state: State = None,
     json: AsJson = False,
 ) -> None:  # fmt: skip
     """Make a webhook, and show its token: this once."""
+    if push is not None:
+        _new_for_values(name, push, given=bool(groups or hmac_env or hmac_file), state=state, json=json)
+        return
     body: dict[str, object] = {
         "name": name,
         "groups": _words(groups),
@@ -52,6 +56,29 @@ def new(  # noqa: PLR0913, PLR0917  # an option each
     }
     _, answer = ask(state, json, "POST", "hooks", body=body)
     _show_token(answer, json=json)
+
+
+def _new_for_values(name: str, groups: str, *, given: bool, state: Path | None, json: bool) -> None:
+    if given:
+        fail("--push names the groups; --groups and signatures are for webhooks that take alerts", USAGE)
+    _, answer = ask(state, json, "POST", "hooks", body={"name": name, "groups": _words(groups), "push": True})
+    _show_token(answer, json=json)
+
+
+@hook.command("rotate-members")
+def rotate_members(
+    finish: Annotated[bool, typer.Option("--finish", help="Only end the tokens by the old key.")] = False,
+    state: State = None,
+    json: AsJson = False,
+) -> None:
+    """Give new members tokens by a new key; those that are there go on with theirs until --finish."""
+    _, answer = ask(state, json, "POST", "member-tokens", "rotate", body={"finish": finish})
+    if json:
+        print_json(answer)
+    elif finish:
+        typer.echo("tokens by the old key are over")
+    else:
+        typer.echo("new members get tokens by a new key; when the others have been replaced: --finish")
 
 
 @hook.command("list")
@@ -146,6 +173,8 @@ def _show_token(answer: dict[str, Any], *, json: bool) -> None:
         return
     typer.echo(f"{answer['name']}: this is shown once, keep it where secrets are kept")
     typer.echo(answer["path"])
+    if answer["push"]:
+        typer.echo(f"Authorization: Bearer {answer['token']}")
 
 
 def _effect(effect: dict[str, Any]) -> str:

@@ -80,6 +80,7 @@ class Hooks:
                     effects=wanted.effects,
                     directions=wanted.directions,
                     hmac_secret=wanted.hmac_secret,
+                    pushes=wanted.pushes,
                     created_at=self._now(),
                 )
             )
@@ -129,7 +130,9 @@ class Hooks:
         strangers = sorted(set(wanted.groups) - groups)
         if strangers:
             raise Refused(f"there is no group {strangers[0]}")
-        if not wanted.effects:
+        if wanted.pushes:
+            _check_pushing(wanted)
+        elif not wanted.effects:
             raise Refused("a webhook that may do nothing is of no use: name an effect")
 
     def _living(self, name: str) -> StoredHook:
@@ -153,3 +156,10 @@ class Hooks:
         except Refused as error:
             logs.warn("hook_secret_unreadable", hook=hook.name, error=str(error))
             return None
+
+
+def _check_pushing(wanted: Wanted) -> None:
+    if not wanted.groups:
+        raise Refused("say of which groups values may be pushed: a token for all of them is one too many")
+    if wanted.effects or wanted.hmac_secret is not None:
+        raise Refused("a webhook for values takes no alerts: effects and signatures are for those that do")

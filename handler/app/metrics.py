@@ -26,6 +26,8 @@ from handler.app.rooms import Room
 from handler.converge import Pass
 from handler.hooks.payloads import Sender
 from handler.hooks.replies import Result as KnockResult
+from handler.pushes.judging import Result as PushResult
+from handler.pushes.said import Shape
 from handler.steps import Create, Destroy, Drain, Enable, Join, Leave, Result
 from handler.web.render import snake
 from trigger.reasons import Reason
@@ -51,7 +53,9 @@ _REFUSALS = tuple(reason for reason in Reason if reason not in _GRANTED | _UNASK
 class Metrics:
     """Everything that is exported: events as they are reported, states as they are when scraped."""
 
-    def __init__(self, rooms: Mapping[GroupId, Room], now: Callable[[], Instant]) -> None:
+    def __init__(
+        self, rooms: Mapping[GroupId, Room], now: Callable[[], Instant], *, pushes: Callable[[], int] = lambda: 0
+    ) -> None:
         disable_created_metrics()  # type: ignore[no-untyped-call]  # a second series a counter, which nobody asks for
         registry = CollectorRegistry()
         self._registry = registry
@@ -105,6 +109,7 @@ class Metrics:
         self._webhooks = Counter(
             "trimtab_webhook_requests", "Requests at /hooks/alerts.", ["source", "result"], registry=registry
         )
+        self._pushes = _pushes(registry, pushes)
         self.reloads = Gauge(
             "trimtab_config_last_reload_success_timestamp_seconds", "When the file was last taken.", registry=registry
         )
@@ -163,6 +168,10 @@ class Metrics:
         """Count a request at ``/hooks/alerts``; whose it is, is unknown until its body has been read."""
         self._webhooks.labels(_source(sender), result.value).inc()
 
+    def pushed(self, shape: Shape, result: PushResult) -> None:
+        """Count a request that brings values."""
+        self._pushes.labels(shape.value, result.value).inc()
+
     def noticed(self, kind: str, result: str) -> None:
         """Count an attempt to send a notice."""
         self._notices.labels(kind, result).inc()
@@ -207,6 +216,16 @@ class Metrics:
             self._passes.labels(group, result.value)
             for step in _STEPS:
                 self._actions.labels(group, step, result.value)
+
+
+def _pushes(registry: CollectorRegistry, held: Callable[[], int]) -> Counter:
+    """Requests that bring values, every series at zero; and how many values there are."""
+    requests = Counter("trimtab_push_requests", "Requests that bring values.", ["shape", "result"], registry=registry)
+    for shape in Shape:
+        for result in PushResult:
+            requests.labels(shape.value, result.value)
+    Gauge("trimtab_pushed_values", "Pushed values that are held.", registry=registry).set_function(held)
+    return requests
 
 
 def _source(sender: Sender | None) -> str:

@@ -79,7 +79,7 @@ def _of_objects(names: list[str], community: str, version: str, port: int, *, js
 
 def _object(name: str) -> dict[str, object]:
     """A name without an instance means the whole column, added up."""
-    whole = not name.rpartition("::")[2].rpartition(".")[2].isdigit()
+    whole = "." not in name.rpartition("::")[2]
     return {"snmp": name, "rows": "sum"} if whole else {"snmp": name}
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
+import sys
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from config.units import Seconds
 from handler.app import logs
 from handler.app.desk import Desk
 from handler.app.directory import StateDirectory
@@ -17,6 +19,11 @@ from handler.app.guard import Guard
 from handler.app.memory import keep_settled
 from handler.app.serving import bind_tcp, bind_unix, serving
 from handler.app.wiring import engine as build_engine
+from handler.pushes.receiver import PATH
+
+_TURN: Seconds = 0.001
+"""How long a thread may keep the interpreter from the others. The event loop gives it up at every call to the system,
+and gets it back behind passes and the store's writer: with the usual 5 ms each, that made tens of milliseconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,11 +52,11 @@ async def running(file: Path, state: Path, *, host: str = "127.0.0.1", port: int
         tcp = undo.enter_context(bind_tcp(host, port))
         unix = undo.enter_context(bind_unix(directory.socket))
         undo.callback(directory.socket.unlink, missing_ok=True)
-        engine = build_engine(file, directory)
+        engine = build_engine(file, directory, _push_url(host, tcp.getsockname()[1]))
         desk = Desk(engine)
         try:
             await engine.start()
-            async with serving(desk, engine.alerting, unix, tcp, directory.token()):
+            async with serving(desk, (engine.alerting, engine.pushing), unix, tcp, directory.token()):
                 actual = tcp.getsockname()[1]
                 logs.say("listening", url=f"http://{host}:{actual}", socket=directory.socket)
                 yield Running(engine=engine, desk=desk, directory=directory, port=actual)
@@ -58,8 +65,13 @@ async def running(file: Path, state: Path, *, host: str = "127.0.0.1", port: int
             logs.say("stopped")
 
 
+def _push_url(host: str, port: int) -> str:
+    return f"http://[{host}]:{port}{PATH}" if ":" in host else f"http://{host}:{port}{PATH}"
+
+
 async def run_until_signal(file: Path, state: Path, *, host: str, port: int) -> None:
     """Run until INT or TERM; HUP reloads. Raises as `running`."""
+    sys.setswitchinterval(_TURN)
     stop, reload = asyncio.Event(), asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -67,7 +79,7 @@ async def run_until_signal(file: Path, state: Path, *, host: str, port: int) -> 
     loop.add_signal_handler(signal.SIGHUP, reload.set)  # from the start: by default it would end the process
     async with running(file, state, host=host, port=port) as daemon:
         reloading = asyncio.create_task(_reload_on(reload, daemon.desk))
-        settling = asyncio.create_task(keep_settled())
+        settling = asyncio.create_task(keep_settled(daemon.engine.alerting.busy))
         await stop.wait()
         reloading.cancel()
         settling.cancel()

@@ -9,19 +9,24 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import uvicorn
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from config.errors import Refused
 from handler.hooks.receiver import Intake, Receiver
+from handler.pushes.receiver import Intake as PushIntake
+from handler.pushes.receiver import Receiver as PushReceiver
+from handler.pushes.receiver import is_push
 from handler.web.api import build
 from handler.web.daemon import Daemon
-from handler.web.gate import Access, Gate
+from handler.web.gate import Access, App, Gate, Receive, Scope, Send
 
 _UNIX_PATH_AT_MOST = 107
 _CONNECTIONS = 512
 """Of each door."""
 _HEAD_WITHIN = 10.0
 """Seconds from the connection, or from the last answer, to the end of a request's head."""
+_HEAD_AT_MOST = 16 * 1024
+"""Bytes of a request's head that does not end; the parser itself knows no bound."""
 _LOOPBACK = frozenset({"127.0.0.1", "::1"})
 
 
@@ -33,8 +38,19 @@ class _Server(uvicorn.Server):
         yield
 
 
-class _Connection(H11Protocol):
-    """One connection, of a bounded number; it is not kept for a client that never finishes its request's head."""
+class _Connection(HttpToolsProtocol):
+    """One connection, of a bounded number; it is not kept for a client that never finishes its request's head.
+
+    One timer serves all its requests: one of each would keep every request's memory for as long as it runs.
+    """
+
+    _timer: asyncio.TimerHandle | None = None
+    _due = 0.0
+    """When the next request's head must be here, by the loop's clock."""
+    _answered: object = None
+    """The request before it."""
+    _head: int | None = 0
+    """Bytes of the head that is being read, if one is."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Take it, or turn it away."""
@@ -44,16 +60,47 @@ class _Connection(H11Protocol):
         else:
             self._await_head()
 
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Nothing is awaited any more."""
+        super().connection_lost(exc)
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def data_received(self, data: bytes) -> None:
+        """Take more of it; of a head only so much."""
+        if self._head is not None:
+            self._head += len(data)
+        super().data_received(data)
+        if self._head is not None and self._head > _HEAD_AT_MOST and not self.transport.is_closing():
+            self.send_400_response("The request's head is too long.")
+
+    def on_headers_complete(self) -> None:
+        """The head is here."""
+        self._head = None
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        """What comes now is another head."""
+        self._head = 0
+        super().on_message_complete()
+
     def on_response_complete(self) -> None:
         """The next request may come."""
         super().on_response_complete()
         self._await_head()
 
     def _await_head(self) -> None:
-        self.loop.call_later(_HEAD_WITHIN, self._end_if_idle, self.cycle)
+        self._due, self._answered = self.loop.time() + _HEAD_WITHIN, self.cycle
+        if self._timer is None:
+            self._timer = self.loop.call_at(self._due, self._end_if_idle)
 
-    def _end_if_idle(self, last: object) -> None:
-        if self.cycle is last:
+    def _end_if_idle(self) -> None:
+        self._timer = None
+        if self.cycle is not self._answered:
+            return  # the response's end begins the next wait
+        if self.loop.time() < self._due:
+            self._timer = self.loop.call_at(self._due, self._end_if_idle)
+        else:
             self.transport.close()
 
 
@@ -100,10 +147,10 @@ def bind_tcp(host: str, port: int) -> socket.socket:
 
 @contextlib.asynccontextmanager
 async def serving(
-    daemon: Daemon, intake: Intake, unix: socket.socket, tcp: socket.socket, token: str
+    daemon: Daemon, intakes: tuple[Intake, PushIntake], unix: socket.socket, tcp: socket.socket, token: str
 ) -> AsyncIterator[None]:
-    """Serve both doors while the block runs."""
-    app, hooks = build(daemon), Receiver(intake)
+    """Serve both doors while the block runs; ``intakes`` take alerts and pushed values."""
+    app, hooks = build(daemon), _either(Receiver(intakes[0]), PushReceiver(intakes[1]))
     port = tcp.getsockname()[1]
     doors = ((unix, Access(trusted=True)), (tcp, Access(trusted=False, port=port, token=token)))
     servers = [(_Server(_config(Gate(app, access, hooks))), door) for door, access in doors]
@@ -121,6 +168,13 @@ async def serving(
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
+def _either(alerts: App, pushes: App) -> App:
+    async def chosen(scope: Scope, receive: Receive, send: Send) -> None:
+        await (pushes if is_push(scope["path"]) else alerts)(scope, receive, send)
+
+    return chosen
+
+
 def _config(app: Gate) -> uvicorn.Config:
     return uvicorn.Config(
         app,
@@ -132,5 +186,4 @@ def _config(app: Gate) -> uvicorn.Config:
         server_header=False,
         proxy_headers=False,  # nobody's word for who they are
         timeout_graceful_shutdown=3,
-        h11_max_incomplete_event_size=16 * 1024,
     )

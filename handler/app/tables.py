@@ -156,8 +156,8 @@ def hooks_table(hooks: list[dict[str, Any]]) -> RenderableType:
         table.add_row(
             hook["name"],
             ", ".join(hook["groups"]) or "all",
-            ", ".join(hook["effects"]),
-            ", ".join(hook["directions"]) or "none",
+            "pushed values" if hook["push"] else ", ".join(hook["effects"]),
+            "" if hook["push"] else ", ".join(hook["directions"]) or "none",
             clock_text(hook["last_used_at"]),
             ", ".join(notes),
         )
@@ -185,3 +185,18 @@ def _reading_cells(each: dict[str, Any]) -> tuple[Text, ...]:
     return _cells(
         value, f"{each['reading']:.15g}", each["kind"], f"{each['age']:.1f} s", f"{each['took'] * 1000:.1f} ms"
     )
+
+
+def counters_page(counters: list[dict[str, Any]]) -> RenderableType:
+    """One line a counter that has a name, below whose name it is."""
+    table = _table("WRITE", "KIND", "UNIT", "PER", "WHAT IT TELLS")
+    group = ""
+    for each in counters:
+        if each["group"] != group:
+            group = each["group"]
+            table.add_row(Text(printable(group), style="bold cyan"))
+        name = each["name"] + (".N" if each["table"] else "")
+        rest = _cells(each["kind"], each["unit"] or "–", ", ".join(each["per"]), each["description"] or "–")
+        table.add_row(*_cells(f"  {each['source']}: {name}"), *rest)
+    notes = [Text(".N: a row of a table; or leave .N away, and say with rows how all rows become one value")]
+    return Group(table, *(notes if any(each["table"] for each in counters) else ()))

@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 
 from collector.board import Board
 from collector.http import HttpClient
 from collector.poll import Poller
+from collector.pushes import Pushes
 from collector.sources.alerted import AlertedSource
 from collector.sources.haproxy import HaproxySource
+from collector.sources.http_value import HttpSource
 from collector.sources.netscaler import NetscalerSource
+from collector.sources.plugins import PluginSource
+from collector.sources.prometheus import PrometheusSource
+from collector.sources.pushed import PushedSource
 from collector.sources.snmp import SnmpSource
 from config.access import SecretRef
 from config.model import Balancer, Cloud
 from config.settings import read_secret
-from handler.app import clock
+from config.units import MemberName
+from handler.app import clock, logs
 from handler.app.courier import Courier
 from handler.app.directory import StateDirectory
 from handler.app.engine import Engine, Parts
+from handler.app.member_keys import MemberKeys
 from handler.balancers.interface import Balancer as BalancerPort
 from handler.balancers.table import balancer_for
 from handler.converge import Converger
@@ -29,8 +37,8 @@ from handler.probes import probe
 from handler.store.sqlite import SqliteStore
 
 
-def engine(file: Path, directory: StateDirectory) -> Engine:
-    """Build the engine of one daemon over a held state directory.
+def engine(file: Path, directory: StateDirectory, push_url: str) -> Engine:
+    """Build the engine of one daemon over a held state directory; members push values to ``push_url``.
 
     Raises:
         Refused: the store belongs to a newer release, or the installation id is damaged.
@@ -39,15 +47,21 @@ def engine(file: Path, directory: StateDirectory) -> Engine:
     installation = directory.installation()
     directory.listeners.mkdir(mode=0o700, exist_ok=True)
 
+    keys = MemberKeys(directory.member_keys)
+    keys.load()
+
+    def papers(member: MemberName) -> Mapping[str, str]:
+        return {"TRIMTAB_PUSH_URL": push_url, "TRIMTAB_PUSH_TOKEN": keys.token(member)}
+
     @lru_cache(maxsize=256)
     def cloud(declared: Cloud) -> Orchestrator:
-        return orchestrator_for(declared, installation, directory.path, clock.wall)
+        return orchestrator_for(declared, installation, directory.path, clock.wall, papers)
 
     @lru_cache(maxsize=256)
     def balancer(declared: Balancer) -> BalancerPort:
         return balancer_for(declared, directory.listeners)
 
-    board = Board()
+    board, pushes = Board(), Pushes()
     store = SqliteStore.open(directory.store, installation=installation)
     return Engine(
         Parts(
@@ -61,21 +75,39 @@ def engine(file: Path, directory: StateDirectory) -> Engine:
                 probe=probe,
                 clock=clock.wall,
             ),
-            poller=poller(board),
+            poller=poller(board, pushes),
             balancer_for=balancer,
             clock=clock.moment,
             courier=Courier(environ=os.environ, clock=clock.wall),
             board=board,
+            pushes=pushes,
+            member_keys=keys,
             read_secret=_secret,
         )
     )
 
 
-def poller(board: Board | None = None) -> Poller:
-    """Build the poller with every source there is; without a board, alerts bring nothing."""
+def poller(board: Board | None = None, pushes: Pushes | None = None) -> Poller:
+    """Build the poller with every source there is; what is left out brings nothing."""
     http = HttpClient(clock=clock.moment, read_secret=_secret)
-    sources = (SnmpSource(), HaproxySource(http), NetscalerSource(http), AlertedSource(board or Board()))
+    sources = (
+        SnmpSource(),
+        HaproxySource(http),
+        NetscalerSource(http),
+        PrometheusSource(http),
+        HttpSource(http),
+        PluginSource(_tell),
+        AlertedSource(board or Board()),
+        PushedSource(pushes or Pushes()),
+    )
     return Poller(clock=clock.moment, read_secret=_secret, sources=sources, http=http)
+
+
+def _tell(plugin: str, wrong: str | None) -> None:
+    if wrong is None:
+        logs.say("plugin_recovered", plugin=plugin)
+    else:
+        logs.warn("plugin_failed", plugin=plugin, error=wrong)
 
 
 def _secret(ref: SecretRef) -> str:

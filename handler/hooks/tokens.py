@@ -33,6 +33,8 @@ class Wanted:
     effects: tuple[EffectKind, ...] = tuple(EffectKind)
     directions: tuple[Direction, ...] = tuple(Direction)
     hmac_secret: SecretRef | None = None
+    pushes: bool = False
+    """It brings values of its groups, and no alerts."""
 
 
 def mint() -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -17,6 +18,16 @@ class Launch:
 
     id: LaunchId
     profile: Profile
+
+
+Papers = Callable[[MemberName], Mapping[str, str]]
+"""What a new member is given that is for it alone, its token for instance, as variables of its environment. They are
+secret: a driver hands them to the machine, and to nobody else."""
+
+
+def no_papers(_: MemberName) -> Mapping[str, str]:
+    """For whoever makes no members."""
+    return {}
 
 
 class Orchestrator(Protocol):

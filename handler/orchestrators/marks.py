@@ -10,6 +10,7 @@ from pathlib import Path
 from config.errors import Permanent
 from handler.launches import LaunchId
 
+PREFIX = "TRIMTAB_"
 MEMBER, INSTALLATION, GROUP = "TRIMTAB_MEMBER", "TRIMTAB_INSTALLATION", "TRIMTAB_GROUP"
 ADDRESS, STATE = "TRIMTAB_ADDRESS", "TRIMTAB_STATE"
 

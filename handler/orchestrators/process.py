@@ -16,7 +16,7 @@ from config.model import ProcessCloud
 from config.units import GroupId, Instant, MemberName, Seconds
 from handler.orchestrators import children
 from handler.orchestrators.departures import Departures
-from handler.orchestrators.interface import Launch
+from handler.orchestrators.interface import Launch, Papers, no_papers
 from handler.orchestrators.marks import Mark, choose_address
 from handler.orchestrators.roll import Bearer, Muster, Roll, await_mark
 from handler.world import Listing, Server, ServerState
@@ -34,8 +34,14 @@ class ProcessOrchestrator:
     """
 
     def __init__(
-        self, declaration: ProcessCloud, installation: str, directory: Path, clock: Callable[[], Instant]
+        self,
+        declaration: ProcessCloud,
+        installation: str,
+        directory: Path,
+        clock: Callable[[], Instant],
+        papers: Papers = no_papers,
     ) -> None:
+        self._papers = papers
         self._cloud = declaration.id
         self._directory = directory.absolute()
         self._roll = Roll(self._directory / "members", installation)
@@ -111,7 +117,8 @@ class ProcessOrchestrator:
 
     def _start(self, launch: Launch, mark: Mark) -> Bearer:
         recipe, log = launch.profile.recipe, self._log(launch.id.name)
-        process = children.start(recipe, mark.environment(self._directory), directory=self._directory, log=log)
+        given = {**self._papers(launch.id.name), **mark.environment(self._directory)}
+        process = children.start(recipe, given, directory=self._directory, log=log)
         member = Bearer(mark=mark, process=process)
         self._roll.enter(member)
         await_mark(member)

@@ -102,13 +102,17 @@ def session(leader: Process, counted: Mapping[int, tuple[int, ...]]) -> tuple[Pr
     return tuple(process for process in seen if process is not None and process.alive)
 
 
-def environment(pid: int) -> dict[str, str]:
-    """The environment that a process was started with; empty if it is gone, dying, or hides it."""
+def environment(pid: int, beginning: str = "") -> dict[str, str]:
+    """The environment that a process was started with; empty if it is gone, dying, or hides it.
+
+    Only names with that ``beginning``: there are many processes, and most of what they were given is nobody's concern.
+    """
     try:
         block = _read(f"/proc/{pid}/environ")
     except (FileNotFoundError, ProcessLookupError, PermissionError):
         return {}
-    pairs = (entry.partition(b"=") for entry in block.split(b"\0"))
+    first = os.fsencode(beginning)
+    pairs = (entry.partition(b"=") for entry in block.split(b"\0") if entry.startswith(first))
     return {os.fsdecode(name): os.fsdecode(value) for name, equals, value in pairs if equals}
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from config.units import MemberName
 from handler.launches import LaunchId
 from handler.orchestrators import procfs
-from handler.orchestrators.marks import Mark
+from handler.orchestrators.marks import PREFIX, Mark
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,7 +153,7 @@ def _strays(known: Collection[int]) -> tuple[Bearer, ...]:
 
 def _marked(known: Collection[int]) -> Iterator[Bearer]:
     for pid in procfs.leaders(besides=known):
-        mark = Mark.read(procfs.environment(pid))
+        mark = Mark.read(procfs.environment(pid, PREFIX))
         process = procfs.look(pid) if mark is not None else None
         if mark is not None and process is not None and process.alive:
             yield Bearer(mark=mark, process=process)

@@ -8,16 +8,20 @@ from typing import assert_never
 
 from config.model import Cloud, ProcessCloud
 from config.units import Instant
-from handler.orchestrators.interface import Orchestrator
+from handler.orchestrators.interface import Orchestrator, Papers, no_papers
 from handler.orchestrators.process import ProcessOrchestrator
 
 
 def orchestrator_for(
-    declaration: Cloud, installation: str, directory: Path, clock: Callable[[], Instant]
+    declaration: Cloud,
+    installation: str,
+    directory: Path,
+    clock: Callable[[], Instant],
+    papers: Papers = no_papers,
 ) -> Orchestrator:
     """The driver of a declared cloud; ``directory`` is Trimtab's state directory."""
     match declaration:
         case ProcessCloud():
-            return ProcessOrchestrator(declaration, installation, directory, clock)
+            return ProcessOrchestrator(declaration, installation, directory, clock, papers)
         case _:
             assert_never(declaration)

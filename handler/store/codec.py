@@ -231,7 +231,27 @@ def _union(kinds: Sequence[object]) -> _Coder:
     return _Coder(encode=encode, decode=decode)
 
 
+_PLAIN = frozenset({str, float, bool})
+"""What JSON itself tells apart."""
+
+
+def _plain(kinds: Sequence[object]) -> _Coder:
+    words = " or ".join(map(_name, kinds))
+
+    def encode(value: object) -> object:
+        if type(value) not in kinds:
+            raise TypeError(f"expected {words}, found {value!r}")
+        return value
+
+    def decode(found: object) -> object:
+        return found if type(found) in kinds else _refuse(words, found)
+
+    return _Coder(encode=encode, decode=decode)
+
+
 def _one_of(kinds: Sequence[object]) -> _Coder:
+    if set(kinds) <= _PLAIN:
+        return _plain(kinds)
     if not all(isinstance(kind, type) and is_dataclass(kind) for kind in kinds):
         raise TypeError(
             f"a union of {', '.join(map(_name, kinds))} cannot be stored: only dataclasses say what they are"

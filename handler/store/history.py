@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Collection, Mapping
+from typing import Any
 
-from sqlalchemy import Connection, RowMapping, Table, and_, bindparam, func, select, union_all
+from sqlalchemy import Connection, RowMapping, Select, Table, and_, bindparam, func, select, union_all
 
 from config.units import GroupId, Instant
 from handler.store.interface import EVERY_KIND, Event, EventKind, Span, StoredAnswer
@@ -14,6 +15,16 @@ from handler.store.rows import every, named
 from handler.store.schema import answers, decisions, notes, spans, steps
 
 _TABLES = {EventKind.STEP: steps, EventKind.DECISION: decisions, EventKind.NOTE: notes}
+
+
+def _answers_asked() -> Select[Any]:
+    given = func.json_each(bindparam("asked")).table_valued("value")
+    group, request = (func.json_extract(given.c.value, f"$[{index}]") for index in (0, 1))
+    return every(answers).select_from(given.join(answers, and_(answers.c.group == group, answers.c.request == request)))
+
+
+_ANSWERS = _answers_asked()
+"""Built once: every batch of alerts asks."""
 
 
 def read_events(
@@ -59,12 +70,7 @@ def read_answers(
     connection: Connection, asked: Collection[tuple[GroupId, str]]
 ) -> Mapping[tuple[GroupId, str], StoredAnswer]:
     """The first answers to many request ids, where there is one; each is looked up by key, however many there are."""
-    given = func.json_each(bindparam("asked")).table_valued("value")
-    group, request = (func.json_extract(given.c.value, f"$[{index}]") for index in (0, 1))
-    wanted = every(answers).select_from(
-        given.join(answers, and_(answers.c.group == group, answers.c.request == request))
-    )
-    rows = connection.execute(wanted, {"asked": json.dumps(list(asked))}).mappings()
+    rows = connection.execute(_ANSWERS, {"asked": json.dumps(list(asked))}).mappings()
     return {(row["group"], row["request"]): StoredAnswer(**named(row, leaving_out=("group",))) for row in rows}
 
 

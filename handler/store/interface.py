@@ -131,7 +131,7 @@ class TokenHash:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredHook:
-    """A webhook through which alerts come in, and what they may do here."""
+    """A webhook through which alerts come in, or pushed values, and what they may do here."""
 
     id: HookId
     name: str
@@ -146,6 +146,8 @@ class StoredHook:
     directions: tuple[Direction, ...]
     hmac_secret: SecretRef | None = None
     """What bodies are signed with, if they are: where it is kept."""
+    pushes: bool = False
+    """Values of its groups come in through it, and no alerts."""
     created_at: Instant
     revoked_at: Instant | None = None
     """It takes nothing any more; the row says that it once did."""

@@ -19,6 +19,9 @@ from handler.store.writer import Writer
 _EVENT = ("at", "group", "name", "by", "desired_from", "desired_to", "clamps", "message")
 _ANSWER = ("request", "at", "reason", "desired_from", "desired_to")
 _SPAN = ("group", "first_at", "last_at", "ticks", "first", "least", "greatest")
+# Built once: putting a statement together takes about as long as running it.
+_FIRST_ANSWERS = insert(answers).on_conflict_do_nothing()
+_GROWN = update(spans).where(spans.c.id == bindparam("row"))
 _GROWS = ("last_at", "ticks", "least", "greatest")
 
 
@@ -46,7 +49,7 @@ class _Page:
             for answer in tale.answers
         ]
         if first_answers:
-            connection.execute(insert(answers).on_conflict_do_nothing(), first_answers)
+            connection.execute(_FIRST_ANSWERS, first_answers)
         if self.entry.new:
             connection.execute(insert(spans), [_columns(new.span, _SPAN) | {"id": new.id} for new in self.entry.new])
         last = [span for group, span in self.entry.last.items() if group in self.urgent and span.on_disk]
@@ -113,8 +116,7 @@ def _has_span(tick: Tick) -> bool:
 
 def _write_ends(connection: Connection, ends: Sequence[OpenSpan]) -> None:
     if ends:
-        grown = update(spans).where(spans.c.id == bindparam("row"))
-        connection.execute(grown, [_columns(end.span, _GROWS) | {"row": end.id} for end in ends])
+        connection.execute(_GROWN, [_columns(end.span, _GROWS) | {"row": end.id} for end in ends])
 
 
 def _columns(value: object, names: Sequence[str]) -> dict[str, object]:

@@ -18,6 +18,12 @@ from handler.store.schema import groups, members, notes, quiets, sequences, sign
 from handler.world import Phase, Record
 from trigger.requests import GroupState, Quiet, Signal, SignalKind
 
+
+def every(table: Table) -> Select[Any]:
+    """All columns, under the names that dataclasses give them."""
+    return select(*(column.label(column.key) for column in table.c))
+
+
 _HOUR: Seconds = 3600.0
 _OUTSTANDING = (Phase.INTENDED, Phase.MADE)
 _STATE = tuple(field.name for field in fields(GroupState) if field.name not in {"quiets", "signals"})
@@ -29,12 +35,24 @@ _END_SIGNAL = delete(signals).where(
     signals.c.kind == bindparam("sort"),
 )
 _RECORD = tuple(field.name for field in fields(Record))
+# What every pass asks and every batch of decisions writes, said once: to build a statement costs as much as to run it.
+_MEMBERS = (
+    every(members).where(members.c.group == bindparam("of"), members.c.phase != Phase.GONE).order_by(members.c.sequence)
+)
+_CREATES = select(
+    func.count(case((members.c.group == bindparam("of"), 1))), func.count(case((members.c.cloud == bindparam("on"), 1)))
+)
+_CREATES_OUTSTANDING = _CREATES.where(members.c.phase.in_(_OUTSTANDING))
+_CREATES_SINCE = _CREATES.where(members.c.intended_at > bindparam("since"))
+_STATES = update(groups).where(groups.c.id == bindparam("row"))
+_NO_QUIETS = delete(quiets).where(quiets.c.group == bindparam("row"))
+_NO_SIGNALS = delete(signals).where(signals.c.group == bindparam("row"))
+_NEW_SIGNALS = insert(signals)
+_SIGNALS = _NEW_SIGNALS.on_conflict_do_update(
+    index_elements=list(signals.primary_key),
+    set_={name: _NEW_SIGNALS.excluded[name] for name in ("size", "since", "until")},
+)
 _FRESH = {"deleting": False, "failed_builds": 0, "back_off_until": None}
-
-
-def every(table: Table) -> Select[Any]:
-    """All columns, under the names that dataclasses give them."""
-    return select(*(column.label(column.key) for column in table.c))
 
 
 def named(row: RowMapping, *, leaving_out: Iterable[str] = ()) -> dict[str, Any]:
@@ -112,7 +130,7 @@ def write_states(
     if not states:
         return
     rows = [_columns(state) | {"row": group} for group, state in states.items()]
-    written = connection.execute(update(groups).where(groups.c.id == bindparam("row")), rows).rowcount
+    written = connection.execute(_STATES, rows).rowcount
     if written != len(rows):
         for group in states:
             require(connection, group)
@@ -138,7 +156,7 @@ def _lists(connection: Connection, table: Table, *order: str) -> Iterable[tuple[
 
 
 def _replace_quiets(connection: Connection, states: Mapping[GroupId, GroupState]) -> None:
-    connection.execute(delete(quiets).where(quiets.c.group == bindparam("row")), [{"row": group} for group in states])
+    connection.execute(_NO_QUIETS, [{"row": group} for group in states])
     listed = [
         _fields(quiet) | {"group": group, "ordinal": ordinal}
         for group, state in states.items()
@@ -153,7 +171,7 @@ def _change_signals(
 ) -> None:
     unknown = [{"row": group} for group in states if group not in before]
     if unknown:
-        connection.execute(delete(signals).where(signals.c.group == bindparam("row")), unknown)
+        connection.execute(_NO_SIGNALS, unknown)
     ended: list[dict[str, object]] = []
     changed: list[dict[str, object]] = []
     for group, state in states.items():
@@ -166,9 +184,7 @@ def _change_signals(
     if ended:
         connection.execute(_END_SIGNAL, ended)
     if changed:
-        write = insert(signals)
-        later = {name: write.excluded[name] for name in ("size", "since", "until")}
-        connection.execute(write.on_conflict_do_update(index_elements=list(signals.primary_key), set_=later), changed)
+        connection.execute(_SIGNALS, changed)
 
 
 def _signal_name(signal: Signal) -> tuple[AlertId, str, SignalKind]:
@@ -184,8 +200,7 @@ def _fields(value: Quiet | Signal) -> dict[str, object]:
 
 def read_members(connection: Connection, group: GroupId) -> tuple[Record, ...]:
     """Members that are not GONE, sorted by sequence."""
-    wanted = every(members).where(members.c.group == group, members.c.phase != Phase.GONE)
-    rows = connection.execute(wanted.order_by(members.c.sequence)).mappings()
+    rows = connection.execute(_MEMBERS, {"of": group}).mappings()
     return tuple(Record(**named(row, leaving_out=("cloud",))) for row in rows)
 
 
@@ -230,9 +245,9 @@ def write_members(connection: Connection, records: Sequence[Record], cloud: Clou
 
 def count_creates(connection: Connection, group: GroupId, cloud: CloudId, now: Instant) -> Creates:
     """How much of the budgets is used."""
-    counts = (func.count(case((members.c.group == group, 1))), func.count(case((members.c.cloud == cloud, 1))))
-    outstanding = connection.execute(select(*counts).where(members.c.phase.in_(_OUTSTANDING))).one()
-    past_hour = connection.execute(select(*counts).where(members.c.intended_at > now - _HOUR)).one()
+    of = {"of": group, "on": cloud}
+    outstanding = connection.execute(_CREATES_OUTSTANDING, of).one()
+    past_hour = connection.execute(_CREATES_SINCE, of | {"since": now - _HOUR}).one()
     return Creates(
         group_outstanding=outstanding[0],
         group_past_hour=past_hour[0],

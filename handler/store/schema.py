@@ -7,7 +7,7 @@ identity  ``meta`` (whose store this is), ``sequences`` (outlives its group: a l
 history   ``spans``, ``decisions``, ``steps``, ``notes``; outlives its group, goes by retention
 promises  ``answers``: the first answer to each request id; ``deliveries``: what each alert told first led to
           ``notices``: what is to be told of groups in trouble, and what was told last
-access    ``hooks``: webhooks that take alerts, with hashes of their tokens
+access    ``hooks``: webhooks that take alerts or values, with hashes of their tokens
 ========  ============================================================================================
 
 Instants are REAL seconds since the epoch, UTC. Enums are stored by value. Columns called ``group_id`` have the key
@@ -51,7 +51,7 @@ from trigger.reasons import Reason
 from trigger.requests import Clamp, Pause, SignalKind
 from trigger.verdicts import Direction
 
-HEAD = "0003"
+HEAD = "0004"
 """The revision that this release reads and writes."""
 
 E = TypeVar("E", bound=enum.Enum)
@@ -268,6 +268,7 @@ hooks = Table(
     Column("effects", Document(tuple[EffectKind, ...]), nullable=False),
     Column("directions", Document(tuple[Direction, ...]), nullable=False),
     Column("hmac_secret", Document(SecretRef)),
+    Column("pushes", Boolean, nullable=False),
     Column("created_at", REAL, nullable=False),
     Column("revoked_at", REAL),
     Column("last_used_at", REAL),

@@ -174,6 +174,14 @@ class Daemon(Protocol):
         """Have a webhook take nothing any more."""
         ...
 
+    async def rotate_member_tokens(self) -> None:
+        """Give members that are made from now on tokens by a new key; the others' go on until the finish."""
+        ...
+
+    async def finish_member_tokens(self) -> None:
+        """End the tokens of the key before."""
+        ...
+
     async def check_alerts(self, body: bytes, hook: str | None) -> Reply:
         """What a payload would be answered now, through this webhook; nothing is changed."""
         ...

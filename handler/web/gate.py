@@ -2,7 +2,7 @@
 
 Over the unix socket (mode 0600) everything is allowed. Over TCP, reading is open to this machine and changes need the
 bearer token; the Host header must name this machine, so that no web page can be tricked into asking for it. Webhooks
-have tokens of their own and a larger bound: to their application all of that is passed on.
+and pushed values have tokens of their own and a larger bound: to their applications all of that is passed on.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any
+
+from handler.pushes.receiver import KINDS, is_push
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -27,8 +29,9 @@ BODY_WITHIN = 10.0
 HOOKS = "/hooks/alerts"
 CHECK = "/api/v1/hooks/check"
 PAYLOAD_AT_MOST = 256 * 1024
-"""Of what a webhook brings, or of a saved payload that is checked."""
+"""Of what a webhook or a push brings, or of a saved payload that is checked."""
 _DRAINED_AT_MOST = 4 * 1024 * 1024
+_JSON = frozenset({"application/json"})
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 _HOSTS = frozenset({"127.0.0.1", "localhost", "[::1]"})
 
@@ -55,10 +58,14 @@ class Gate:
         """Refuse, or pass on with the whole body read."""
         if scope["type"] != "http":
             return  # nothing else is spoken here
+        if sum(key == b"host" for key, _ in scope["headers"]) > 1:
+            await _answer(send, 400, "more than one Host header")
+            return
         headers = {key.decode("latin-1").lower(): value.decode("latin-1") for key, value in scope["headers"]}
-        hooked = self._hooks is not None and _is_hook(scope["path"])
+        hooked = self._hooks is not None and (_is_hook(scope["path"]) or is_push(scope["path"]))
+        kinds = KINDS if hooked and is_push(scope["path"]) else _JSON
         at_most = PAYLOAD_AT_MOST if hooked or scope["path"] == CHECK else BODY_AT_MOST
-        refusal = self._refuse(scope["method"], headers, at_most, hooked=hooked)
+        refusal = self._refuse(scope["method"], headers, at_most, kinds, hooked=hooked)
         if refusal is not None:
             if hooked:
                 await _read(receive, 0)  # whoever is still sending would be cut off, and never read the answer
@@ -76,7 +83,9 @@ class Gate:
         app = self._hooks if hooked and self._hooks is not None else self._app
         await app(scope, _replay(body, receive), send)
 
-    def _refuse(self, method: str, headers: dict[str, str], at_most: int, *, hooked: bool) -> tuple[int, str] | None:
+    def _refuse(
+        self, method: str, headers: dict[str, str], at_most: int, kinds: frozenset[str], *, hooked: bool
+    ) -> tuple[int, str] | None:
         if not self._access.trusted:
             host, _, port = headers.get("host", "").rpartition(":")
             if host not in _HOSTS or port != str(self._access.port):
@@ -88,8 +97,8 @@ class Gate:
         length = headers.get("content-length", "0")
         if length != "0" or "transfer-encoding" in headers:
             kind = headers.get("content-type", "").partition(";")[0].strip().lower()
-            if kind != "application/json":
-                return 415, "the body must be application/json"
+            if kind not in kinds:
+                return 415, f"the body must be {' or '.join(sorted(kinds - {''}))}"
         if not (length.isascii() and length.isdigit()) or int(length) > at_most:
             return 413, f"the body is longer than {at_most} bytes"
         return None

@@ -14,6 +14,7 @@ from config.errors import Refused
 from config.units import GroupId
 from handler.hooks.receiver import PATH
 from handler.hooks.tokens import Wanted
+from handler.pushes.receiver import PATH as PUSH
 from handler.store.interface import StoredHook
 from handler.web.daemon import Daemon
 from handler.web.render import Json, plain
@@ -33,6 +34,7 @@ class HookBody(BaseModel):
     directions: tuple[Direction, ...] = tuple(Direction)
     hmac_env: str | None = Field(default=None, max_length=200, description="Where the secret for signatures is kept.")
     hmac_file: str | None = Field(default=None, max_length=1000)
+    push: bool = Field(default=False, description="It brings values of these groups, and no alerts.")
 
 
 class RotateBody(BaseModel):
@@ -53,7 +55,7 @@ def hook_routes(daemon: Daemon) -> APIRouter:
 
     @routes.post("/hooks")
     async def make(body: HookBody) -> JSONResponse:
-        return JSONResponse(_told(body.name, await daemon.make_hook(_wanted(body))), 201)
+        return JSONResponse(_told(body.name, await daemon.make_hook(_wanted(body)), pushes=body.push), 201)
 
     @routes.post("/hooks/check")
     async def check(request: Request, hook: Hook = None) -> JSONResponse:
@@ -65,7 +67,13 @@ def hook_routes(daemon: Daemon) -> APIRouter:
         if body.finish:
             await daemon.finish_hook(name)
             return JSONResponse({"name": name, "finished": True})
-        return JSONResponse(_told(name, await daemon.rotate_hook(name)))
+        token = await daemon.rotate_hook(name)
+        return JSONResponse(_told(name, token, pushes=any(hook.pushes for hook in daemon.hooks() if hook.name == name)))
+
+    @routes.post("/member-tokens/rotate")
+    async def rotate_members(body: RotateBody) -> JSONResponse:
+        await (daemon.finish_member_tokens() if body.finish else daemon.rotate_member_tokens())
+        return JSONResponse({"rotated": not body.finish, "finished": body.finish})
 
     @routes.delete("/hooks/{name}")
     async def revoke(name: str) -> JSONResponse:
@@ -82,15 +90,16 @@ def _wanted(body: HookBody) -> Wanted:
     return Wanted(
         name=body.name,
         groups=tuple(GroupId(group) for group in body.groups),
-        effects=body.effects,
+        effects=() if body.push and "effects" not in body.model_fields_set else body.effects,
         directions=body.directions,
         hmac_secret=SecretRef(env=body.hmac_env, file=body.hmac_file) if signed else None,
+        pushes=body.push,
     )
 
 
-def _told(name: str, token: str) -> Json:
+def _told(name: str, token: str, *, pushes: bool) -> Json:
     """The one time that a token is told."""
-    return {"name": name, "token": token, "path": f"{PATH}/{token}"}
+    return {"name": name, "token": token, "path": PUSH if pushes else f"{PATH}/{token}", "push": pushes}
 
 
 def _shown(hook: StoredHook) -> Json:
@@ -100,6 +109,7 @@ def _shown(hook: StoredHook) -> Json:
         "groups": plain(hook.groups),
         "effects": plain(hook.effects),
         "directions": plain(hook.directions),
+        "push": hook.pushes,
         "signed": hook.hmac_secret is not None,
         "rotating": hook.old_token is not None,
         "created_at": hook.created_at,

@@ -347,7 +347,7 @@ def test_a_server_that_always_closes_is_asked_twice_and_no_more() -> None:
 def test_many_silent_servers_use_up_nobody_elses_time() -> None:
     async def scene() -> Answer | Failure:
         async with a_server(silent) as mute, a_server(says(a_response(b"42"))) as port, a_client() as client:
-            silence = [client.ask(a_question(f"http://127.0.0.1:{mute}/", timeout=0.3)) for _ in range(300)]
+            silence = [client.ask(a_question(f"http://127.0.0.1:{mute}/", timeout=0.3)) for _ in range(600)]
             waiting = asyncio.gather(*silence)
             await asyncio.sleep(0)  # they have taken every slot
             answer = await client.ask(a_question(f"http://127.0.0.1:{port}/", timeout=0.2))

@@ -26,7 +26,9 @@ from tests.support.collector import WEB, a_moment, a_scrape
 OK, TIMEOUT, REFUSED = Reply.OK, Reply.TIMEOUT, Reply.REFUSED
 A = MemberName("a")
 ALL_OK = {("web", name, counter): OK for name in "ab" for counter in ("cpu", "load")}
-WORDS = {CounterId("cpu"): "snmp", CounterId("load"): "snmp", CounterId("scur"): "haproxy"}
+WORDS = dict.fromkeys(map(CounterId, ("cpu", "load", "counter-0", "counter-1", "counter-2")), "snmp") | {
+    CounterId("scur"): "haproxy"
+}
 
 
 def heard(scrape: Scrape) -> Hearing:
@@ -115,6 +117,12 @@ def test_a_source_of_a_whole_group_that_falls_silent_is_told() -> None:
     _, (change,) = listen(Silence(), a_scrape({("web", None, "cpu"): Reply.UNREACHABLE}))
 
     assert change.channel == Channel(WEB, "snmp", None)
+
+
+def test_what_may_be_absent_is_no_outage() -> None:
+    scrape = a_scrape(ALL_OK | {("web", None, "depth"): TIMEOUT})
+
+    assert listen(Silence(), scrape) == (Silence(), ())
 
 
 def test_what_the_source_said_is_told() -> None:

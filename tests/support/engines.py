@@ -13,13 +13,16 @@ import pytest
 
 from collector.board import Board
 from collector.poll import Poller
+from collector.pushes import Pushes
 from collector.sources.interface import Round
+from collector.sources.pushed import PushedSource
 from config.units import GroupId, MemberName
 from handler import pacing
 from handler.app import clock
 from handler.app.courier import Courier
 from handler.app.desk import Desk
 from handler.app.engine import Engine, Parts
+from handler.app.member_keys import MemberKeys
 from handler.app.rooms import Room
 from handler.converge import Converger
 from handler.status import GroupStatus, MemberState
@@ -135,16 +138,21 @@ class House:
             clock=clock.wall,
             workers=1,
         )
+        keys, pushes = MemberKeys(self.directory / "member-keys"), Pushes()
+        keys.load()
+        sources = (self.readings, PushedSource(pushes))
         engine = Engine(
             Parts(
                 file=self.file,
                 store=store,
                 converger=converger,
-                poller=Poller(clock=clock.moment, read_secret=no_secret, sources=(self.readings,)),
+                poller=Poller(clock=clock.moment, read_secret=no_secret, sources=sources),
                 balancer_for=lambda declared: self.balancers[declared.id],
                 clock=clock.moment,
                 courier=Courier(environ={}, clock=clock.wall),
                 board=Board(),
+                pushes=pushes,
+                member_keys=keys,
                 read_secret=no_secret,
             )
         )

@@ -10,7 +10,6 @@ import pytest
 from aggregator.aggregate import Aggregator
 from aggregator.frames import Aggregate, Cell, Insufficient, Lack
 from collector.board import Board, Brought
-from collector.outages import Silence, observe
 from collector.poll import Poller
 from collector.samples import Reply, Scrape
 from collector.sources.alerted import AlertedSource
@@ -93,11 +92,6 @@ def test_every_group_of_a_round_has_its_own_value() -> None:
     rows = zip(scrape.layout.series, scrape.value.tolist(), scrape.reply.tolist(), strict=True)
     depths = {series.group: value if code == Reply.OK else None for series, value, code in rows if not series.member}
     assert depths == {"api": 1.0, "batch": None, "web": 3.0}
-
-
-def test_a_value_that_is_not_there_is_no_members_silence() -> None:
-    silence, changes = observe(Silence(), polled())
-    assert (dict(silence.since), changes) == ({}, ())
 
 
 def windows(counter: Counter, *values: float | None) -> list[Cell]:

@@ -45,7 +45,7 @@ def target() -> Target:
 def prometheus(tmp_path_factory: pytest.TempPathFactory, target: Target) -> Iterator[Prometheus]:
     home = tmp_path_factory.mktemp("prometheus")
     with running_prometheus(home, steady=target.steady, moody=lambda: target.moody) as running:
-        until(lambda: running.has("hits_total") and running.has("mood"))
+        until(lambda: running.has("hits_total offset 1s") and running.has("mood"))
         yield running
 
 
@@ -81,7 +81,7 @@ def test_members_are_known_by_the_address_that_is_scraped(prometheus: Prometheus
     ("query", "reply", "said"),
     [
         ("nowhere", Reply.NO_SUCH_COUNTER, "the query finds nothing"),
-        ("load", Reply.AMBIGUOUS, "2 series"),
+        ("load", Reply.AMBIGUOUS, "2 values"),
         ("broken", Reply.MALFORMED, "nan is not a number to count with"),
         ("alone / 0", Reply.MALFORMED, "inf is not a number to count with"),
         ("sum(", Reply.MALFORMED, "bad_data: "),
@@ -117,7 +117,6 @@ def test_a_count_that_rises_is_as_old_as_its_scrape(prometheus: Prometheus) -> N
 def test_a_query_with_lag_sees_the_past_and_says_so(prometheus: Prometheus) -> None:
     counters = [a_query("hits_total", id="now"), a_query("hits_total", id="past", lag=0.6)]
 
-    until(lambda: prometheus.has("hits_total offset 1s"))
     scrape = scraped(asking(prometheus.url, counters))
 
     assert scrape.value[0] - scrape.value[1] == pytest.approx(6.0, abs=2.1)  # scrapes are 0.2 s apart

@@ -5,12 +5,16 @@ from collections.abc import Mapping
 import pytest
 
 from collector.http import Failure
-from collector.samples import Reply
+from collector.samples import Reply, Series
 from collector.sources.prometheus_answers import Line, Lines
-from collector.sources.prometheus_matching import Value, Wish, fulfilled
+from collector.sources.prometheus_matching import Found, Wish, fulfilled
 from collector.targets import Member
 from config.reductions import Reduce
 from config.units import MemberName
+from tests.support.collector import WEB
+from tests.support.prometheus import a_query
+
+Values = tuple[list[float], float]
 
 
 def a_line(value: float = 1.0, labels: Mapping[str, str] | None = None, *, newest: float = 1000.0) -> Line:
@@ -21,12 +25,15 @@ def a_wish(
     *, name: str | None = None, address: str = "10.0.0.1", rows: Reduce | None = None, limit: float = 90.0
 ) -> Wish:
     member = None if name is None else Member(name=MemberName(name), address=address, counted=True)
-    return Wish(row=0, rows=rows, limit=limit, member=member, label="instance")
+    counter = a_query("up", label="instance", rows=rows)
+    series = Series(WEB, counter.id, member and member.name)
+    return Wish(row=0, series=series, counter=counter, interval=30.0, limit=limit, member=member, label="instance")
 
 
-def found(wish: Wish, *lines: Line, over_time: bool = False, asked_for: float | None = None) -> Value | Failure:
+def found(wish: Wish, *lines: Line, over_time: bool = False, asked_for: float | None = None) -> Values | Failure:
+    """The values, and their age."""
     ((_, answer),) = fulfilled([wish], Lines(lines=lines, over_time=over_time), asked_for)
-    return answer
+    return ([row.value for row in answer.rows], answer.age) if isinstance(answer, Found) else answer
 
 
 @pytest.mark.parametrize(
@@ -41,7 +48,7 @@ def found(wish: Wish, *lines: Line, over_time: bool = False, asked_for: float | 
     ],
 )
 def test_a_member_is_known_by_name_or_address(name: str, address: str, instance: str) -> None:
-    assert found(a_wish(name=name, address=address), a_line(7.0, {"instance": instance})) == Value(value=7.0, age=0.0)
+    assert found(a_wish(name=name, address=address), a_line(7.0, {"instance": instance})) == ([7.0], 0.0)
 
 
 @pytest.mark.parametrize("instance", ["web-10", "10.0.0.10:9100", "web-1.example.org", "", "xweb-1", "10.0.0.1:9100:x"])
@@ -61,29 +68,31 @@ def test_a_member_without_an_address_is_not_a_series_without_a_label() -> None:
 def test_a_member_that_is_named_both_ways_has_one_value() -> None:
     line = a_line(7.0, {"instance": "10.0.0.1"})
 
-    assert found(a_wish(name="10.0.0.1"), line) == Value(value=7.0, age=0.0)
+    assert found(a_wish(name="10.0.0.1"), line) == ([7.0], 0.0)
 
 
-@pytest.mark.parametrize(
-    ("rows", "expected"),
-    [
-        (None, Failure(reply=Reply.AMBIGUOUS, said="2 series")),
-        (Reduce.SUM, Value(value=8.0, age=0.0)),
-        (Reduce.LAST, Failure(reply=Reply.AMBIGUOUS, said="2 series")),
-    ],
-)
-def test_several_series_need_a_way_to_become_one(rows: Reduce | None, expected: Value | Failure) -> None:
+@pytest.mark.parametrize("name", ["web-1", None])
+def test_several_series_are_several_rows(name: str | None) -> None:
     lines = (a_line(7.0, {"instance": "web-1:1"}), a_line(1.0, {"instance": "web-1:2"}))
 
-    assert found(a_wish(name="web-1", rows=rows), *lines) == expected
-    assert found(a_wish(rows=rows), *lines) == expected
+    assert found(a_wish(name=name, rows=Reduce.SUM), *lines) == ([7.0, 1.0], 0.0)
+    last = found(a_wish(name=name, rows=Reduce.LAST), *lines)
+    assert last == Failure(reply=Reply.AMBIGUOUS, said="2 series, none of which is the last")
 
 
-def test_points_over_time_become_one_but_series_of_points_do_not() -> None:
+def test_rows_are_known_by_their_labels() -> None:
+    lines = [a_line(1.0, {"instance": "a", "q": "x"}), a_line(2.0, {"q": "y", "instance": "a"})]
+
+    ((_, answer),) = fulfilled([a_wish(rows=Reduce.SUM)], Lines(lines=lines, over_time=False), None)
+
+    assert isinstance(answer, Found)
+    assert [row.name for row in answer.rows] == ["[('instance', 'a'), ('q', 'x')]", "[('instance', 'a'), ('q', 'y')]"]
+
+
+def test_points_over_time_are_rows_but_series_of_points_are_not() -> None:
     line = Line(labels={}, points=((1.0, 5.0), (2.0, 7.0)), newest=2.0)
 
-    assert found(a_wish(rows=Reduce.AVG), line, over_time=True, asked_for=2.0) == Value(value=6.0, age=0.0)
-    assert found(a_wish(rows=Reduce.LAST), line, over_time=True, asked_for=2.0) == Value(value=7.0, age=0.0)
+    assert found(a_wish(rows=Reduce.AVG), line, over_time=True, asked_for=2.0) == ([5.0, 7.0], 0.0)
     several = found(a_wish(rows=Reduce.AVG), line, line, over_time=True, asked_for=2.0)
     assert several == Failure(reply=Reply.AMBIGUOUS, said="2 series, each with points over time")
 
@@ -103,14 +112,14 @@ def test_a_label_that_no_series_has_is_named() -> None:
 
 
 def test_the_oldest_of_several_series_says_how_old_they_are() -> None:
-    assert found(a_wish(rows=Reduce.SUM), a_line(newest=990.0), a_line(newest=950.0)) == Value(value=2.0, age=50.0)
+    assert found(a_wish(rows=Reduce.SUM), a_line(newest=990.0), a_line(newest=950.0)) == ([1.0, 1.0], 50.0)
 
 
 def test_a_sample_that_is_too_old_is_stale() -> None:
-    assert found(a_wish(limit=90.0), a_line(newest=910.0)) == Value(value=1.0, age=90.0)
+    assert found(a_wish(limit=90.0), a_line(newest=910.0)) == ([1.0], 90.0)
     stale = Failure(reply=Reply.STALE, said="its newest sample is 91 s old")
     assert found(a_wish(limit=90.0), a_line(newest=909.0)) == stale
 
 
 def test_a_sample_of_the_future_is_fresh() -> None:
-    assert found(a_wish(), a_line(newest=2000.0)) == Value(value=1.0, age=0.0)
+    assert found(a_wish(), a_line(newest=2000.0)) == ([1.0], 0.0)

@@ -7,9 +7,11 @@ import contextlib
 import gc
 import os
 import socket
-from collections.abc import AsyncIterator, Iterator, Sequence
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import cast
 
 import numpy as np
 import pytest
@@ -17,9 +19,10 @@ import pytest
 from collector.poll import Poller
 from collector.samples import Reply, Scrape
 from collector.sources.snmp import SnmpSource
-from config.access import SecretRef, SnmpAccess
+from config.access import Engine, SecretRef, SnmpAccess, SnmpVersion
 from config.counters import Counter, Kind
 from config.model import Catalogue
+from config.reductions import Reduce
 from config.units import Moment
 from tests.support.collector import (
     Answers,
@@ -33,6 +36,9 @@ from tests.support.collector import (
     real_clock,
     rosters,
 )
+from tests.support.snmp import a_column as a_table_column
+from tests.support.snmp import scripted
+from tests.support.snmp_relay import relayed
 from tests.support.snmpd import Snmpd, free_udp_port, running_snmpd
 from tests.support.waiting import until
 
@@ -43,6 +49,8 @@ RISING = "1.3.6.1.4.1.8072.9999.2.0"
 TEXT = "1.3.6.1.4.1.8072.9999.3.0"
 WORD = "1.3.6.1.4.1.8072.9999.4.0"
 MISSING = "1.3.6.1.4.1.8072.9999.99.0"
+COLUMN = "1.3.6.1.4.1.8072.9999.5.1"
+EMPTY = "1.3.6.1.4.1.8072.9999.6.1"
 UPTIME = "1.3.6.1.2.1.1.3.0"
 LOAD_AS_FLOAT = "1.3.6.1.4.1.2021.10.1.6.1"
 OBJECT_ID = "1.3.6.1.2.1.1.2.0"
@@ -57,13 +65,28 @@ def snmpd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Snmpd]:
         f"override {RISING} counter 4294967295",
         f"override {TEXT} octet_str 0.42",
         f"override {WORD} octet_str idle",
+        *(f"override {COLUMN}.{row} integer {value}" for row, value in ((2, 10), (1, 5), (10, 45))),
     ]
     with running_snmpd(tmp_path_factory.mktemp("snmpd"), addresses=MANY, community="s3cret", lines=lines) as agent:
         yield agent
 
 
-def access(agent: Snmpd, *, port: int | None = None, community: str = "COMMUNITY") -> SnmpAccess:
-    return SnmpAccess(port=port or agent.port, community=SecretRef(env=community))
+SPOKEN = pytest.mark.parametrize(
+    ("version", "engine"),
+    [(version, engine) for engine in Engine for version in (SnmpVersion.V1, SnmpVersion.V2C)],
+    ids=lambda word: word.value,
+)
+
+
+def access(
+    agent: Snmpd,
+    *,
+    port: int | None = None,
+    community: str = "COMMUNITY",
+    version: SnmpVersion = SnmpVersion.V2C,
+    engine: Engine = Engine.GUFO,
+) -> SnmpAccess:
+    return SnmpAccess(port=port or agent.port, community=SecretRef(env=community), version=version, engine=engine)
 
 
 def a_source(*, patience: Sequence[float] = (0.5, 0.5)) -> SnmpSource:
@@ -98,52 +121,14 @@ def silent_agents(addresses: Sequence[str], port: int = 0) -> Iterator[int]:
         yield port
 
 
-class Relay(asyncio.DatagramProtocol):
-    """Stands between a poller and an agent: counts requests, loses the first ones, holds answers until more come."""
-
-    def __init__(self, agent: Snmpd, lose: int, hold: int) -> None:
-        self.requests = 0
-        self._lose = lose
-        self._hold = hold
-        self._answers: list[bytes] = []
-        self._agent = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        self._agent.settimeout(2.0)
-        self._agent.connect((agent.address, agent.port))
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast("asyncio.DatagramTransport", transport)
-
-    def datagram_received(self, data: bytes, addr: tuple[str, int]) -> None:
-        self.requests += 1
-        if self.requests <= self._lose:
-            return
-        self._agent.send(data)
-        self._answers.append(self._agent.recv(65536))
-        if len(self._answers) > self._hold:
-            for answer in self._answers:
-                self._transport.sendto(answer, addr)
-            self._answers.clear()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._agent.close()
-
-
-@contextlib.asynccontextmanager
-async def relayed(agent: Snmpd, *, lose: int = 0, hold: int = 0) -> AsyncIterator[tuple[int, Relay]]:
-    transport, relay = await asyncio.get_running_loop().create_datagram_endpoint(
-        lambda: Relay(agent, lose, hold), local_addr=("127.0.0.1", 0)
-    )
-    try:
-        yield transport.get_extra_info("sockname")[1], relay
-    finally:
-        transport.close()
-        await asyncio.sleep(0)
-
-
-def test_values_of_every_type_are_read_and_a_missing_object_spoils_none_of_them(snmpd: Snmpd) -> None:
+@SPOKEN
+def test_values_of_every_type_are_read_and_a_missing_object_spoils_none_of_them(
+    snmpd: Snmpd, version: SnmpVersion, engine: Engine
+) -> None:
     oids = [FORTY_TWO, RISING, TEXT, WORD, MISSING, LOAD_AS_FLOAT, OBJECT_ID]
+    catalogue = a_catalogue([an_object(oid) for oid in oids], snmp=access(snmpd, version=version, engine=engine))
 
-    found = asked(snmpd, [an_object(oid) for oid in oids])
+    found = answers(asyncio.run(polled(catalogue, {"a": snmpd.address})))
 
     assert found["a", FORTY_TWO] == 42.0
     assert found["a", RISING] == 2.0**32 - 1
@@ -261,13 +246,22 @@ def test_silent_agents_do_not_delay_the_others_even_when_they_fill_the_window(sn
     }
     catalogue = a_catalogue([an_object(FORTY_TWO)], snmp=access(snmpd))
 
-    with silent_agents(silent, port=snmpd.port):
-        scrape = asyncio.run(polled(catalogue, members, source=a_source(patience=[2.0])))
+    async def scene() -> list[Scrape]:
+        polling = poller(a_source(patience=[1.0]))
+        scrapes = [await polling.poll(catalogue, rosters(members), timeout=5.0) for _ in range(2)]
+        await polling.close()
+        return scrapes
 
-    live = scrape.reply == Reply.OK
-    assert live.sum() == len(MANY)
-    assert (scrape.replied_at[live] - scrape.at.steady).max() < 1.0
-    assert set(scrape.reply[~live]) == {Reply.TIMEOUT}
+    with silent_agents(silent, port=snmpd.port):
+        first, second = asyncio.run(scene())
+
+    for scrape in (first, second):
+        live = scrape.reply == Reply.OK
+        assert live.sum() == len(MANY)
+        assert (scrape.replied_at[live] - scrape.at.steady).max() < 0.8
+        assert set(scrape.reply[~live]) == {Reply.TIMEOUT}
+    heard, unheard = second.replied_at[second.reply == Reply.OK], second.at.steady + 0.1
+    assert heard.max() < unheard  # they went first, and waited for nobody
 
 
 def test_a_poll_that_runs_out_of_time_keeps_what_came_and_leaves_nothing_behind(snmpd: Snmpd) -> None:
@@ -358,3 +352,122 @@ def test_an_answer_that_comes_after_the_poll_is_not_taken_for_the_next_one(snmpd
 
 def test_counters_of_another_kind_are_left_alone(snmpd: Snmpd) -> None:
     assert asked(snmpd, [a_column("scur")]) == {("a", "scur"): Reply.TIMEOUT}
+
+
+@SPOKEN
+def test_columns_are_walked_and_reduced(snmpd: Snmpd, version: SnmpVersion, engine: Engine) -> None:
+    counters = [a_table_column(COLUMN, how) for how in Reduce] + [a_table_column(EMPTY)]
+    catalogue = a_catalogue(counters, snmp=access(snmpd, version=version, engine=engine))
+
+    found = answers(asyncio.run(polled(catalogue, {"a": snmpd.address})))
+
+    expected = {"avg": 20.0, "min": 5.0, "max": 45.0, "sum": 60.0, "last": 45.0, "count": 3.0}
+    assert found == {("a", f"{COLUMN} {how}"): value for how, value in expected.items()} | {
+        ("a", f"{EMPTY} sum"): Reply.NO_SUCH_COUNTER
+    }
+
+
+@pytest.mark.real("snmpwalk")
+def test_interfaces_of_a_real_machine_are_added_up_as_snmpwalk_sees_them(snmpd: Snmpd) -> None:
+    interfaces = "1.3.6.1.2.1.2.2.1.1"
+    walk = ["snmpwalk", "-v2c", "-c", "s3cret", "-On", "-Oq", f"{snmpd.address}:{snmpd.port}", interfaces]
+    lines = subprocess.run(walk, capture_output=True, text=True, check=True, env={"MIBS": "", **os.environ}).stdout
+
+    found = asked(snmpd, [a_table_column(interfaces, Reduce.COUNT), a_table_column(interfaces, Reduce.SUM)])
+
+    indexes = [int(line.split()[1]) for line in lines.splitlines()]
+    assert list(found.values()) == [float(len(indexes)), float(sum(indexes))]
+
+
+def test_failures_say_what_was_asked_and_what_came(snmpd: Snmpd) -> None:
+    oids = [WORD, MISSING, OBJECT_ID]
+
+    scrape = asyncio.run(
+        polled(a_catalogue([an_object(oid) for oid in oids], snmp=access(snmpd)), {"a": snmpd.address})
+    )
+
+    assert sorted(scrape.said.values()) == [
+        f"{OBJECT_ID}: an OID or an address where a number is due: 1.3.6.1.4.1.8072.3.2.10",
+        f"{WORD}: a string where a number is due: 'idle'",
+        f"{MISSING}: the agent has no such object",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("member", "community", "words"),
+    [
+        ("127.0.0.1", "WRONG", "wrong community"),
+        ("127.0.0.1", "UNSET", "UNSET"),
+        ("no.such.name.invalid", "COMMUNITY", "cannot be resolved"),
+    ],
+)
+def test_failures_of_the_agent_say_what_they_may_be(snmpd: Snmpd, member: str, community: str, words: str) -> None:
+    catalogue = a_catalogue([an_object(FORTY_TWO)], snmp=access(snmpd, community=community))
+
+    scrape = asyncio.run(polled(catalogue, {"a": member}, source=a_source(patience=[0.2])))
+
+    assert words in scrape.said[0]
+    assert "guess" not in scrape.said[0]
+
+
+def test_a_name_is_resolved_and_one_that_takes_long_holds_nobody_back(
+    snmpd: Snmpd, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known, released = socket.getaddrinfo, threading.Event()
+
+    def slow(host: str, *others: object, **more: object) -> object:
+        if host == "slow.example":
+            released.wait(10.0)
+        return known("127.0.0.1", *others, **more)  # type: ignore[call-overload]
+
+    monkeypatch.setattr(socket, "getaddrinfo", slow)
+    catalogue = a_catalogue([an_object(FORTY_TWO)], snmp=access(snmpd))
+    try:
+        members = {"a": "slow.example", "b": "quick.example", "c": "127.0.0.2"}
+        scrape = asyncio.run(polled(catalogue, members, source=a_source(patience=[0.5])))
+    finally:
+        released.set()
+
+    assert list(answers(scrape).values()) == [Reply.UNREACHABLE, 42.0, 42.0]
+    assert (scrape.replied_at[1:] - scrape.at.steady).max() < 0.4
+    assert "could not be resolved within" in scrape.said[0]
+
+
+def test_rounds_side_by_side_ask_an_agent_they_share_one_after_the_other() -> None:
+    async def scene() -> tuple[list[Answers], int]:
+        async with scripted(lambda ask: [ask.answer([(oid, 7) for oid in ask.oids])], delay=0.05) as (port, agent):
+            catalogue = a_catalogue([an_object(FORTY_TWO)], groups=["api", "web"], snmp=SnmpAccess(port=port))
+            polling = poller(a_source())
+            rounds = [rosters({"a": "127.0.0.1"}, group=group) for group in ("api", "web")]
+            scrapes = await asyncio.gather(*(polling.poll(catalogue, each, timeout=5.0) for each in rounds))
+            await polling.close()
+            return [answers(scrape) for scrape in scrapes], agent.most_under_way
+
+    found, at_once = asyncio.run(scene())
+
+    assert found == [{("a", FORTY_TWO): 7.0}] * 2
+    assert at_once == 1
+
+
+def test_the_rate_of_a_rising_column_needs_no_more_than_its_uptime_twice(snmpd: Snmpd) -> None:
+    async def scene() -> tuple[Scrape, Scrape, int]:
+        async with relayed(snmpd) as (port, relay):
+            counter = a_table_column("1.3.6.1.2.1.2.2.1.10", rising=True, bits=32)
+            catalogue = a_catalogue([counter], snmp=access(snmpd, port=port))
+            polling = poller(a_source())
+            first, second = [await polling.poll(catalogue, rosters({"a": "127.0.0.1"}), timeout=5.0) for _ in "12"]
+            await polling.close()
+            return first, second, relay.requests
+
+    first, second, requests = asyncio.run(scene())
+
+    assert list(first.value) == [0.0]
+    assert first.uptime[0] < 0.0 < second.uptime[0]
+    assert second.reply[0] == Reply.OK
+    assert requests == 6
+
+
+def test_pysnmp_is_not_loaded_unless_it_is_used() -> None:
+    script = "import sys, collector.sources.snmp; sys.exit(any(name.startswith('pysnmp') for name in sys.modules))"
+
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0

@@ -137,14 +137,35 @@ def test_more_questions_than_fit_one_write_are_all_answered_in_order() -> None:
     store = an_open_store()
 
     async def scene(entrance: Entrance) -> None:
-        wishes = [entrance.wish(3 + number % 2, name=f"p{number}") for number in range(120)]
+        wishes = [entrance.wish(3 + number % 2, name=f"p{number}") for number in range(300)]
         decisions = await entrance.door.ask_all(wishes)
-        assert [decision.winner is not None for decision in decisions] == [True] * 120
+        assert [decision.winner is not None for decision in decisions] == [True] * 300
         assert decisions[-1].state == entrance.room.state
 
     play(store, scene)
-    assert sum(store.batches) == 120
+    assert sum(store.batches) == 300
     assert len(store.batches) > 1
+
+
+def test_as_many_as_alerts_are_passed_at_once_share_one_write_and_let_others_have_turns() -> None:
+    store = an_open_store()
+
+    async def scene(entrance: Entrance) -> None:
+        turns_while_deciding = 0
+
+        async def take_turns() -> None:
+            nonlocal turns_while_deciding
+            while not store.writing.is_set():
+                turns_while_deciding += 1
+                await asyncio.sleep(0)
+
+        others = asyncio.create_task(take_turns())
+        await entrance.door.ask_all([entrance.wish(3 + number % 2, name=f"p{number}") for number in range(200)])
+        await others
+        assert turns_while_deciding > 200 / 25 - 1
+
+    play(store, scene)
+    assert store.batches == [200]
 
 
 def test_a_decision_counts_only_once_it_is_written() -> None:

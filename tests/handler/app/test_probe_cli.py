@@ -90,3 +90,13 @@ def test_a_group_is_asked_of_the_daemon(tmp_path: Path) -> None:
 
     assert answer.exit_code == 3
     assert "no daemon answers" in answer.output
+
+
+@pytest.mark.real("snmpd")
+def test_a_row_that_is_told_apart_by_text_is_named_by_it(tmp_path: Path) -> None:
+    name = 'nsExtendOutput1Line."jobs"'
+    with running_snmpd(tmp_path, lines=["extend jobs /bin/echo 7"]) as agent:
+        answer = trimtab("probe", agent.address, name, "--port", agent.port, "--json")
+
+    (found,) = json.loads(answer.output)
+    assert (found["counter"], found["value"], found["reply"]) == (name, 7.0, "ok")

@@ -127,8 +127,26 @@ def test_no_path_leads_out(daemon: Daemon, path: str) -> None:
         "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
         "\x16\x03\x01\x02\x00\x01",
         "GET / HTTP/9.9\r\n\r\n",
+        "GET /\xff\xfe HTTP/1.1\r\nHost: x\r\n\r\n",
+        "OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n",
+        "CONNECT evil.example:443 HTTP/1.1\r\nHost: x\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nxx",
+        "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\nxx",
     ],
-    ids=["bytes", "half a line", "HTTP/2", "TLS", "HTTP/9.9"],
+    ids=[
+        "bytes",
+        "half a line",
+        "HTTP/2",
+        "TLS",
+        "HTTP/9.9",
+        "no ASCII",
+        "no path",
+        "a tunnel",
+        "two framings",
+        "two lengths",
+        "less than nothing",
+    ],
 )
 def test_noise_is_turned_away_and_leaves_no_line_in_the_log(daemon: Daemon, noise: str) -> None:
     before = len(daemon.log.read_text().splitlines())
@@ -230,7 +248,7 @@ def _slowly(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, sent: list[bytes]) 
         with bind_unix(path) as unix, bind_tcp("127.0.0.1", 0) as tcp:
             async with (
                 House(tmp_path).running() as up,
-                serving.serving(up.desk, up.engine.alerting, unix, tcp, "token"),
+                serving.serving(up.desk, (up.engine.alerting, up.engine.pushing), unix, tcp, "token"),
             ):
                 reader, writer = await asyncio.open_unix_connection(path)
                 for piece in sent:
@@ -241,6 +259,24 @@ def _slowly(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, sent: list[bytes]) 
                 return answer
 
     return asyncio.run(scene())
+
+
+def test_a_client_that_would_rather_speak_another_protocol_is_answered_in_this_one(daemon: Daemon) -> None:
+    head = (
+        f"POST /api/v1/reload HTTP/1.1\r\nHost: 127.0.0.1:{daemon.port}\r\nAuthorization: Bearer {daemon.token}\r\n"
+        "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAARAAAAA\r\n"
+        "Content-Type: application/json\r\nContent-Length: 2\r\n\r\n"
+    )
+    assert status_of(raw(daemon, head + "{}")) == 200
+
+
+def test_requests_that_come_ahead_of_their_answers_are_answered_in_their_order(daemon: Daemon) -> None:
+    here = f"Host: 127.0.0.1:{daemon.port}\r\n"
+    asked = f"GET {GROUPS}/group-1 HTTP/1.1\r\n{here}\r\nGET /none HTTP/1.1\r\n{here}Connection: close\r\n\r\n"
+    with a_connection(daemon) as connection:
+        connection.sendall(asked.encode())
+        answer = b"".join(iter(lambda: connection.recv(65536), b"")).decode()
+    assert answer.index("HTTP/1.1 200") < answer.index("HTTP/1.1 404")
 
 
 def test_a_client_that_never_finishes_its_head_is_let_go(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -56,13 +56,19 @@ def second(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
+def third(tmp_path: Path) -> Path:
+    """A store as the release of schema 0003 left it."""
+    return Path(shutil.copy(FIXTURES / "0003.sqlite", tmp_path / "trimtab.sqlite"))
+
+
+@pytest.fixture
 def later(tmp_path: Path) -> Path:
-    """The migrations of a release to come: 0004 replaces ``groups``, as migrations on SQLite do."""
+    """The migrations of a release to come: 0005 replaces ``groups``, as migrations on SQLite do."""
     scripts = Path(shutil.copytree(MIGRATIONS, tmp_path / "migrations"))
-    (scripts / "versions" / "r0004_fourth.py").write_text(
+    (scripts / "versions" / "r0005_fifth.py").write_text(
         "import sqlalchemy as sa\n"
         "from alembic import op\n"
-        "revision, down_revision = '0004', '0003'\n"
+        "revision, down_revision = '0005', '0004'\n"
         "def upgrade():\n"
         "    with op.batch_alter_table('groups', recreate='always') as table:\n"
         "        table.add_column(sa.Column('colour', sa.Text))\n"
@@ -154,9 +160,18 @@ def test_schema_0002_is_all_there(second):
     store.close()
 
 
+def test_webhooks_of_schema_0003_take_alerts_as_they_did_and_others_may_take_values(third):
+    store = opened(third)
+    values = replace(a_hook("orders", id="h3"), pushes=True)
+    store.save_hook(values)
+    assert store.hooks() == (a_hook(), full_hook(), values)
+    assert [hook.pushes for hook in store.hooks()] == [False, False, True]
+    store.close()
+
+
 def test_a_migration_keeps_members_although_it_replaces_groups(first, later):
-    to_head(first, scripts=later, head="0004")
-    assert rows(first, "SELECT version_num FROM alembic_version") == [("0004",)]
+    to_head(first, scripts=later, head="0005")
+    assert rows(first, "SELECT version_num FROM alembic_version") == [("0005",)]
     assert rows(first, "SELECT id, desired, colour FROM groups") == [("web", 5, None), ("worker", None, None)]
     assert len(rows(first, "SELECT * FROM members")) == 3
     assert len(rows(first, "SELECT * FROM quiets")) == 2
@@ -164,8 +179,8 @@ def test_a_migration_keeps_members_although_it_replaces_groups(first, later):
 
 def test_before_a_migration_a_copy_is_laid_beside(first, later):
     before = rows(first, "SELECT * FROM members")
-    to_head(first, scripts=later, head="0004")
-    copy = first.with_name("trimtab.sqlite.before-0004")
+    to_head(first, scripts=later, head="0005")
+    copy = first.with_name("trimtab.sqlite.before-0005")
     assert rows(copy, "SELECT * FROM members") == before
     assert rows(copy, "SELECT version_num FROM alembic_version") == [("0001",)]
     assert copy.stat().st_mode & 0o777 == 0o600
@@ -173,27 +188,27 @@ def test_before_a_migration_a_copy_is_laid_beside(first, later):
 
 
 def test_a_migration_that_fails_leaves_the_store_as_it_was(first, later):
-    with (later / "versions" / "r0004_fourth.py").open("a") as script:
+    with (later / "versions" / "r0005_fifth.py").open("a") as script:
         script.write("    op.execute('SELECT nonsense')\n")
     with pytest.raises(OperationalError, match="nonsense"):
-        to_head(first, scripts=later, head="0004")
+        to_head(first, scripts=later, head="0005")
     store = opened(first)
     assert len(store.members(WEB)) == 3
     store.close()
 
 
 def test_a_migration_that_would_leave_orphan_rows_is_undone(first, later):
-    with (later / "versions" / "r0004_fourth.py").open("a") as script:
+    with (later / "versions" / "r0005_fifth.py").open("a") as script:
         script.write("    op.execute('DELETE FROM groups')\n")
     with pytest.raises(StoreError, match="rows without their group"):
-        to_head(first, scripts=later, head="0004")
+        to_head(first, scripts=later, head="0005")
     assert len(rows(first, "SELECT * FROM groups")) == 2
 
 
 def test_a_store_of_a_newer_release_is_refused_and_untouched(first):
     alter(first, "UPDATE alembic_version SET version_num = '0999'")
     before = first.read_bytes()
-    with pytest.raises(Refused, match=r"schema 0999; this release knows up to 0003\): run that release") as refused:
+    with pytest.raises(Refused, match=r"schema 0999; this release knows up to 0004\): run that release") as refused:
         opened(first)
     assert "trimtab.sqlite.before-0999" in str(refused.value)
     assert first.read_bytes() == before

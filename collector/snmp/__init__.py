@@ -1,0 +1,1 @@
+"""SNMP below the source: agents, sessions over either library, and what their answers mean."""

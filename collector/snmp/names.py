@@ -1,0 +1,51 @@
+"""Names of agents: looked up on threads of their own, so that a slow name server holds nobody else back."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import socket
+from concurrent.futures import ThreadPoolExecutor
+
+from collector.samples import Reply
+from collector.snmp.engine import Trouble
+from config.units import Seconds
+
+_THREADS = 8
+
+
+class Names:
+    """Looks up names with what the system has for it."""
+
+    def __init__(self) -> None:
+        self._threads: ThreadPoolExecutor | None = None
+
+    async def address_of(self, name: str, patience: Seconds) -> str | Trouble:
+        """Find a numeric address; one that is numeric already is its own."""
+        try:
+            ipaddress.ip_address(name)
+        except ValueError:
+            return await self._found(name, patience)
+        return name
+
+    def close(self) -> None:
+        """Wait for nobody; a look-up that is under way ends by itself."""
+        if self._threads is not None:
+            self._threads.shutdown(wait=False, cancel_futures=True)
+            self._threads = None
+
+    async def _found(self, name: str, patience: Seconds) -> str | Trouble:
+        self._threads = self._threads or ThreadPoolExecutor(_THREADS, thread_name_prefix="snmp-names")
+        looking = asyncio.get_running_loop().run_in_executor(self._threads, _look_up, name)
+        try:
+            async with asyncio.timeout(patience):
+                return await looking
+        except TimeoutError:
+            said = f"the name {name!r} could not be resolved within {patience:g} s"
+        except (OSError, UnicodeError) as error:
+            said = f"the name {name!r} cannot be resolved: {error}"
+        return Trouble(reply=Reply.UNREACHABLE, said=said)
+
+
+def _look_up(name: str) -> str:
+    return str(socket.getaddrinfo(name, None, type=socket.SOCK_DGRAM)[0][4][0])

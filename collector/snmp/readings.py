@@ -1,0 +1,136 @@
+"""One agent's readings in one round: asked for over its line, and written to the sheet as they come."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+
+from collector.samples import Reply
+from collector.snmp.asking import Found, get_all
+from collector.snmp.engine import UPTIME, Cure, Raw, Trouble, Varbinds
+from collector.snmp.line import Line
+from collector.snmp.requests import Column, Request
+from collector.snmp.rows import numbers_of, reduced
+from collector.snmp.totals import Totals, law_of
+from collector.snmp.values import decode, described
+from collector.snmp.walking import walk
+from collector.sources.interface import Round
+from config.counters import Kind, SnmpObject
+from config.units import Seconds
+
+_TICK: Seconds = 0.01
+_OF_THE_AGENT = frozenset({Reply.TIMEOUT, Reply.REFUSED, Reply.AUTH, Reply.UNREACHABLE})
+"""What makes it useless to ask the same agent for more."""
+_RESTARTED = Trouble(reply=Reply.INCOMPLETE, said="the agent restarted while it was read")
+
+
+class Readings:
+    """Fills the rows of one agent; nobody else may use its line meanwhile.
+
+    Args:
+        line: to the agent.
+        request: what is wanted from it.
+        asked: the round.
+        totals: of rows that rise for ever, from round to round.
+    """
+
+    def __init__(self, line: Line, request: Request, asked: Round, totals: Totals) -> None:
+        self._line = line
+        self._request = request
+        self._asked = asked
+        self._sheet = asked.sheet
+        self._totals = totals
+
+    async def fill(self) -> None:
+        """Get all objects together, then walk the columns one after the other."""
+        self._line.habits.begin()
+        found = await self._objects()
+        if isinstance(found, Trouble):
+            self._fail(self._request.all_rows(), found)
+            return
+        uptime = _seconds(found.get(UPTIME)) if self._request.rising else math.nan
+        self._write(found, uptime)
+        columns: dict[str, list[Column]] = {}
+        for column in self._request.columns:
+            columns.setdefault(column.oid, []).append(column)
+        while columns:
+            oid, wanted = columns.popitem()
+            trouble = await self._column(oid, wanted, uptime)
+            if trouble is not None and trouble.reply in _OF_THE_AGENT and trouble.cure is not Cure.SPLIT:
+                self._fail([column.row for left in columns.values() for column in left], trouble)
+                return
+
+    async def _objects(self) -> Found | Trouble:
+        oids = self._request.oids()
+        return await get_all(self._get, oids, self._line.habits) if oids else {}
+
+    async def _get(self, oids: Sequence[str]) -> Varbinds | Trouble:
+        return await self._line.ask(lambda session, patience: session.get(oids, patience))
+
+    async def _after(self, oid: str, most: int) -> Varbinds | Trouble:
+        return await self._line.ask(lambda session, patience: session.after(oid, most, patience))
+
+    def _write(self, found: Found, uptime: Seconds) -> None:
+        arrived = self._asked.clock().steady
+        for oid, rows in self._request.rows.items():
+            raw = found[oid]
+            if isinstance(raw, Trouble):
+                self._fail(rows, raw)
+                continue
+            value = decode(raw)
+            if isinstance(value, Reply):
+                self._fail(rows, Trouble(reply=value, said=described(raw)))
+                continue
+            for row in rows:
+                self._sheet.put(row, value, at=arrived, uptime=uptime)
+
+    async def _column(self, oid: str, wanted: Sequence[Column], uptime: Seconds) -> Trouble | None:
+        """Walk a column and write what it comes to; hand back why it could not be walked."""
+        rows = await walk(self._after, oid, self._line.habits)
+        arrived = self._asked.clock().steady
+        rising = [column for column in wanted if column.counter.kind is Kind.RISING]
+        if rising and not isinstance(rows, Trouble) and not math.isnan(uptime):
+            rows = await self._of_one_life(rows, uptime)
+        if isinstance(rows, Trouble):
+            self._fail([column.row for column in wanted], rows)
+            return rows
+        for column in wanted:
+            self._reduce(column, rows, arrived, uptime)
+        return None
+
+    async def _of_one_life(self, rows: Mapping[str, Raw], uptime: Seconds) -> Mapping[str, Raw] | Trouble:
+        """Make sure that the uptime, which was read first, is that of the agent that gave the rows."""
+        answer = await self._get([UPTIME])
+        if isinstance(answer, Trouble):
+            return answer
+        return _RESTARTED if _seconds(answer.get(UPTIME)) < uptime else rows
+
+    def _reduce(self, column: Column, rows: Mapping[str, Raw], arrived: float, uptime: Seconds) -> None:
+        if column.counter.kind is Kind.RISING:
+            numbers = numbers_of(rows)
+            if isinstance(numbers, Trouble):
+                self._fail([column.row], numbers)
+                return
+            law = law_of(column.counter, column.interval)
+            total = self._totals.advance(
+                self._sheet.layout.series[column.row], numbers, at=arrived, uptime=uptime, law=law
+            )
+            self._sheet.put(column.row, total.value, at=arrived, uptime=total.uptime)
+            return
+        if column.counter.rows is None:
+            raise AssertionError("a column is told by its reduction")
+        value = reduced(rows, column.counter.rows)
+        if isinstance(value, Trouble):
+            self._fail([column.row], value)
+            return
+        self._sheet.put(column.row, value, at=arrived)
+
+    def _fail(self, rows: Iterable[int], trouble: Trouble) -> None:
+        for row in rows:
+            source = self._asked.catalogue.counters[self._sheet.layout.series[row].counter].source
+            name = f"{source.name}: " if isinstance(source, SnmpObject) and trouble.reply not in _OF_THE_AGENT else ""
+            self._sheet.fail(row, trouble.reply, name + trouble.said)
+
+
+def _seconds(ticks: Raw | Trouble) -> Seconds:
+    return ticks * _TICK if isinstance(ticks, int) else math.nan

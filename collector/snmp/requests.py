@@ -1,0 +1,135 @@
+"""What a round wants from each agent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from collector.snmp.agents import Agent, Identities, Identity
+from collector.snmp.engine import UPTIME
+from collector.sources.interface import Round
+from collector.targets import Target
+from config.counters import Counter, Kind, SnmpObject
+from config.model import Catalogue
+from config.units import CounterId, GroupId, ProfileId, Seconds
+
+_KEPT_INTERVALS = 3
+"""A session without a good answer for so many intervals of its group belongs to an agent that has left."""
+
+
+class Column(NamedTuple):
+    """A column whose rows become the reading of one row of the sheet."""
+
+    oid: str
+    row: int
+    counter: Counter
+    interval: Seconds
+
+
+@dataclass(slots=True)
+class Request:
+    """Everything that one round wants from one agent."""
+
+    rows: dict[str, list[int]] = field(default_factory=dict)
+    """OID → rows of the sheet; several where groups share an agent."""
+    columns: list[Column] = field(default_factory=list)
+    rising: bool = False
+    """A rising counter is among them: whether the agent has restarted must be known too."""
+    keep: Seconds = 0.0
+    """How long the session is worth keeping without an answer."""
+
+    def oids(self) -> Sequence[str]:
+        """What to get, each once."""
+        return list(self.rows) if not self.rising or UPTIME in self.rows else [*self.rows, UPTIME]
+
+    def all_rows(self) -> Sequence[int]:
+        """Every row of the sheet that it is about."""
+        return [row for rows in self.rows.values() for row in rows] + [column.row for column in self.columns]
+
+    def add(self, counter: Counter, source: SnmpObject, row: int, interval: Seconds) -> None:
+        """Want one counter more."""
+        if counter.rows is None:
+            self.rows.setdefault(source.oid, []).append(row)
+        else:
+            self.columns.append(Column(source.oid, row, counter, interval))
+        self.rising = self.rising or counter.kind is Kind.RISING
+        self.keep = max(self.keep, _KEPT_INTERVALS * interval)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What follows from a catalogue, targets and identities, for as many rounds as those are the same."""
+
+    catalogue: Catalogue
+    targets: Sequence[Target]
+    identities: Mapping[ProfileId, Identity | str]
+    """A text: why it cannot be said as whom to ask."""
+    requests: Mapping[Agent, Request]
+    refused: Mapping[int, str]
+    """Rows of the sheet that nobody can be asked for, and why."""
+
+
+class Plans:
+    """Makes plans, and keeps them while they hold: at every poll anew they would cost as much as the codec."""
+
+    def __init__(self) -> None:
+        self._identities = Identities()
+        self._kept: dict[GroupId, Plan] = {}
+
+    def of(self, asked: Round) -> Plan:
+        """Plan a round. Secrets are read at every one of them: they may have been changed."""
+        if not asked.targets:
+            return plan_of(asked.catalogue, (), {})
+        group = asked.targets[0].group
+        kept = self._kept.get(group)
+        same = kept is not None and kept.catalogue is asked.catalogue and kept.targets is asked.targets
+        profiles = kept.identities.keys() if kept is not None and same else _profiles(asked)
+        identities = {
+            profile: self._identities.of(asked.catalogue.profiles[profile].snmp, asked.read_secret)
+            for profile in profiles
+        }
+        if kept is None or not same or kept.identities != identities:
+            kept = plan_of(asked.catalogue, asked.targets, identities)
+            self._kept = {key: plan for key, plan in self._kept.items() if plan.catalogue is asked.catalogue}
+            self._kept[group] = kept
+        return kept
+
+
+def plan_of(catalogue: Catalogue, targets: Sequence[Target], identities: Mapping[ProfileId, Identity | str]) -> Plan:
+    """Gather what is wanted from each agent; members whose address is not known yet are not asked."""
+    requests: dict[Agent, Request] = {}
+    refused: dict[int, str] = {}
+    for target in targets:
+        wanted = _wanted(catalogue.counters, target) if target.member.address else []
+        if not wanted:
+            continue
+        group = catalogue.groups[target.group]
+        identity = identities[group.profile]
+        if isinstance(identity, str):
+            refused |= dict.fromkeys((row for row, _, _ in wanted), identity)
+            continue
+        access = catalogue.profiles[group.profile].snmp
+        agent = Agent(target.member.address, access.port, access.engine, identity)
+        request = requests.setdefault(agent, Request())
+        for row, counter, source in wanted:
+            request.add(counter, source, row, group.interval)
+    return Plan(catalogue=catalogue, targets=targets, identities=identities, requests=requests, refused=refused)
+
+
+def _profiles(asked: Round) -> Set[ProfileId]:
+    """Those whose members are asked anything over SNMP: no other secret is due."""
+    groups = {
+        target.group for target in asked.targets if target.member.address and _wanted(asked.catalogue.counters, target)
+    }
+    return {asked.catalogue.groups[group].profile for group in groups}
+
+
+def _wanted(counters: Mapping[CounterId, Counter], target: Target) -> Sequence[tuple[int, Counter, SnmpObject]]:
+    """(row of the sheet, counter, what it reads) of each counter that is ours."""
+    wanted = []
+    for counter_id, row in target.rows.items():
+        counter = counters[counter_id]
+        if isinstance(counter.source, SnmpObject):
+            wanted.append((row, counter, counter.source))
+    return wanted

@@ -1,0 +1,113 @@
+"""Samples in OpenMetrics or Prometheus text, by the parsers of prometheus-client. Pure.
+
+A page has thousands of samples, of which one is wanted, and parsing costs 11 µs each. So only the lines of the wanted
+metric's family are parsed, its type included; what the parser says of them is what it would say of the whole page.
+
+Source: OpenMetrics 1.0; https://prometheus.io/docs/instrumenting/exposition_formats/
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from prometheus_client import Metric
+from prometheus_client.openmetrics import parser as openmetrics
+from prometheus_client.parser import text_string_to_metric_families
+
+from collector.http import Failure
+from collector.samples import Reply
+
+OPENMETRICS = "application/openmetrics-text"
+ACCEPT = f"{OPENMETRICS};version=1.0.0,text/plain;version=0.0.4;q=0.8,*/*;q=0.1"
+_OTHERS = frozenset({"text/html", "application/json", "application/vnd.google.protobuf"})
+_END = "# EOF"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """One sample."""
+
+    name: str
+    labels: Mapping[str, str]
+    value: float
+    taken: float | None
+    """When, in seconds since the epoch by the other side's clock; ``None``: it has no time of its own."""
+
+
+def samples_of(body: bytes, content_type: str, name: str) -> Sequence[Sample] | Failure:
+    r"""Read the samples of the family that a metric belongs to; other families may be broken.
+
+    >>> page = b"# TYPE hits counter\nhits_total 7\nhits_created 1.7e9\n# TYPE x gauge\nx 1\n# EOF\n"
+    >>> [(sample.name, sample.value) for sample in samples_of(page, OPENMETRICS, "hits_total")]
+    [('hits_total', 7.0), ('hits_created', 1700000000.0)]
+    >>> samples_of(page[:-6], OPENMETRICS, "hits_total").said
+    'the page is cut short: it does not end with # EOF'
+    """
+    kind = content_type.partition(";")[0].strip().lower()
+    if kind in _OTHERS:
+        return Failure(reply=Reply.MALFORMED, said=f"the page is {kind}, not metrics")
+    try:
+        text = body.decode()
+    except UnicodeDecodeError:
+        return Failure(reply=Reply.MALFORMED, said="the page is not UTF-8")
+    if kind == OPENMETRICS:
+        if text.rstrip("\n").rpartition("\n")[2] != _END:
+            return Failure(reply=Reply.INCOMPLETE, said=f"the page is cut short: it does not end with {_END}")
+        return _parsed(openmetrics.text_string_to_metric_families, [*_lines(text, name), _END])
+    lines = list(_lines(text, name))
+    if lines and not text.endswith("\n") and text.endswith(lines[-1]):
+        return Failure(reply=Reply.INCOMPLETE, said="the page is cut short: its last line has no end")
+    return _parsed(text_string_to_metric_families, lines)
+
+
+def _parsed(parse: Callable[[str], Iterable[Metric]], lines: Sequence[str]) -> Sequence[Sample] | Failure:
+    try:
+        return [
+            Sample(
+                name=sample.name,
+                labels=sample.labels,
+                value=float(sample.value),
+                taken=None if sample.timestamp is None else float(sample.timestamp),
+            )
+            for family in parse("\n".join(lines) + "\n")
+            for sample in family.samples
+        ]
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError, OverflowError) as error:
+        return Failure(reply=Reply.MALFORMED, said=f"not as metrics are written: {error}")
+
+
+_SUFFIXES = ("_total", "_created", "_bucket", "_sum", "_count", "_info", "_gsum", "_gcount")
+
+
+def _lines(text: str, name: str) -> Iterator[str]:
+    """The lines of a metric's family, in order. Finding a word is much cheaper than looking at every line."""
+    stem, ours = stem_of(name), _family(name)
+    place = text.find(stem)
+    while place >= 0:
+        start, end = text.rfind("\n", 0, place) + 1, text.find("\n", place)
+        end = len(text) if end < 0 else end
+        if ours.match(text, start, end):
+            yield text[start:end]
+        place = text.find(stem, end)
+
+
+def stem_of(name: str) -> str:
+    """What all names of a metric's family begin with.
+
+    >>> stem_of("hits_total"), stem_of("hits"), stem_of("_total")
+    ('hits', 'hits', '_total')
+    """
+    return next((name.removesuffix(suffix) for suffix in _SUFFIXES if name.endswith(suffix)), name) or name
+
+
+@lru_cache(maxsize=1024)
+def _family(name: str) -> re.Pattern[str]:
+    """How a line of a metric's family begins: what is said of it, or a sample."""
+    families = "|".join(sorted({re.escape(name), re.escape(stem_of(name))}, key=len, reverse=True))
+    one = f"(?:{families})(?:{'|'.join(_SUFFIXES)})?"
+    # Since UTF-8 names there is a second way to write a name: as the first thing within the braces.
+    line = rf'[ \t]*(?:#[ \t]+(?:TYPE|HELP|UNIT)[ \t]+{one}[ \t]|{one}[ \t]*[ \t{{]|\{{[ \t]*"{one}"[ \t]*[,}}])'
+    return re.compile(line)

@@ -1,0 +1,174 @@
+"""Counters whose sources somebody else wrote: entry points of the group ``trimtab.sources``.
+
+An entry point is called without arguments and gives an object with the methods of `collector.sources.interface.Source`.
+Each plugin runs in a thread and an event loop of its own, and is given its own rows only, on a sheet of its own. So one
+that raises, hangs, blocks its thread, ignores that it is cancelled or writes nonsense fails in its own rows:
+
+* it raises, or cannot be loaded: UNREACHABLE for what it has not answered, with its words, but without the secrets that
+  it was given; told once when that begins and once when it is over;
+* it is not done in time: TIMEOUT for what it has not answered. It is asked again when it has ended;
+* it is still busy with an earlier round although that was cancelled: UNREACHABLE.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from importlib.metadata import entry_points
+
+from collector.plugin_stage import Stage
+from collector.samples import Layout, Reply, Sheet
+from collector.sources.interface import Round
+from collector.targets import Target, rows_of
+from config.access import SecretRef
+from config.counters import PluginValue
+from config.plugins import ENTRY_POINTS
+
+Teller = Callable[[str, str | None], None]
+"""(plugin, what is wrong; ``None``: it answers again)."""
+
+
+class PluginSource:
+    """Asks plugins; keeps each of them, in a thread, from its first round on.
+
+    Args:
+        tell: called when a plugin begins to fail, and when it answers again.
+    """
+
+    def __init__(self, tell: Teller) -> None:
+        self._tell = tell
+        self._stages: dict[str, Stage] = {}
+        self._failing: set[str] = set()
+
+    async def fetch(self, asked: Round) -> None:
+        """Ask every plugin of the round; what it wrote counts, whether it ends, fails or is cut off."""
+        async with asyncio.TaskGroup() as tasks:
+            for plugin, rows in _rows(asked).items():
+                tasks.create_task(self._ask(plugin, asked, rows))
+
+    async def close(self) -> None:
+        """Close every plugin, and let go of those that do not end by themselves."""
+        await asyncio.gather(*(stage.close() for stage in self._stages.values()))
+        self._stages = {}
+
+    async def _ask(self, plugin: str, asked: Round, rows: Mapping[int, int]) -> None:
+        stage = self._stages.get(plugin)
+        if stage is None or stage.dead:
+            stage = self._stages[plugin] = Stage(plugin, lambda: _made(plugin))
+        if stage.stuck:
+            self._report(plugin, "it is still busy with an earlier round")
+            _refuse(asked.sheet, rows, Reply.UNREACHABLE, "the plugin is still busy with an earlier round")
+            return
+        secrets: set[str] = set()
+        own = _own_round(asked, rows, secrets)
+        play = stage.play(own)
+        try:
+            await play.ended()
+        finally:
+            _copy(own.sheet, asked, rows)
+            if play.done:
+                self._judge(plugin, play.error, asked.sheet, rows, secrets)
+            else:
+                stage.stop(play)
+                _refuse(asked.sheet, rows, Reply.TIMEOUT, "the plugin was not done in time")
+
+    def _judge(
+        self, plugin: str, error: BaseException | None, sheet: Sheet, rows: Mapping[int, int], secrets: set[str]
+    ) -> None:
+        """Say what became of the rows that have no answer."""
+        if error is None:
+            self._report(plugin, None)
+            return
+        words = _without(secrets, f"{type(error).__name__}: {error}").removesuffix(": ")
+        _refuse(sheet, rows, Reply.UNREACHABLE, words)
+        self._report(plugin, f"{words} ({_place(error)})")
+
+    def _report(self, plugin: str, wrong: str | None) -> None:
+        if (wrong is None) == (plugin in self._failing):
+            self._tell(plugin, wrong)
+        if wrong is None:
+            self._failing.discard(plugin)
+        else:
+            self._failing.add(plugin)
+
+
+def _made(plugin: str) -> object:
+    """Load a plugin and have it make its source. Whatever it raises is its own."""
+    found = tuple(entry_points(group=ENTRY_POINTS, name=plugin))
+    if not found:
+        raise LookupError(f"there is no entry point {plugin} in the group {ENTRY_POINTS}: install what provides it")
+    return found[0].load()()
+
+
+def _rows(asked: Round) -> Mapping[str, Mapping[int, int]]:
+    """For every plugin of the round: row of the round's sheet → row of its own."""
+    counters = asked.catalogue.counters.values()
+    mine = {counter.id: counter.source.plugin for counter in counters if isinstance(counter.source, PluginValue)}
+    found: dict[str, list[int]] = {}
+    for row, counter, _, _ in rows_of(asked.sheet.layout, asked.targets, mine):
+        found.setdefault(mine[counter], []).append(row)
+    return {plugin: {row: own for own, row in enumerate(sorted(rows))} for plugin, rows in found.items()}
+
+
+def _own_round(asked: Round, rows: Mapping[int, int], secrets: set[str]) -> Round:
+    """The part of a round that one plugin sees; the secrets that it reads are kept to be taken out of its words."""
+
+    def read_secret(ref: SecretRef) -> str:
+        secret = asked.read_secret(ref)
+        secrets.add(secret)
+        return secret
+
+    theirs = asked.sheet.layout
+    layout = Layout(series=tuple(theirs.series[row] for row in rows), counted=theirs.counted[list(rows)])
+    targets = (_own_target(target, rows) for target in asked.targets)
+    return replace(
+        asked,
+        targets=tuple(target for target in targets if target.rows),
+        sheet=Sheet(layout),
+        read_secret=read_secret,
+    )
+
+
+def _own_target(target: Target, rows: Mapping[int, int]) -> Target:
+    return replace(target, rows={counter: rows[row] for counter, row in target.rows.items() if row in rows})
+
+
+def _copy(own: Sheet, asked: Round, rows: Mapping[int, int]) -> None:
+    """Take over what the plugin wrote. It may still be writing; and no answer is younger than now."""
+    said, now = own.said.copy(), asked.clock().steady
+    for row, place in rows.items():
+        code = int(own.reply[place])
+        if code == Reply.OK:
+            at = float(own.replied_at[place])
+            asked.sheet.put(
+                row,
+                float(own.value[place]),
+                at=min(at, now) if math.isfinite(at) else now,
+                uptime=float(own.uptime[place]),
+            )
+        elif code in Reply._value2member_map_:
+            asked.sheet.fail(row, Reply(code), str(said.get(place, "")))
+        else:
+            asked.sheet.fail(row, Reply.MALFORMED, f"the plugin answers with a kind that does not exist, {code}")
+
+
+def _refuse(sheet: Sheet, rows: Mapping[int, int], reply: Reply, said: str) -> None:
+    """Say of every row that has no answer why."""
+    for row in rows:
+        if sheet.reply[row] == Reply.TIMEOUT and not sheet.said.get(row):
+            sheet.fail(row, reply, said)
+
+
+def _without(secrets: set[str], words: str) -> str:
+    for secret in secrets:
+        words = words.replace(secret, "***") if secret else words
+    return words
+
+
+def _place(error: BaseException) -> str:
+    """Where it was raised; the innermost line is the plugin's, or of what it calls."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return f"{frames[-1].filename}:{frames[-1].lineno}" if frames else "nowhere"

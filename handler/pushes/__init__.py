@@ -1,0 +1,1 @@
+"""Values in: numbers that members and applications send by themselves, in three shapes."""

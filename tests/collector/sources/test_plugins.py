@@ -1,0 +1,325 @@
+from __future__ import annotations
+
+import asyncio
+import re
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from collector.samples import Reply, Scrape
+from collector.sources.interface import Source
+from collector.sources.plugins import PluginSource
+from config.counters import Counter, Per, PluginValue
+from config.errors import DeclarationError
+from config.load import parse
+from config.units import CounterId
+from tests.collector.test_poll import puts
+from tests.support.collector import a_catalogue, a_poller, an_object, answers, real_clock, rosters
+from tests.support.plugins import a_plugin, built
+
+SOURCES = Path(__file__).parents[3] / "docs" / "sources.md"
+Told = list[tuple[str, str | None]]
+Install = Callable[[str, str], None]
+
+FINE = """
+class Plugin:
+    async def fetch(self, asked):
+        for row in range(len(asked.sheet.layout.series)):
+            asked.sheet.put(row, 42.0 + row, at=asked.clock().steady)
+
+    async def close(self):
+        pass
+"""
+
+
+def doing(*lines: str, held: str = "") -> str:
+    """A plugin that does this when it is asked.
+
+    Args:
+        lines: of `fetch`.
+        held: a line of the class.
+    """
+    plain = FINE[FINE.index("        for row") : FINE.index("    async def close")]
+    body = "\n".join(f"        {line}" for line in lines)
+    return FINE.replace(plain, body + "\n\n").replace("class Plugin:\n", f"class Plugin:\n    {held}\n\n")
+
+
+def a_value(plugin: str, *, id: str = "v", per: Per = Per.MEMBER, **options: str | float | bool) -> Counter:
+    return Counter(id=CounterId(id), source=PluginValue(plugin=plugin, options=options), per=per)
+
+
+def polled(
+    counters: Sequence[Counter],
+    *others: Source,
+    times: int = 1,
+    timeout: float = 5.0,
+    told: Told | None = None,
+    members: Sequence[str] = ("a", "b"),
+) -> list[Scrape]:
+    async def scene() -> list[Scrape]:
+        heard = [] if told is None else told
+        plugins = PluginSource(lambda plugin, wrong: heard.append((plugin, wrong)))
+        poller = a_poller(plugins, *others, secrets={"KEY": "secret-1"})
+        catalogue, everybody = a_catalogue(counters), rosters(dict.fromkeys(members, "127.0.0.1"))
+        try:
+            return [await poller.poll(catalogue, everybody, timeout=timeout) for _ in range(times)]
+        finally:
+            await poller.close()
+
+    return asyncio.run(scene())
+
+
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
+    def install(name: str, body: str) -> None:
+        monkeypatch.syspath_prepend(a_plugin(tmp_path / name, name, body))
+        monkeypatch.delitem(sys.modules, f"trimtab_{name}", raising=False)
+
+    return install
+
+
+# The example of the documentation.
+
+
+def shown(language: str, having: str) -> str:
+    blocks = re.findall(rf"^```{language}\n(.*?)^```", SOURCES.read_text(), re.MULTILINE | re.DOTALL)
+    return next(block for block in blocks if having in block)
+
+
+def declaration(folder: Path) -> str:
+    return shown("yaml", "plugin:").replace("/var/spool/jobs", str(folder)) + (
+        "conditions: {many: {counter: jobs, above: 5}}\n"
+        "policies: {out: {when: [many], add: 1}}\n"
+        "clouds: {local: {process: {}}}\n"
+        "profiles: {web: {cloud: local, command: [serve]}}\n"
+        "groups: {web: {profile: web, min: 1, max: 2, policies: [out]}}\n"
+    )
+
+
+def test_the_example_of_the_documentation_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    spool = tmp_path / "spool"
+    with pytest.raises(DeclarationError) as refused:
+        parse(declaration(spool), "web.yaml")
+    files = {"pyproject.toml": shown("toml", "trimtab.sources"), "spool_source.py": shown("python", "class Spool")}
+    monkeypatch.syspath_prepend(built(tmp_path, files))
+    catalogue = parse(declaration(spool), "web.yaml")
+
+    async def scene() -> list[Scrape]:
+        poller = a_poller(PluginSource(lambda plugin, wrong: None))
+        before = await poller.poll(catalogue, rosters({}), timeout=5.0)
+        (spool / "web").mkdir(parents=True)
+        for name in "abc":
+            (spool / "web" / name).touch()
+        after = await poller.poll(catalogue, rosters({}), timeout=5.0)
+        await poller.close()
+        return [before, after]
+
+    before, after = asyncio.run(scene())
+    assert str(refused.value) == (
+        "web.yaml:2: counters.jobs.plugin.name: no plugin 'spool' is installed: install, beside trimtab, the package "
+        "that has it as an entry point of trimtab.sources"
+    )
+    assert answers(before) == {("", "jobs"): Reply.UNREACHABLE}
+    assert before.said[0] == f"{spool}/web: No such file or directory"
+    assert answers(after) == {("", "jobs"): 3.0}
+
+
+def test_the_example_is_as_short_as_it_is_said_to_be() -> None:
+    assert len(shown("python", "class Spool").splitlines()) <= 30
+
+
+# What a plugin sees.
+
+
+def test_a_plugin_sees_its_own_rows_and_nobody_elses(install: Install) -> None:
+    install("fine", FINE)
+    install(
+        "sees",
+        doing(
+            "assert [target.rows for target in asked.targets] == [{'mine': 0}, {'mine': 1}]",
+            "asked.sheet.put(1, 7, at=0.0)",
+        ),
+    )
+    counters = [
+        an_object("1.1", id="cpu"),
+        a_value("fine", id="fine"),
+        a_value("sees", id="mine"),
+        a_value("fine", id="group", per=Per.GROUP),
+    ]
+
+    (scrape,) = polled(counters, puts(0, 5.0))
+
+    assert answers(scrape) == {
+        ("a", "cpu"): 5.0,
+        ("b", "cpu"): Reply.TIMEOUT,
+        ("a", "fine"): 42.0,
+        ("b", "fine"): 43.0,
+        ("", "group"): 44.0,
+        ("a", "mine"): Reply.TIMEOUT,
+        ("b", "mine"): 7.0,
+    }
+
+
+# What a plugin may do wrong.
+
+SECRET = doing("raise RuntimeError('no entry with ' + asked.read_secret(SecretRef(env='KEY')) + chr(10) + 'here')")
+
+
+@pytest.mark.parametrize(
+    ("body", "reply", "said"),
+    [
+        pytest.param("raise ImportError('no library')", Reply.UNREACHABLE, "ImportError: no library", id="no import"),
+        pytest.param("Plugin = None", Reply.UNREACHABLE, "TypeError: ", id="no factory"),
+        pytest.param("Plugin = dict", Reply.UNREACHABLE, "AttributeError: ", id="no source"),
+        pytest.param(doing("raise RuntimeError('boom')"), Reply.UNREACHABLE, "RuntimeError: boom", id="raises"),
+        pytest.param(doing("await asyncio.sleep(60)"), Reply.TIMEOUT, "the plugin was not done in time", id="hangs"),
+        pytest.param(doing("time.sleep(1)"), Reply.TIMEOUT, "the plugin was not done in time", id="blocks"),
+        pytest.param(doing("raise SystemExit(1)"), Reply.UNREACHABLE, "SystemExit: 1", id="exits"),
+        pytest.param(doing("raise asyncio.CancelledError"), Reply.UNREACHABLE, "CancelledError", id="cancels itself"),
+        pytest.param(SECRET, Reply.UNREACHABLE, "RuntimeError: no entry with *** here", id="tells a secret"),
+        pytest.param(doing("asked.sheet.put(0, 'x', at=0)"), Reply.UNREACHABLE, "TypeError: ", id="wrong type"),
+        pytest.param(doing("asked.sheet.reply[:] = 77"), Reply.MALFORMED, "the plugin answers with a kind", id="kind"),
+        pytest.param(doing("asked.sheet.put(0, float('nan'), at=0)"), Reply.MALFORMED, "nan is not", id="nan"),
+    ],
+)  # fmt: skip
+def test_a_plugin_that_goes_wrong_fails_in_its_own_rows(install: Install, body: str, reply: Reply, said: str) -> None:
+    install("fine", FINE)
+    install("wrong", body)
+
+    began = time.monotonic()
+    (scrape,) = polled([a_value("fine", id="fine"), a_value("wrong", id="wrong")], timeout=0.3, members=["a"])
+
+    assert answers(scrape) == {("a", "fine"): 42.0, ("a", "wrong"): reply}
+    assert scrape.said[1].startswith(said)
+    assert time.monotonic() - began < 4.5
+
+
+def test_what_a_plugin_wrote_before_it_failed_or_was_cut_off_counts(install: Install) -> None:
+    first = "asked.sheet.put(0, 7.0, at=asked.clock().steady)"
+    install("raises", doing(first, "raise RuntimeError('boom')"))
+    install("hangs", doing(first, "await asyncio.sleep(60)"))
+
+    (scrape,) = polled([a_value("hangs", id="hangs"), a_value("raises", id="raises")], timeout=0.3)
+
+    assert answers(scrape) == {
+        ("a", "hangs"): 7.0,
+        ("b", "hangs"): Reply.TIMEOUT,
+        ("a", "raises"): 7.0,
+        ("b", "raises"): Reply.UNREACHABLE,
+    }
+
+
+def test_an_answer_is_never_younger_than_now(install: Install) -> None:
+    install("ahead", doing("asked.sheet.put(0, 7.0, at=time.time() + 1e9)"))
+
+    (scrape,) = polled([a_value("ahead")], members=["a"])
+
+    assert scrape.replied_at[0] <= real_clock().steady
+
+
+def test_a_plugin_that_ignores_the_end_of_its_time_is_not_asked_again_until_it_has_ended(install: Install) -> None:
+    stubborn = doing(
+        "while not self.free:",
+        "    try:",
+        "        await asyncio.sleep(0.05)",
+        "    except asyncio.CancelledError:",
+        "        pass",
+        "asked.sheet.put(0, 7.0, at=0.0)",
+        held="free = False",
+    )
+    install("stubborn", stubborn)
+    told: Told = []
+
+    async def scene() -> list[Scrape]:
+        poller = a_poller(PluginSource(lambda plugin, wrong: told.append((plugin, wrong))))
+        catalogue, everybody = a_catalogue([a_value("stubborn")]), rosters({"a": "127.0.0.1"})
+        scrapes = [await poller.poll(catalogue, everybody, timeout=0.2) for _ in range(2)]
+        sys.modules["trimtab_stubborn"].Plugin.free = True
+        await asyncio.sleep(0.2)
+        scrapes.append(await poller.poll(catalogue, everybody, timeout=2.0))
+        await poller.close()
+        return scrapes
+
+    scrapes = asyncio.run(scene())
+    assert [answers(scrape)["a", "v"] for scrape in scrapes] == [Reply.TIMEOUT, Reply.UNREACHABLE, 7.0]
+    assert scrapes[1].said[0] == "the plugin is still busy with an earlier round"
+    assert told == [("stubborn", "it is still busy with an earlier round"), ("stubborn", None)]
+
+
+def test_a_failure_is_told_once_when_it_begins_and_once_when_it_is_over(install: Install) -> None:
+    moody = doing(
+        "Plugin.rounds += 1",
+        "if Plugin.rounds in (2, 3):",
+        "    raise RuntimeError('boom')",
+        held="rounds = 0",
+    )
+    install("moody", moody)
+    told: Told = []
+
+    polled([a_value("moody")], times=5, told=told)
+
+    assert [(plugin, wrong is None) for plugin, wrong in told] == [("moody", False), ("moody", True)]
+    assert re.fullmatch(r"RuntimeError: boom \(.*trimtab_moody\.py:\d+\)", str(told[0][1]))
+
+
+def test_a_plugin_that_ended_its_thread_gets_a_new_one(install: Install) -> None:
+    once = doing(
+        "Plugin.rounds += 1",
+        "if Plugin.rounds == 1:",
+        "    raise SystemExit(1)",
+        "asked.sheet.put(0, 7.0, at=0.0)",
+        held="rounds = 0",
+    )
+    install("once", once)
+
+    scrapes = polled([a_value("once")], times=2, timeout=0.3, members=["a"])
+
+    assert [answers(scrape)["a", "v"] for scrape in scrapes] == [Reply.UNREACHABLE, 7.0]
+
+
+def test_a_plugin_that_is_not_installed_says_so() -> None:
+    (scrape,) = polled([a_value("nowhere")], members=["a"])
+
+    assert answers(scrape) == {("a", "v"): Reply.UNREACHABLE}
+    assert scrape.said[0].startswith("LookupError: there is no entry point nowhere in the group trimtab.sources")
+
+
+def test_rounds_run_side_by_side_and_one_source_is_made(install: Install) -> None:
+    counting = doing(
+        "await asyncio.sleep(0.2)",
+        "asked.sheet.put(0, Plugin.made, at=0.0)",
+        held="made = 0\n\n    def __init__(self):\n        Plugin.made += 1",
+    )
+    install("counting", counting)
+
+    async def scene() -> list[Scrape]:
+        poller = a_poller(PluginSource(lambda plugin, wrong: None))
+        catalogue, everybody = a_catalogue([a_value("counting")]), rosters({"a": "127.0.0.1"})
+        began = time.monotonic()
+        scrapes = await asyncio.gather(*(poller.poll(catalogue, everybody, timeout=5.0) for _ in range(5)))
+        assert time.monotonic() - began < 0.9
+        await poller.close()
+        return scrapes
+
+    assert [answers(scrape)["a", "v"] for scrape in asyncio.run(scene())] == [1.0] * 5
+
+
+def test_a_closed_plugin_leaves_no_thread(install: Install) -> None:
+    install("fine", FINE)
+
+    polled([a_value("fine")])
+
+    assert [thread.name for thread in threading.enumerate() if thread.name.startswith("plugin-")] == []
+
+
+def test_secrets_are_read_as_for_every_source(install: Install) -> None:
+    reads = doing("asked.sheet.put(0, len(asked.read_secret(SecretRef(env='KEY'))), at=0.0)")
+    install("reads", reads)
+
+    (scrape,) = polled([a_value("reads")], members=["a"])
+
+    assert answers(scrape) == {("a", "v"): 8.0}

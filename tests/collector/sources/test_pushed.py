@@ -1,0 +1,160 @@
+"""Pushed values, from where they wait to a condition's window."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+
+from aggregator.aggregate import Aggregator
+from aggregator.frames import Aggregate, Cell, Insufficient, Lack
+from collector.poll import Poller
+from collector.pushes import Pushes
+from collector.samples import Reply, Scrape
+from collector.sources import pushed as pushed_source
+from collector.sources.pushed import PushedSource
+from config.counters import Counter, Kind, Per
+from config.units import GroupId, MemberName, Moment
+from tests.support.collector import WEB, a_catalogue, a_column, a_moment, an_object, answers, no_secret, rosters
+from tests.support.pushes import a_pushed, pushed
+
+A, B = MemberName("a"), MemberName("b")
+MEMBERS = {"a": "127.0.0.1", "b": "127.0.0.2"}
+NOON = a_moment(1000.0, wall=100_000.0)
+
+
+def polled(
+    pushes: Pushes,
+    *counters: Counter,
+    now: Moment = NOON,
+    groups: Sequence[str] = ("web",),
+    members: dict[str, str] | None = None,
+) -> Scrape:
+    everybody = {group: roster for name in groups for group, roster in rosters(members or MEMBERS, group=name).items()}
+    poller = Poller(clock=lambda: now, read_secret=no_secret, sources=(PushedSource(pushes),))
+    return asyncio.run(poller.poll(a_catalogue(counters, groups=groups), everybody, timeout=5.0))
+
+
+def before(seconds: float, value: float = 7.0) -> pushed_source.Pushed:
+    """Pushed so long before noon."""
+    return pushed(value, NOON.steady - seconds, wall=NOON.wall - seconds)
+
+
+def test_a_number_is_an_answer_of_the_moment_at_which_it_came() -> None:
+    pushes = Pushes()
+    pushes.put(WEB, A, "CPU", before(20.0, 42.0))
+    pushes.put(WEB, B, "CPU", before(5.0, 0.0))
+    pushes.put(WEB, None, "ORDERS", before(1.0, 12.0))
+    scrape = polled(pushes, a_pushed("CPU"), a_pushed("ORDERS", per=Per.GROUP))
+    assert answers(scrape) == {("a", "cpu"): 42.0, ("b", "cpu"): 0.0, ("", "orders"): 12.0}
+    assert scrape.replied_at.tolist() == [980.0, 995.0, 999.0]
+
+
+@pytest.mark.parametrize(
+    ("age", "lag", "expected"),
+    [
+        pytest.param(90.0, 0.0, 7.0, id="just-fresh"),
+        pytest.param(90.1, 0.0, Reply.STALE, id="over"),
+        pytest.param(120.0, 30.0, 7.0, id="it-may-lag"),
+        pytest.param(120.1, 30.0, Reply.STALE, id="more-than-it-may-lag"),
+    ],
+)
+def test_a_gauge_stands_for_as_long_as_the_group_calls_it_fresh(
+    age: float, lag: float, expected: float | Reply
+) -> None:
+    pushes = Pushes()
+    pushes.put(WEB, A, "CPU", before(age))
+    scrape = polled(pushes, a_pushed("CPU", lag=lag), members={"a": "127.0.0.1"})
+    assert answers(scrape) == {("a", "cpu"): expected}
+
+
+def test_what_was_pushed_before_a_suspension_is_stale_after_it() -> None:
+    pushes = Pushes()
+    pushes.put(WEB, A, "CPU", pushed(7.0, NOON.steady - 1.0, wall=NOON.wall - 3601.0))
+    assert answers(polled(pushes, a_pushed("CPU"), members={"a": "127.0.0.1"})) == {("a", "cpu"): Reply.STALE}
+
+
+def test_under_a_name_that_nothing_came_under_there_are_words_and_never_zero() -> None:
+    pushes = Pushes()
+    pushes.put(WEB, A, "CPU", before(500.0))
+    pushes.put(GroupId("api"), None, "ORDERS", before(1.0))
+    scrape = polled(pushes, a_pushed("CPU"), a_pushed("ORDERS", per=Per.GROUP))
+    assert answers(scrape) == {("a", "cpu"): Reply.STALE, ("b", "cpu"): Reply.TIMEOUT, ("", "orders"): Reply.TIMEOUT}
+    assert dict(scrape.said) == {
+        0: "nothing new has been pushed under CPU for more than 1m30s",
+        1: "nothing has been pushed under CPU yet",
+        2: "nothing has been pushed under ORDERS yet",
+    }
+
+
+def test_a_members_value_is_not_the_groups_nor_the_other_way_round() -> None:
+    pushes = Pushes()
+    pushes.put(WEB, None, "CPU", before(1.0))
+    pushes.put(WEB, A, "ORDERS", before(1.0))
+    scrape = polled(pushes, a_pushed("CPU"), a_pushed("ORDERS", per=Per.GROUP))
+    assert set(answers(scrape).values()) == {Reply.TIMEOUT}
+
+
+def test_rows_of_other_sources_are_left_alone() -> None:
+    pushes = Pushes()
+    pushes.put(WEB, A, "CPU", before(1.0))
+    scrape = polled(pushes, an_object("1.1", id="aa"), a_pushed("CPU"), a_column("scur"), members={"a": "127.0.0.1"})
+    assert answers(scrape) == {("a", "aa"): Reply.TIMEOUT, ("a", "cpu"): 7.0, ("a", "scur"): Reply.TIMEOUT}
+    assert dict(scrape.said) == {}
+
+
+def test_every_group_has_its_own_values() -> None:
+    pushes = Pushes()
+    pushes.put(WEB, A, "CPU", before(1.0, 1.0))
+    pushes.put(GroupId("api"), A, "CPU", before(1.0, 2.0))
+    scrape = polled(pushes, a_pushed("CPU"), groups=("api", "web"), members={"a": "127.0.0.1"})
+    assert scrape.value.tolist() == [2.0, 1.0]
+
+
+def test_a_round_of_many_members_lets_others_have_their_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pushed_source, "_AT_ONCE", 10)
+    turns = 0
+
+    async def scene() -> None:
+        nonlocal turns
+        members = {f"m{number:03}": "127.0.0.1" for number in range(100)}
+        poller = Poller(clock=lambda: NOON, read_secret=no_secret, sources=(PushedSource(Pushes()),))
+        poll = asyncio.create_task(poller.poll(a_catalogue([a_pushed("CPU")]), rosters(members), timeout=5.0))
+        while not poll.done():
+            turns += 1
+            await asyncio.sleep(0)
+
+    asyncio.run(scene())
+    assert turns > 10
+
+
+# To the window
+
+
+def windows(counter: Counter, *values: float | None) -> list[Cell]:
+    """What a condition over one interval of 30 s sees; ``None``: nothing was pushed since the tick before."""
+    pushes, catalogue, cells = Pushes(), a_catalogue([counter], interval=30.0), []
+    now = [0.0]
+    poller = Poller(clock=lambda: a_moment(now[0]), read_secret=no_secret, sources=(PushedSource(pushes),))
+    aggregator = Aggregator(catalogue, [WEB])
+    for tick, value in enumerate(values):
+        if value is not None:
+            pushes.put(WEB, A, "JOBS", pushed(value, 30.0 * tick - 10.0))
+        now[0] = 30.0 * tick
+        scrape = asyncio.run(poller.poll(catalogue, rosters({"a": "127.0.0.1"}), timeout=1.0))
+        cells.extend(aggregator.take(scrape)[WEB].cells.values())
+    return cells
+
+
+def test_a_gauge_goes_on_counting_between_pushes_and_then_nothing_is_known() -> None:
+    cells = windows(a_pushed("JOBS"), 5.0, None, None, None)
+    assert [cell.value for cell in cells if isinstance(cell, Aggregate)] == [5.0, 5.0, 5.0]
+    assert isinstance(cells[3], Insufficient)
+    assert cells[3].because is Lack.NO_SAMPLES
+
+
+def test_a_rising_count_becomes_its_rate_between_arrivals_and_never_one_of_the_same_reading() -> None:
+    cells = windows(a_pushed("JOBS", kind=Kind.RISING), 100.0, 400.0, None, 1000.0)
+    rates = [cell.value if isinstance(cell, Aggregate) else None for cell in cells]
+    assert rates == [None, 10.0, None, 10.0]

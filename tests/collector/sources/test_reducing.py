@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+from collector.http import Failure
+from collector.samples import Reply, Series
+from collector.sources.reducing import Number, Reading, Reducer
+from config.counters import Counter, HttpValue, JsonPick, Kind, MemberAddress
+from config.reductions import Reduce
+from config.units import CounterId
+from tests.support.collector import WEB
+
+HITS = Series(WEB, CounterId("hits"), None)
+
+
+def a_counter(rows: Reduce | None, kind: Kind = Kind.GAUGE) -> Counter:
+    source = HttpValue(at=MemberAddress(port=80, path="/"), pick=JsonPick(path="$"))
+    return Counter(id=HITS.counter, source=source, rows=rows, kind=kind)
+
+
+def read(
+    reducer: Reducer,
+    rows: Sequence[Number],
+    how: Reduce | None = Reduce.SUM,
+    *,
+    kind: Kind = Kind.GAUGE,
+    at: float = 0.0,
+) -> Reading | Failure:
+    return reducer.reading(HITS, a_counter(how, kind), rows, at=at, interval=30.0)
+
+
+def risen(*answers: Mapping[str, float], every: float = 30.0) -> list[tuple[float, bool]]:
+    """The total after each answer, and whether it goes back to the answer before."""
+    reducer, found = Reducer(), []
+    for place, answer in enumerate(answers):
+        rows = [Number(value, name) for name, value in answer.items()]
+        reading = read(reducer, rows, kind=Kind.RISING, at=1000.0 + place * every)
+        assert isinstance(reading, Reading)
+        found.append((reading.value, reading.uptime >= every))
+    return found
+
+
+def test_one_value_needs_no_way_to_become_one() -> None:
+    assert read(Reducer(), [Number(5.0, None)], None) == Reading(5.0, pytest.approx(math.nan, nan_ok=True))
+
+
+def test_several_values_need_one() -> None:
+    numbers = [Number(5.0, None), Number(7.0, None)]
+
+    assert read(Reducer(), numbers, None) == Failure(reply=Reply.AMBIGUOUS, said="2 values")
+    reading = read(Reducer(), numbers, Reduce.MAX)
+    assert isinstance(reading, Reading)
+    assert reading.value == 7.0
+
+
+@pytest.mark.parametrize("kind", [Kind.GAUGE, Kind.RISING])
+def test_a_row_that_is_not_finite_spoils_them_all(kind: Kind) -> None:
+    reading = read(Reducer(), [Number(5.0, "a"), Number(math.inf, "b")], kind=kind)
+
+    assert isinstance(reading, Reading)
+    assert math.isnan(reading.value)
+
+
+def test_rows_that_rise_are_added_up_by_what_they_rose() -> None:
+    assert risen({"a": 100, "b": 7}, {"a": 110, "b": 8}, {"a": 130, "b": 8}) == [
+        (0.0, False),
+        (11.0, True),
+        (31.0, True),
+    ]
+
+
+def test_a_row_that_comes_or_goes_is_no_jump() -> None:
+    assert risen({"a": 100}, {"a": 110, "b": 10_000}, {"b": 10_005}) == [(0.0, False), (10.0, True), (15.0, True)]
+
+
+def test_a_row_that_begins_anew_begins_the_sum_anew_and_is_never_a_rate() -> None:
+    (_, (_, before), (_, reset), (_, after)) = risen(
+        {"a": 100, "b": 5}, {"a": 200, "b": 5}, {"a": 3, "b": 900}, {"a": 4, "b": 901}
+    )
+
+    assert (before, reset, after) == (True, False, True)
+
+
+def test_rows_that_rise_must_have_names() -> None:
+    answer = read(Reducer(), [Number(5.0, None)], kind=Kind.RISING)
+
+    assert isinstance(answer, Failure)
+    assert answer.reply is Reply.AMBIGUOUS
+
+
+def test_the_same_rows_again_change_nothing() -> None:
+    reducer = Reducer()
+    readings = [
+        read(reducer, [Number(float(hits), "a")], kind=Kind.RISING, at=at)
+        for hits, at in ((5, 0), (9, 30), (9, 30), (11, 60))
+    ]
+
+    assert [reading[0] for reading in readings if isinstance(reading, Reading)] == [0.0, 4.0, 4.0, 6.0]
+
+
+def test_what_nobody_asks_for_is_forgotten() -> None:
+    reducer = Reducer()
+    read(reducer, [Number(5.0, "a")], kind=Kind.RISING, at=0.0)
+
+    reducer.tidy(1000.0)
+
+    assert reducer._last == {}
