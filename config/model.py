@@ -15,7 +15,7 @@ from config.access import PUBLIC, ServerSource, SnmpAccess
 from config.counters import Counter
 from config.effects import Alert
 from config.notices import Notify
-from config.reductions import Reduce
+from config.reductions import Reduce, Reduction
 from config.units import (
     AlertId,
     BalancerId,
@@ -48,8 +48,8 @@ class Condition:
 
     id: ConditionId
     counter: CounterId
-    across: Reduce = Reduce.AVG
-    aggregate: Reduce = Reduce.AVG
+    across: Reduction = Reduce.AVG
+    aggregate: Reduction = Reduce.AVG
     window: Seconds | None = None
     """``None``: one interval of the group that uses it."""
     compare: Compare
