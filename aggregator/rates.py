@@ -28,6 +28,10 @@ UPTIME_WRAP: Seconds = 2**32 / 100
 UPTIME_SLACK: Seconds = 5.0
 """How far an uptime may be off: whole-second agents, and the time an answer was under way."""
 
+IN_STEP = (0.5, 1.5)
+"""How fast an uptime may run by our clock: clocks drift, but not so much. What is slower is an answer that was given
+before (some whole seconds may be missing); what is faster is another agent's, or our clock stood still meanwhile."""
+
 CONSECUTIVE = 1.5
 """Readings at most this many intervals apart follow on each other. Source: DESIGN.md "Judging", duration."""
 
@@ -182,16 +186,17 @@ def _aligned(before: Baseline, columns: Columns) -> Baseline:
 def _rates(columns: Columns, before: Baseline, now: Baseline) -> Floats:
     """Compute the rate of the reading per second; NaN where there is none.
 
-    None at the first answer; where time did not advance; after a reset; where the reading went back and the
-    counter is 64 bits wide (a reset) or the uptime is unknown (a wrap or a reset, nobody can tell); and where a
-    narrow counter may have wrapped unseen (`_certain`).
+    None at the first answer; where time did not advance; after a reset; where the uptime does not keep step with our
+    clock; where the reading went back and the counter is 64 bits wide (a reset) or the uptime is unknown (a wrap or a
+    reset, nobody can tell); and where a narrow counter may have wrapped unseen (`_certain`).
     """
     elapsed = now.at - before.at
     delta = now.value - before.value
     back = delta < 0
     advance = np.where(back, delta + columns.modulus, delta)
     told = ~back | ~np.isnan(before.uptime + now.uptime)
-    valid = (elapsed > 0) & (advance >= 0) & told & ~_restarted(before, now, elapsed)
+    valid = (elapsed > 0) & (advance >= 0) & told
+    valid &= ~_restarted(before, now, elapsed) & ~_repeated(before, now, elapsed) & ~_leapt(before, now, elapsed)
     valid &= _certain(columns, elapsed, np.where(back, advance, 0.0))
     rate: Floats = np.divide(advance, elapsed, out=np.full(elapsed.size, np.nan), where=valid)
     return rate
@@ -206,6 +211,22 @@ def _restarted(before: Baseline, now: Baseline, elapsed: Floats) -> Bools:
     young = now.uptime + UPTIME_SLACK < elapsed
     wrapped = np.abs(before.uptime + elapsed - UPTIME_WRAP - now.uptime) <= UPTIME_SLACK
     return (back | young) & ~wrapped
+
+
+def _repeated(before: Baseline, now: Baseline, elapsed: Floats) -> Bools:
+    """Tell where the agent's clock has stood still since its last answer: it is that answer once more."""
+    grown = now.uptime - before.uptime
+    slow: Bools = (grown >= 0) & (grown < IN_STEP[0] * elapsed - 1.0)
+    return slow & ~_restarted(before, now, elapsed)
+
+
+def _leapt(before: Baseline, now: Baseline, elapsed: Floats) -> Bools:
+    """Tell where the agent has counted for much longer than our clock has run since its last answer.
+
+    A negative uptime says of a reading that it is the first of its kind, and nothing of clocks.
+    """
+    leapt: Bools = now.uptime - before.uptime > IN_STEP[1] * elapsed + UPTIME_SLACK
+    return leapt & (before.uptime >= 0)
 
 
 def _certain(columns: Columns, elapsed: Floats, wrapped: Floats) -> Bools:
@@ -224,8 +245,8 @@ def _certain(columns: Columns, elapsed: Floats, wrapped: Floats) -> Bools:
 
 
 def _newest(before: Baseline, now: Baseline) -> Baseline:
-    """Keep the last answer of each series: the new one where there is one that is newer."""
-    older = np.isnan(now.at) | (now.at <= before.at)
+    """Keep the last answer of each series: the new one where there is one that is newer, and no repetition."""
+    older = np.isnan(now.at) | (now.at <= before.at) | _repeated(before, now, now.at - before.at)
     return Baseline(
         columns=now.columns,
         series=now.series,

@@ -58,6 +58,7 @@ def build(document: written.Document, sites: Mapping[tuple[str, ...], Site]) -> 
         profiles=MappingProxyType(profiles),
         groups=MappingProxyType(groups),
         alerts=MappingProxyType(alerts),
+        record=None if document.record is None else document.record.settings,
         sites=MappingProxyType(dict(sites)),
     )
 

@@ -21,6 +21,7 @@ from config.declared import Declared, key, must
 from config.model import Compare, Holds, Mode, OnVanish, QuietScope, Victims
 from config.notices import Severity
 from config.outside import AlertDocument
+from config.record_document import RecordDocument
 from config.reduction_scalars import Across, Aggregating
 from config.scalars import (
     AbsolutePath,
@@ -327,4 +328,7 @@ class Document(Declared):
     notify: Annotated[NotifyDocument | None, Given] = key(
         "Who is told when a group comes into trouble; a group may name its own.",
         {"command": ["/usr/local/bin/page"]},
+    )
+    record: Annotated[RecordDocument | None, Given] = key(
+        "Keep every sample of every tick, for export and replay.", {"budget": "10GiB", "whole": "7d", "then": "5m"}
     )

@@ -15,6 +15,7 @@ from config.access import PUBLIC, ServerSource, SnmpAccess
 from config.counters import Counter
 from config.effects import Alert
 from config.notices import Notify
+from config.recording import Recording
 from config.reductions import Reduce, Reduction
 from config.units import (
     AlertId,
@@ -277,5 +278,8 @@ class Catalogue:
     profiles: Mapping[ProfileId, Profile]
     groups: Mapping[GroupId, Group]
     alerts: Mapping[AlertId, Alert] = field(default_factory=lambda: MappingProxyType({}))
+    record: Recording | None = None
+    """Keep every sample of every tick, and how; ``None``: the file does not ask for it.
+    No decision depends on it, nor does the digest."""
     sites: Mapping[tuple[str, ...], Site]
     """``("groups", "web")`` → where it is declared: who owns it. ``("groups", "web", "min")`` → where that value is."""

@@ -189,7 +189,7 @@ class GufoSession:
             return await answer
         finally:
             timer.cancel()
-            self._answer = None
+            self._answer = self._receive = None  # a circle would keep the socket open until it is collected
 
     def _settle(self, answer: Varbinds | Trouble) -> None:
         if self._answer is not None and not self._answer.done():

@@ -22,6 +22,8 @@ _UPTIME_WRAP: Seconds = 2**32 / 100
 """sysUpTime counts hundredths in 32 bits. Source: RFC 3418, `sysUpTime`."""
 _SLACK: Seconds = 5.0
 """How far an uptime may be off: whole-second agents, and the time an answer was under way."""
+_IN_STEP = (0.5, 1.5)
+"""How fast an uptime may run by our clock; see `aggregator.rates`, which judges readings likewise."""
 _CONSECUTIVE = 1.5
 """Readings at most this many intervals apart follow on each other. Source: DESIGN.md "Judging", duration."""
 _KEPT_INTERVALS = 10
@@ -101,8 +103,9 @@ def advance(before: Total | None, rows: Mapping[str, float], *, at: float, uptim
         law: how the rows rise.
 
     Returns:
-        The total, which began anew if the agent has restarted, if a row went back and did not wrap, if a narrow row
-        may have wrapped more than once since, or if none of the rows is known.
+        The total, which began anew if the agent has restarted or its uptime does not keep step with our clock, if a
+        row went back and did not wrap, if a narrow row may have wrapped more than once since, or if none of the rows
+        is known.
     """
     gained = None if before is None else _gained(before, rows, at, uptime, law)
     if before is None or gained is None:
@@ -131,9 +134,11 @@ def _rise(delta: float, elapsed: Seconds, law: Law) -> float | None:
 
 
 def _restarted(before: Total, elapsed: Seconds, uptime: Seconds) -> bool:
-    """Its uptime went back, or is too short to reach back; one that wrapped did neither."""
+    """Its uptime went back, is too short to reach back, or has grown by another time; one that wrapped did neither."""
     wrapped = abs(before.agent + elapsed - _UPTIME_WRAP - uptime) <= _SLACK
-    return (uptime < before.agent or uptime + _SLACK < elapsed) and not wrapped
+    grown = uptime - before.agent
+    in_step = not grown < _IN_STEP[0] * elapsed - 1.0 and not grown > _IN_STEP[1] * elapsed + _SLACK
+    return (uptime < before.agent or uptime + _SLACK < elapsed or not in_step) and not wrapped
 
 
 def _unbroken(elapsed: Seconds, law: Law) -> bool:

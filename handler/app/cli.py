@@ -11,19 +11,20 @@ import typer
 from config.errors import DeclarationError
 from handler.app.counters_cli import counters
 from handler.app.eval_cli import evaluate
+from handler.app.export_cli import export
 from handler.app.hook_cli import hook
 from handler.app.probe_cli import probe
+from handler.app.record_cli import record
 from handler.app.terminal import (
     DONE,
     PROBLEMS,
-    USAGE,
     AsJson,
     State,
     act,
     ask,
     directory,
-    fail,
     get,
+    instant,
     lines,
     print_json,
     refusals,
@@ -40,6 +41,8 @@ app = typer.Typer(
 member = typer.Typer(help="Look at members, and act on one by name.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(member, name="member")
 app.add_typer(hook, name="hook")
+app.add_typer(record, name="record")
+app.add_typer(export, name="export")
 app.command()(probe)
 app.command("eval")(evaluate)
 app.command()(counters)
@@ -121,7 +124,7 @@ def why(
     json: AsJson = False,
 ) -> None:
     """Explain the last decision, or the one in force at an instant."""
-    query = f"?at={_instant(at)}" if at else ""
+    query = f"?at={instant(at)}" if at else ""
     answer = get(state, json, "groups", group, "why", query=query)
     if json:
         print_json(answer)
@@ -260,17 +263,3 @@ def member_protect(
     """Never choose this member as surplus."""
     said = f"{name}: may leave again" if off else f"{name}: protected"
     act(state, json, "POST", "groups", group, "members", name, "protect", body={"protected": not off}, said=said)
-
-
-def _instant(text: str) -> float:
-    from datetime import UTC, datetime
-
-    try:
-        return float(text)
-    except ValueError:
-        pass
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        fail(f"{text!r} is not an instant: epoch seconds, or ISO 8601 such as 2026-03-01T12:00:00", USAGE)
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()

@@ -86,7 +86,16 @@ class TickReport:
 
 
 class Decider:
-    """Runs the slots of one catalogue."""
+    """Runs the slots of one catalogue.
+
+    Args:
+        rooms: all groups.
+        poller: asks their members.
+        door: where what was judged goes.
+        clock: both clocks.
+        report: told of every tick, when it is over.
+        heard: given every scrape and whose turn it was, before anything is made of it. Must not take long.
+    """
 
     def __init__(
         self,
@@ -96,7 +105,9 @@ class Decider:
         door: Door,
         clock: Callable[[], Moment],
         report: Callable[[TickReport], None],
+        heard: Callable[[tuple[GroupId, ...], Scrape], None] = lambda groups, scrape: None,
     ) -> None:
+        self._heard = heard
         self._rooms = rooms
         self._poller = poller
         self._door = door
@@ -142,6 +153,7 @@ class Decider:
         rooms = [self._rooms[group] for group in slot.groups if group in self._rooms]
         rosters: dict[GroupId, Roster] = {room.id: room.roster(began.wall) for room in rooms}
         scrape = await self._poller.poll(catalogue, rosters, timeout=min(0.8 * slot.interval, 10.0))
+        self._heard(tuple(room.id for room in rooms), scrape)
         polled = self._clock()
         frames = aggregator.take(scrape)
         hearing = self._hearing(catalogue, slot, scrape.layout)

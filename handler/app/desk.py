@@ -13,7 +13,7 @@ from collector.targets import counters_of
 from config.counters import source_word
 from config.errors import Refused
 from config.model import Adjustment, Verb
-from config.units import CounterId, GroupId, Instant, MemberName, PolicyId
+from config.units import CounterId, GroupId, Instant, MemberName, PolicyId, Seconds
 from handler.app.checking import checked
 from handler.app.door import Question
 from handler.app.engine import Engine
@@ -25,6 +25,7 @@ from handler.hooks.mapping import EVERYTHING, permissions_of
 from handler.hooks.replies import Reply
 from handler.hooks.tokens import Wanted
 from handler.probing import Probed
+from handler.recording.status import RecordingStatus
 from handler.status import GroupStatus
 from handler.steps import Plan
 from handler.store.interface import EVERY_KIND, Event, EventKind, Span, StoredHook
@@ -270,6 +271,17 @@ class Desk:
             store.note(group, act, by, str(member), now)
 
         await self._engine.keeper.alter(room, altered)
+
+    # Recording
+
+    async def recording(self) -> RecordingStatus:
+        """Whether samples are recorded, and what is there."""
+        return await self._engine.recordings.status()
+
+    async def record(self, *, on: bool, span: Seconds | None, by: str) -> RecordingStatus:
+        """Record or not, whatever the file says."""
+        await self._engine.recordings.switch(on=on, span=span, by=by)
+        return await self._engine.recordings.status()
 
     # Webhooks
 

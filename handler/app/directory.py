@@ -45,6 +45,11 @@ class StateDirectory:
         """What members' tokens are made with, mode 0600."""
         return self.path / "member-keys"
 
+    @property
+    def recordings(self) -> Path:
+        """What was recorded of samples."""
+        return self.path / "recording"
+
     def hold(self) -> None:
         """Create and lock the directory.
 

@@ -31,6 +31,7 @@ from handler.app.notifying import Notifier
 from handler.app.passing import Passage
 from handler.app.pushing import Pushing
 from handler.app.recent import Recent
+from handler.app.recording import Recordings
 from handler.app.reporting import Reporter
 from handler.app.rooms import Room
 from handler.balancers.interface import Balancer as BalancerPort
@@ -74,6 +75,8 @@ class Parts:
     member_keys: MemberKeys
     read_secret: Callable[[SecretRef], str]
     retention: Retention = Retention()
+    recordings: Path | None = None
+    """Where samples are recorded, if they are."""
 
 
 def definition_of(
@@ -111,7 +114,13 @@ class Engine:
     def __init__(self, parts: Parts) -> None:
         self.parts = parts
         self.rooms: dict[GroupId, Room] = {}
-        self.metrics = Metrics(self.rooms, lambda: parts.clock().wall, pushes=lambda: parts.pushes.count)
+        self.recordings = Recordings(parts.recordings, parts.clock)
+        self.metrics = Metrics(
+            self.rooms,
+            lambda: parts.clock().wall,
+            pushes=lambda: parts.pushes.count,
+            recording=self.recordings.figures,
+        )
         self._reporter = Reporter(self.metrics)
         self.recent = Recent(self.rooms)
         self._catalogue: Catalogue | None = None
@@ -125,6 +134,7 @@ class Engine:
             door=self.door,
             clock=parts.clock,
             report=self._reporter.ticked,
+            heard=self.recordings.heard,
         )
         self.hooks = Hooks(parts.store, parts.read_secret, lambda: parts.clock().wall)
         self.passage = Passage(
@@ -185,6 +195,7 @@ class Engine:
             asyncio.create_task(self._every(_FLUSH, "flush", self._flush)),
             asyncio.create_task(self._every(_PRUNE, "prune", self._prune)),
             asyncio.create_task(self._every(_WATCH, "watch", self._watch_balancers)),
+            asyncio.create_task(self._every(_WATCH, "recording", self.recordings.keep)),
             asyncio.create_task(self._heartbeat()),
         ]
 
@@ -195,6 +206,7 @@ class Engine:
         await asyncio.gather(*self._chores, return_exceptions=True)
         await self.alerting.stop()
         await self._decider.stop()
+        await self.recordings.stop()
         await self.keeper.stop()
         await self.notifier.stop()
         self.parts.courier.close()
@@ -295,6 +307,7 @@ class Engine:
         finally:
             if self._catalogue is not None:
                 self._decider.start(self._catalogue)  # the old one goes on if the new one could not be written down
+        await self.recordings.declare(catalogue.record)
         self.metrics.took(catalogue, now.wall)
         logs.say("catalogue", digest=catalogue.digest[:12], groups=len(catalogue.groups))
         for room in self.rooms.values():

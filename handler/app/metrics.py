@@ -21,6 +21,7 @@ from config.units import GroupId, Instant
 from handler.app.deciding import TickReport
 from handler.app.exposition import written
 from handler.app.gauges import Gauges
+from handler.app.recording_gauges import NOTHING, RecordingGauges
 from handler.app.replies import Replies
 from handler.app.rooms import Room
 from handler.converge import Pass
@@ -28,6 +29,7 @@ from handler.hooks.payloads import Sender
 from handler.hooks.replies import Result as KnockResult
 from handler.pushes.judging import Result as PushResult
 from handler.pushes.said import Shape
+from handler.recording.status import Figures
 from handler.steps import Create, Destroy, Drain, Enable, Join, Leave, Result
 from handler.web.render import snake
 from trigger.reasons import Reason
@@ -54,7 +56,12 @@ class Metrics:
     """Everything that is exported: events as they are reported, states as they are when scraped."""
 
     def __init__(
-        self, rooms: Mapping[GroupId, Room], now: Callable[[], Instant], *, pushes: Callable[[], int] = lambda: 0
+        self,
+        rooms: Mapping[GroupId, Room],
+        now: Callable[[], Instant],
+        *,
+        pushes: Callable[[], int] = lambda: 0,
+        recording: Callable[[], Figures] = lambda: NOTHING,
     ) -> None:
         disable_created_metrics()  # type: ignore[no-untyped-call]  # a second series a counter, which nobody asks for
         registry = CollectorRegistry()
@@ -132,6 +139,7 @@ class Metrics:
             for became in ("delivered", "failed", "given_up"):
                 self._notices.labels(kind, became)
         registry.register(Gauges(rooms, now))
+        registry.register(RecordingGauges(recording))
 
     def text(self) -> bytes:
         """The exposition. For thousands of groups it takes a while: call it beside the event loop, from any thread."""

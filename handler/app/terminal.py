@@ -87,6 +87,25 @@ def act(
         typer.echo(said)
 
 
+def instant(text: str) -> float:
+    """Read an instant: epoch seconds, or ISO 8601. Exits if it is neither."""
+    from datetime import UTC, datetime
+    from math import isfinite
+
+    try:
+        seconds = float(text)
+    except ValueError:
+        pass
+    else:
+        if isfinite(seconds):
+            return seconds
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        fail(f"{text!r} is not an instant: epoch seconds, or ISO 8601 such as 2026-03-01T12:00:00", USAGE)
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+
+
 def lines(text: Iterable[str], *, err: bool = False) -> None:
     """Print them, with what a terminal would obey made visible."""
     from handler.app.logs import printable

@@ -83,6 +83,7 @@ def engine(file: Path, directory: StateDirectory, push_url: str) -> Engine:
             pushes=pushes,
             member_keys=keys,
             read_secret=_secret,
+            recordings=directory.recordings,
         )
     )
 

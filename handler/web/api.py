@@ -20,6 +20,7 @@ from handler.web.hooks import hook_routes
 from handler.web.pages.routes import build_pages
 from handler.web.probing import probed_plain
 from handler.web.recent import build_recent
+from handler.web.recording import recording_routes
 from handler.web.render import Json, plain, tagged
 from trigger.reasons import Reason
 from trigger.requests import Decision
@@ -76,6 +77,7 @@ def build(daemon: Daemon) -> FastAPI:
     app.include_router(_acts(daemon), prefix="/api/v1")
     app.include_router(_member_acts(daemon), prefix="/api/v1")
     app.include_router(hook_routes(daemon), prefix="/api/v1")
+    app.include_router(recording_routes(daemon), prefix="/api/v1")
     app.include_router(_health(daemon))
     app.include_router(build_recent(daemon), prefix="/api/v1")
     app.include_router(build_discovery(daemon))

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from config.errors import Problem
-from config.units import CounterId, GroupId, Instant, MemberName, PolicyId
+from config.units import CounterId, GroupId, Instant, MemberName, PolicyId, Seconds
 from handler.desired import Definition
 from handler.hooks.replies import Reply
 from handler.hooks.tokens import Wanted
 from handler.probing import Probed
+from handler.recording.status import RecordingStatus
 from handler.status import GroupStatus
 from handler.steps import Plan
 from handler.store.interface import EVERY_KIND, Event, EventKind, Span, StoredHook
@@ -152,6 +153,14 @@ class Daemon(Protocol):
 
     async def reload(self) -> Reloaded:
         """Read the file again: all or nothing."""
+        ...
+
+    async def recording(self) -> RecordingStatus:
+        """Whether samples are recorded, and what is there."""
+        ...
+
+    async def record(self, *, on: bool, span: Seconds | None, by: str) -> RecordingStatus:
+        """Record or not, whatever the file says; ``span``: only for so long."""
         ...
 
     def hooks(self) -> tuple[StoredHook, ...]:

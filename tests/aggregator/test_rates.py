@@ -79,6 +79,46 @@ def measured(counter: Counter, *readings: tuple[float, Reading | float | None]) 
             id="uptime that wrapped is no reset",
         ),
         pytest.param(
+            a_rising(),
+            [(0, Reading(100.0, uptime=100.0)), (30, Reading(150.0, uptime=3700.0))],
+            None,
+            id="uptime that leaps ahead is another agent's, or our clock stood still",
+        ),
+        pytest.param(
+            a_rising(),
+            [
+                (0, Reading(100.0, uptime=100.0)),
+                (30, Reading(200.0, uptime=3700.0)),
+                (60, Reading(230.0, uptime=3730.0)),
+            ],
+            1.0,
+            id="rates go on from an uptime that has leapt",
+        ),
+        pytest.param(
+            a_rising(),
+            [(0, Reading(100.0, uptime=100.0)), (30, Reading(100.0, uptime=100.0))],
+            None,
+            id="uptime that stands still is the same answer once more",
+        ),
+        pytest.param(
+            a_rising(),
+            [(0, Reading(100.0, uptime=100.0)), (30, Reading(100.0, uptime=100.0)), (60, Reading(160.0, uptime=160.0))],
+            1.0,
+            id="after a repeated answer the rate is over the whole time",
+        ),
+        pytest.param(
+            a_rising(),
+            [(0, Reading(100.0, uptime=100.0)), (30, Reading(130.0, uptime=120.0))],
+            1.0,
+            id="uptime of a clock that runs slow is one all the same",
+        ),
+        pytest.param(
+            a_rising(),
+            [(0, Reading(0.0, uptime=-60.0)), (30, Reading(30.0, uptime=30.0))],
+            1.0,
+            id="uptime below nought begins a total, and leaps nowhere",
+        ),
+        pytest.param(
             a_rising(bits=32),
             [(0, Reading(LAP - 20, uptime=100.0)), (10, Reading(30.0, uptime=110.0))],
             5.0,

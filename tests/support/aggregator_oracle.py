@@ -75,13 +75,16 @@ class Oracle:
         then, last = earlier
         if at <= then:
             return None
-        self.before[name] = at, reading
         advance = self._advance(last, reading, at - then)
+        if not self._repeated(last, reading, at - then):
+            self.before[name] = at, reading
         return None if advance is None else advance / (at - then) * self.counter.scale
 
     def _advance(self, last: Reading, reading: Reading, elapsed: float) -> float | None:
         known = not math.isnan(last.uptime) and not math.isnan(reading.uptime)
-        if reading.uptime < last.uptime or reading.uptime + 5.0 < elapsed:
+        if self._restarted(last, reading, elapsed) or self._repeated(last, reading, elapsed):
+            return None
+        if last.uptime >= 0 and reading.uptime - last.uptime > 1.5 * elapsed + 5.0:
             return None
         fastest = math.inf if self.counter.range is None else self.counter.range[1] / self.counter.scale
         narrow = self.counter.bits < 64
@@ -93,6 +96,14 @@ class Oracle:
             return None
         wrapped = reading.value - last.value + 2**self.counter.bits
         return wrapped if wrapped <= fastest * elapsed else None
+
+    @staticmethod
+    def _restarted(last: Reading, reading: Reading, elapsed: float) -> bool:
+        return reading.uptime < last.uptime or reading.uptime + 5.0 < elapsed
+
+    def _repeated(self, last: Reading, reading: Reading, elapsed: float) -> bool:
+        slow = reading.uptime - last.uptime < 0.5 * elapsed - 1.0
+        return slow and not self._restarted(last, reading, elapsed)
 
     def _cell(self, newest: int, at: float) -> Cell:
         now = self.ticks[newest]

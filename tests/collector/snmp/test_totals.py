@@ -66,6 +66,8 @@ ANEW: Mapping[str, tuple[Law, Reading, Reading]] = {
         (30, 1030, {"1": 400}),
     ),
     "a gap in which a narrow row may have gone round": (NARROW, (0, 1000, {"1": 500}), (60, 1060, {"1": 600})),
+    "an uptime that leaps": (WIDE, (0, 1000, {"1": 500}), (30, 4630, {"1": 600})),
+    "an uptime that stands still": (WIDE, (0, 1000, {"1": 500}), (30, 1000, {"1": 600})),
     "no row is known": (NARROW, (0, 1000, {"1": 500}), (30, 1030, {"2": 600})),
     "time stands still": (NARROW, (0, 1000, {"1": 500}), (0, 1000, {"1": 600})),
 }

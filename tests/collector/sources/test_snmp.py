@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import gc
 import os
+import resource
 import socket
 import subprocess
 import sys
@@ -308,6 +309,49 @@ def test_sessions_are_kept_for_those_that_answer_and_given_back_when_they_leave(
         return [*kept, source.sessions]
 
     assert asyncio.run(scene()) == [50, 50, 1, 0]
+
+
+def test_sockets_are_given_back_at_once_and_not_when_garbage_is_collected(snmpd: Snmpd) -> None:
+    catalogue = a_catalogue([an_object(FORTY_TWO)], snmp=access(snmpd))
+    members = {f"m{place}": address for place, address in enumerate(MANY)}
+
+    async def scene() -> tuple[int, int]:
+        source = a_source()
+        await poller(source).poll(catalogue, rosters(members), timeout=5.0)
+        during = len(os.listdir("/proc/self/fd"))  # noqa: PTH208
+        await source.close()
+        return during, len(os.listdir("/proc/self/fd"))  # noqa: PTH208
+
+    gc.collect()
+    gc.disable()
+    try:
+        during, after = asyncio.run(scene())
+    finally:
+        gc.enable()
+
+    assert during - after == len(MANY)
+
+
+def test_with_few_descriptors_every_agent_is_still_heard_and_none_is_kept(snmpd: Snmpd) -> None:
+    catalogue = a_catalogue([an_object(FORTY_TWO)], snmp=access(snmpd))
+    members = {f"m{place}": address for place, address in enumerate(MANY)}
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (2 * len(MANY) - 2, limits[1]))
+    try:
+        source = a_source()
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+
+    async def scene() -> tuple[Scrape, int]:
+        scrape = await poller(source).poll(catalogue, rosters(members), timeout=5.0)
+        kept = source.sessions
+        await source.close()
+        return scrape, kept
+
+    scrape, kept = asyncio.run(scene())
+
+    assert set(scrape.reply) == {Reply.OK}
+    assert kept == 0
 
 
 class Clock:

@@ -1,0 +1,1 @@
+"""Keeps every sample of every tick: written beside the decisions, read back for export and replay."""

@@ -1,0 +1,166 @@
+"""From the frames of a log to columns, a bounded number of rows at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import assert_never
+
+import numpy as np
+
+from collector.samples import Bools, Codes, Floats, Reply
+from config.units import Moment
+from handler.recording.frames import Frame, Missed, Named, Taken
+from handler.recording.rows import MISSED, NOBODY, Ints, Rows, Text, nothing, same
+
+CHUNK = 1 << 18
+"""Rows that are held at once; a tick is never parted."""
+
+
+class _Words:
+    """Gives each word a code, once."""
+
+    def __init__(self) -> None:
+        self.places: dict[str, int] = {}
+
+    def code(self, word: str | None) -> int:
+        return -1 if word is None else self.places.setdefault(word, len(self.places))
+
+    def text(self, codes: Ints) -> Text:
+        return Text(codes=codes, words=tuple(self.places))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Seats:
+    """What every tick of one layout has in common; groups without series are rows at the end."""
+
+    group: Ints
+    member: Ints
+    counter: Ints
+    counted: Bools
+    polled: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Tick:
+    seats: _Seats
+    at: Moment
+    value: Floats
+    replied_at: Floats
+    uptime: Floats
+    reply: Codes
+
+
+class Chunker:
+    """Collects frames of one log and hands them out as rows, sorted by group, member, counter and then time.
+
+    So sorted, what one agent answered at once lies close together, and a file of it is half as large.
+    """
+
+    def __init__(self) -> None:
+        self._groups, self._members, self._counters = _Words(), _Words(), _Words()
+        self._layouts: dict[int, _Seats] = {}
+        self._ticks: list[_Tick] = []
+        self._rows = 0
+        self.orphans = 0
+        """Ticks whose layout was damaged."""
+
+    def chunks(self, frames: Iterable[Frame], at_most: int = CHUNK) -> Iterator[Rows]:
+        """Turn frames into rows. No chunk is empty, and none has more than ``at_most`` rows but for a single tick."""
+        for frame in frames:
+            tick = self._tick(frame)
+            if tick is None:
+                continue
+            if self._ticks and self._rows + len(tick.value) > at_most:
+                yield self._drain()
+            self._ticks.append(tick)
+            self._rows += len(tick.value)
+        if self._rows:
+            yield self._drain()
+
+    def _tick(self, frame: Frame) -> _Tick | None:
+        match frame:
+            case Named():
+                self._layouts[frame.number] = self._seats(frame)
+                return None
+            case Missed():
+                return self._missed(frame)
+            case Taken():
+                seats = self._layouts.get(frame.layout)
+                if seats is None or seats.polled != len(frame.value):
+                    self.orphans += 1
+                    return None
+                return _polled(seats, frame)
+            case _:
+                assert_never(frame)
+
+    def _seats(self, frame: Named) -> _Seats:
+        rows = [(each.group, each.member, each.counter) for each in frame.series]
+        return self._seated([*rows, *((group, None, None) for group in frame.nobody)], frame.counted)
+
+    def _missed(self, frame: Missed) -> _Tick:
+        count = len(frame.groups)
+        return _Tick(
+            seats=self._seated([(group, None, None) for group in frame.groups], np.zeros(0, dtype=np.bool_)),
+            at=frame.at,
+            value=nothing(count),
+            replied_at=nothing(count),
+            uptime=nothing(count),
+            reply=np.full(count, MISSED, dtype=np.uint8),
+        )
+
+    def _seated(self, rows: list[tuple[str, str | None, str | None]], counted: Bools) -> _Seats:
+        return _Seats(
+            group=np.array([self._groups.code(group) for group, _, _ in rows], dtype=np.int32),
+            member=np.array([self._members.code(member) for _, member, _ in rows], dtype=np.int32),
+            counter=np.array([self._counters.code(counter) for _, _, counter in rows], dtype=np.int32),
+            counted=np.concatenate([counted, np.ones(len(rows) - len(counted), dtype=np.bool_)]),
+            polled=len(counted),
+        )
+
+    def _drain(self) -> Rows:
+        ticks, self._ticks, self._rows = self._ticks, [], 0
+        seats = [tick.seats for tick in ticks]
+        group, member, counter = (
+            np.concatenate([getattr(each, name) for each in seats]) for name in ("group", "member", "counter")
+        )
+        # The clock stands last, since a stable sort keeps what is in order: ticks of a chunk nearly always are.
+        lengths = [len(tick.value) for tick in ticks]
+        timestamp = np.repeat([tick.at.wall for tick in ticks], lengths)
+        count = len(group)
+        rows = Rows(
+            group=self._groups.text(group),
+            member=self._members.text(member),
+            counter=self._counters.text(counter),
+            timestamp=timestamp,
+            value=np.concatenate([tick.value for tick in ticks]),
+            reply=np.concatenate([tick.reply for tick in ticks]),
+            counted=np.concatenate([each.counted for each in seats]),
+            steady=np.repeat([tick.at.steady for tick in ticks], lengths),
+            replied_at=np.concatenate([tick.replied_at for tick in ticks]),
+            uptime=np.concatenate([tick.uptime for tick in ticks]),
+            resolution=same(0.0, count),
+            asked=nothing(count),
+            count=nothing(count),
+            minimum=nothing(count),
+            maximum=nothing(count),
+        )
+        return rows.take(np.lexsort((timestamp, counter, member, group)))
+
+
+def _polled(seats: _Seats, frame: Taken) -> _Tick:
+    """Say of each row what there is; groups without series have nothing to say."""
+    idle = len(seats.group) - seats.polled
+    heard = frame.reply == Reply.OK
+    return _Tick(
+        seats=seats,
+        at=frame.at,
+        value=_padded(np.where(heard, frame.value, np.nan), idle),
+        replied_at=_padded(np.where(heard, frame.replied_at, np.nan), idle),
+        uptime=_padded(np.where(heard, frame.uptime, np.nan), idle),
+        reply=np.concatenate([frame.reply, np.full(idle, NOBODY, dtype=np.uint8)]),
+    )
+
+
+def _padded(column: Floats, idle: int) -> Floats:
+    return np.concatenate([column, nothing(idle)])

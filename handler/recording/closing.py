@@ -1,0 +1,87 @@
+"""Turns a log into columns, and the files of an hour into a thinned one; piece by piece, within the room there is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator
+from contextlib import ExitStack, closing
+from pathlib import Path
+
+from config.units import Seconds
+from handler.recording.files import HOUR, Form, Segment
+from handler.recording.folder import written_whole
+from handler.recording.order import Piece, in_order
+from handler.recording.rows import Rows
+from handler.recording.thinning import thinned
+
+Remark = Callable[[str], None]
+Made = tuple[Segment, int] | None
+"""A file and its size in bytes; ``None``: there was nothing to write."""
+Work = Generator[int, None, Made]
+"""Yields after every piece how many bytes the draft has."""
+
+
+_ROW = 48
+_FRAME = 64 << 10
+
+
+class NoRoom(Exception):
+    """The draft would go beyond the budget; nothing is left of it."""
+
+
+def close_log(folder: Path, log: Segment, remark: Remark, spare: Callable[[], int]) -> Work:
+    """Write a log's rows as columns. The log itself stays where it is.
+
+    Raises:
+        NoRoom: before the draft takes more bytes than can be spared.
+    """
+    from handler.recording.reading import log_chunks
+
+    with (folder / log.name).open("rb") as file:
+        made = Segment(run=log.run, first=log.first, number=log.number, form=Form.WHOLE)
+        return (yield from _written(folder, made, log_chunks(log, file, remark), spare))
+
+
+def thin_hour(
+    folder: Path, segments: tuple[Segment, ...], resolution: Seconds, remark: Remark, spare: Callable[[], int]
+) -> Work:
+    """Write one row per series and stretch of an hour. The files themselves stay where they are.
+
+    Raises:
+        NoRoom: as `close_log`.
+    """
+    from handler.recording.reading import readable
+
+    last = segments[-1]
+    made = Segment(run=last.run, first=last.hour * HOUR, number=last.number, form=Form.THIN, resolution=resolution)
+    with ExitStack() as files:
+        pieces: list[Piece] = []
+        for segment in segments:
+            file = files.enter_context(closing((folder / segment.name).open("rb")))
+            pieces.extend(readable(segment, file, remark))
+        return (yield from _written(folder, made, thinned(in_order(pieces), resolution), spare))
+
+
+def _written(folder: Path, made: Segment, rows: Iterator[Rows], spare: Callable[[], int]) -> Work:
+    from handler.recording.parquet import Sheets, settle
+
+    part = next(rows, None)
+    if part is None:
+        return None
+    with written_whole(folder / made.name) as file:
+        sheets = Sheets(file, made.resolution)
+        while part is not None:
+            if file.tell() + _at_most(part) > spare():
+                raise NoRoom
+            sheets.write(part)
+            yield file.tell()
+            part = next(rows, None)
+        sheets.close()
+        size = file.tell()
+    settle()
+    return made, size
+
+
+def _at_most(rows: Rows) -> int:
+    """How many bytes these rows can take, if nothing of them can be compressed."""
+    words = sum(len(word.encode()) for text in (rows.group, rows.member, rows.counter) for word in text.words)
+    return _ROW * len(rows) + 2 * words + _FRAME

@@ -1,0 +1,73 @@
+"""The events beside the samples: sizes, acts of people, and who was in service when; as CSV."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TextIO
+
+from config.units import GroupId, MemberName
+from handler.recording.wanted import Wanted
+from handler.store.timeline import Happening
+
+COLUMNS = (
+    "timestamp", "group", "kind", "name", "cause", "by", "member",
+    "desired_from", "desired_to", "in_service", "result", "message",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counted:
+    """A happening, and how many members the group had in service after it."""
+
+    happening: Happening
+    in_service: int
+
+
+def counted(happenings: Iterable[Happening]) -> Iterator[Counted]:
+    """Follow who is in service; happenings come from the beginning of history, oldest first."""
+    serving: dict[GroupId, set[MemberName]] = {}
+    for each in happenings:
+        inside = serving.setdefault(each.group, set())
+        if each.kind == "member" and each.member is not None:
+            if each.name == "in_service":
+                inside.add(each.member)
+            elif each.name in {"leaving", "gone"}:
+                inside.discard(each.member)
+        yield Counted(happening=each, in_service=len(inside))
+
+
+def write_events(file: TextIO, happenings: Iterable[Happening], wanted: Wanted) -> int:
+    """Write those that are wanted; returns how many."""
+    lines = csv.writer(file, lineterminator="\n")
+    lines.writerow(COLUMNS)
+    count = 0
+    for each in counted(happenings):
+        told = each.happening
+        if wanted.since <= told.at < wanted.until and (not wanted.groups or told.group in wanted.groups):
+            lines.writerow(_line(each))
+            count += 1
+    return count
+
+
+def _line(counted: Counted) -> tuple[object, ...]:
+    """A decision's ``by`` says what caused it and who; empty stands for what is not there."""
+    told = counted.happening
+    cause, by = "", told.by
+    if told.kind == "decision":
+        cause, _, by = told.by.partition(" ")
+    return (
+        repr(float(told.at)),
+        told.group,
+        told.kind,
+        told.name,
+        cause,
+        by,
+        told.member or "",
+        "" if told.desired_from is None else told.desired_from,
+        "" if told.desired_to is None else told.desired_to,
+        counted.in_service,
+        told.result or "",
+        told.message,
+    )

@@ -1,0 +1,106 @@
+"""Hands a recording out: as CSV or Parquet, in the order of time, a piece at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Protocol
+
+import numpy as np
+
+from config.units import Instant
+from handler.recording import parquet
+from handler.recording.reading import hours_in, read_hour
+from handler.recording.rows import MISSED, Rows
+from handler.recording.wanted import Wanted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exported:
+    """What was handed out."""
+
+    rows: int = 0
+    thinned: int = 0
+    """Of them, how many stand for several samples."""
+    missed: int = 0
+    """Of them, how many say that a tick was lost."""
+    first_at: Instant | None = None
+    last_at: Instant | None = None
+    remarks: tuple[str, ...] = ()
+    """What could not be read."""
+
+
+class Sink(Protocol):
+    """Where rows go."""
+
+    def write(self, rows: Rows) -> None:
+        """Take some."""
+        ...
+
+    def close(self) -> None:
+        """There are no more."""
+        ...
+
+
+class Csv:
+    """Lines; the first one names the columns."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        file.write((",".join(parquet.COLUMNS) + "\n").encode())
+
+    def write(self, rows: Rows) -> None:
+        """Take some."""
+        parquet.write_csv(self._file, rows)
+
+    def close(self) -> None:
+        """There are no more."""
+        self._file.flush()
+
+
+def export_series(folder: Path, wanted: Wanted, sink: Sink, progress: Callable[[int, int], None]) -> Exported:
+    """Hand out the rows that are wanted; ``progress`` is told after each hour how many of how many are done.
+
+    Rows are sorted by time, then group, counter and member; where the clock was set back, time begins anew.
+    """
+    remarks: list[str] = []
+    done = Exported()
+    hours = hours_in(folder, wanted.since, wanted.until)
+    for number, (run, hour) in enumerate(hours, start=1):
+        for rows in read_hour(folder, run, hour, remarks.append):
+            chosen = _chosen(rows, wanted)
+            if len(chosen):
+                sink.write(chosen)
+                done = _counted(done, chosen)
+        progress(number, len(hours))
+    sink.close()
+    return Exported(
+        rows=done.rows,
+        thinned=done.thinned,
+        missed=done.missed,
+        first_at=done.first_at,
+        last_at=done.last_at,
+        remarks=tuple(remarks),
+    )
+
+
+def _chosen(rows: Rows, wanted: Wanted) -> Rows:
+    """A stretch is wanted if any part of it is."""
+    inside = (rows.timestamp >= wanted.since) | (rows.timestamp + rows.resolution > wanted.since)
+    inside &= rows.timestamp < wanted.until
+    if wanted.groups:
+        named = np.array([word in wanted.groups for word in rows.group.words], dtype=np.bool_)
+        inside &= named[rows.group.codes]
+    return rows if inside.all() else rows.take(np.flatnonzero(inside))
+
+
+def _counted(done: Exported, rows: Rows) -> Exported:
+    first, last = Instant(float(rows.timestamp[0])), Instant(float(rows.timestamp[-1]))
+    return Exported(
+        rows=done.rows + len(rows),
+        thinned=done.thinned + int(np.count_nonzero(rows.resolution)),
+        missed=done.missed + int(np.count_nonzero(rows.reply == MISSED)),
+        first_at=first if done.first_at is None else min(done.first_at, first),
+        last_at=last if done.last_at is None else max(done.last_at, last),
+    )

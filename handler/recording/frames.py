@@ -1,0 +1,187 @@
+r"""The log of ticks, as bytes: what is there after a crash is what was appended before it.
+
+A log begins with `MAGIC`. After it come frames: the payload's length and CRC-32 (little-endian, 32 bits each), a byte
+that says of which kind, the payload. A *layout* names series; a *tick* refers to one by number and brings its
+columns; a *missed* says whose ticks were lost on the way. A frame that is cut off, or whose sum is wrong, was never
+written: nothing after the first cut is believed, and what has a wrong sum is left out.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Protocol
+
+import numpy as np
+
+from collector.samples import Bools, Codes, Floats, Layout, Scrape, Series
+from config.units import CounterId, GroupId, Instant, MemberName, Moment, Monotonic
+
+MAGIC = b"trimtab recording 1\n"
+
+_HEAD = struct.Struct("<IIB")
+_LAYOUT, _TICK, _MISSED = 1, 2, 3
+_LAYOUT_HEAD = struct.Struct("<II")
+_TICK_HEAD = struct.Struct("<Idd")
+_AT_ONCE = 2000
+"""Members a line: writing JSON holds up every other thread, the event loop's too."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Named:
+    """A layout, under the number that ticks call it by."""
+
+    number: int
+    series: tuple[Series, ...]
+    counted: Bools
+    nobody: tuple[GroupId, ...]
+    """Groups whose turn it is too, without any series."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Taken:
+    """One scrape: a row of readings in the order of its layout."""
+
+    layout: int
+    at: Moment
+    value: Floats
+    replied_at: Floats
+    uptime: Floats
+    reply: Codes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Missed:
+    """A tick whose samples did not get here."""
+
+    at: Moment
+    groups: tuple[GroupId, ...]
+
+
+Frame = Named | Taken | Missed
+
+
+def name_layout(number: int, layout: Layout, nobody: Sequence[GroupId]) -> bytes:
+    """Write a layout down."""
+    lines = [json.dumps(["", *nobody])] if nobody else []
+    for (group, counter), run in groupby(layout.series, key=lambda each: (each.group, each.counter)):
+        members = [each.member for each in run]
+        starts = range(0, len(members), _AT_ONCE)
+        lines.extend(json.dumps([group, counter, *members[start : start + _AT_ONCE]]) for start in starts)
+    text = zlib.compress("\n".join(lines).encode(), level=1)
+    head = _LAYOUT_HEAD.pack(number, len(layout.series))
+    return _framed(_LAYOUT, (head, np.packbits(layout.counted).tobytes(), text))
+
+
+def take_down(number: int, scrape: Scrape) -> bytes:
+    """Write a scrape down; its layout must have been named."""
+    columns = (scrape.value, scrape.replied_at, scrape.uptime)
+    parts = [column.astype("<f8", copy=False).tobytes() for column in columns]
+    head = _TICK_HEAD.pack(number, scrape.at.wall, scrape.at.steady)
+    return _framed(_TICK, (head, *parts, scrape.reply.tobytes()))
+
+
+def note_missed(at: Moment, groups: Sequence[GroupId]) -> bytes:
+    """Write down that a tick was lost on the way."""
+    return _framed(_MISSED, (json.dumps([at.wall, at.steady, *groups]).encode(),))
+
+
+def _framed(kind: int, parts: Iterable[bytes]) -> bytes:
+    payload = b"".join(parts)
+    return _HEAD.pack(len(payload), zlib.crc32(payload), kind) + payload
+
+
+class Readable(Protocol):
+    """A file that is open for reading bytes."""
+
+    def read(self, size: int, /) -> bytes:
+        """The next bytes; fewer at the end."""
+        ...
+
+
+class LogReader:
+    """Iterates over the frames of a log. Afterwards it knows what it did not believe."""
+
+    def __init__(self, file: Readable, size: int) -> None:
+        self._file = file
+        self._left = size
+        self.torn = 0
+        """Bytes at the end that are no whole frame."""
+        self.damaged = 0
+        """Frames whose sum is wrong."""
+
+    def __iter__(self) -> Iterator[Frame]:
+        magic = self._read(len(MAGIC))
+        if magic != MAGIC:
+            self.torn = self._left + len(magic)
+            return
+        while self._left:
+            before = self._left
+            head = self._read(_HEAD.size)
+            length, checksum, kind = _HEAD.unpack(head) if len(head) == _HEAD.size else (0, 0, 0)
+            payload = self._read(length) if length <= self._left else b""
+            if kind not in _READERS or len(payload) < length:
+                self.torn = before
+                return
+            frame = _understood(kind, payload) if zlib.crc32(payload) == checksum else None
+            if frame is None:
+                self.damaged += 1
+            else:
+                yield frame
+
+    def _read(self, size: int) -> bytes:
+        found = self._file.read(min(size, self._left))
+        self._left = self._left - len(found) if found else 0
+        return found
+
+
+def _understood(kind: int, payload: bytes) -> Frame | None:
+    try:
+        return _READERS[kind](payload)
+    except (ValueError, TypeError, struct.error, zlib.error):
+        return None
+
+
+def _named(payload: bytes) -> Named:
+    number, count = _LAYOUT_HEAD.unpack_from(payload)
+    bits = payload[_LAYOUT_HEAD.size : _LAYOUT_HEAD.size + (count + 7) // 8]
+    series: list[Series] = []
+    nobody: list[GroupId] = []
+    text = zlib.decompress(payload[_LAYOUT_HEAD.size + len(bits) :]).decode()
+    for line in text.splitlines():
+        group, *rest = json.loads(line)
+        if group == "":
+            nobody.extend(rest)
+            continue
+        counter, *members = rest
+        series.extend(Series(GroupId(group), CounterId(counter), _member(member)) for member in members)
+    counted = np.unpackbits(np.frombuffer(bits, dtype=np.uint8), count=count).astype(np.bool_)
+    return Named(number=number, series=tuple(series), counted=counted, nobody=tuple(nobody))
+
+
+def _member(name: str | None) -> MemberName | None:
+    return None if name is None else MemberName(name)
+
+
+def _taken(payload: bytes) -> Taken:
+    layout, wall, steady = _TICK_HEAD.unpack_from(payload)
+    count = (len(payload) - _TICK_HEAD.size) // 25
+    value, replied_at, uptime = (
+        np.frombuffer(payload, dtype="<f8", count=count, offset=_TICK_HEAD.size + place * 8 * count)
+        for place in range(3)
+    )
+    reply = np.frombuffer(payload, dtype=np.uint8, offset=_TICK_HEAD.size + 24 * count)
+    at = Moment(wall=Instant(wall), steady=Monotonic(steady))
+    return Taken(layout=layout, at=at, value=value, replied_at=replied_at, uptime=uptime, reply=reply)
+
+
+def _missed(payload: bytes) -> Missed:
+    wall, steady, *groups = json.loads(payload)
+    return Missed(at=Moment(wall=Instant(wall), steady=Monotonic(steady)), groups=tuple(groups))
+
+
+_READERS: Mapping[int, Callable[[bytes], Frame]] = {_LAYOUT: _named, _TICK: _taken, _MISSED: _missed}

@@ -1,0 +1,193 @@
+"""Columns to and from Parquet and CSV: the one place that knows Arrow. Import it late: it takes 50 MB.
+
+Words are dictionary-encoded. Numbers are split by bytes, which together with the order of the rows and zstd makes a
+sample of a few bytes. Null stands for what is not there.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+
+from config.errors import TrimtabError
+from config.units import Seconds
+from handler.recording.order import Piece
+from handler.recording.rows import NO_REPLY, REPLIES, Rows, Text, nothing, same
+
+_WORDS = pa.dictionary(pa.int32(), pa.string())
+_REPLY = pa.dictionary(pa.int8(), pa.string())
+_TYPES: Mapping[str, Any] = {
+    "timestamp": pa.float64(),
+    "group": _WORDS,
+    "member": _WORDS,
+    "counter": _WORDS,
+    "value": pa.float64(),
+    "reply": _REPLY,
+    "counted": pa.bool_(),
+    "steady": pa.float64(),
+    "replied_at": pa.float64(),
+    "uptime": pa.float64(),
+    "resolution": pa.float64(),
+    "asked": pa.int64(),
+    "count": pa.int64(),
+    "minimum": pa.float64(),
+    "maximum": pa.float64(),
+}
+COLUMNS = tuple(_TYPES)
+"""Of what is exported. The first five are what replay reads of any series."""
+
+_SAMPLE = COLUMNS[:10]
+_STRETCH = ("timestamp", "group", "member", "counter", "value", "reply", "counted", *COLUMNS[11:])
+_REPEATED = ("timestamp", "group", "member", "counter", "reply", "counted", "steady", "resolution")
+_SPREAD = ("value", "replied_at", "uptime", "minimum", "maximum")
+_MARK = b"trimtab"
+_VERSION = 1
+_ORDER = tuple(REPLIES)
+_REPLY_WORDS = tuple(REPLIES.values())
+_UNQUOTED = frozenset('",\r\n')
+
+
+class Unreadable(TrimtabError):
+    """A file is no recording of ours, or damaged."""
+
+
+class Sheets:
+    """A Parquet file in the making; close it, or it is none.
+
+    Args:
+        file: where it goes.
+        resolution: 0.0: of samples. Else of stretches so many seconds long. ``None``: both, for export.
+    """
+
+    def __init__(self, file: Path | BinaryIO, resolution: Seconds | None) -> None:
+        self._names = COLUMNS if resolution is None else _STRETCH if resolution else _SAMPLE
+        said = {"version": _VERSION} | ({} if resolution is None else {"resolution": resolution})
+        schema = pa.schema([(name, _TYPES[name]) for name in self._names], metadata={_MARK: json.dumps(said)})
+        self._writer = pq.ParquetWriter(
+            file if not isinstance(file, Path) else str(file),
+            schema,
+            compression="zstd",
+            use_dictionary=[name for name in self._names if name in _REPEATED],
+            use_byte_stream_split=[name for name in self._names if name in _SPREAD],
+        )
+        self._schema = schema
+
+    def write(self, rows: Rows) -> None:
+        """Add rows, as a row group."""
+        self._writer.write_table(_table(rows, self._schema), row_group_size=max(len(rows), 1))
+
+    def close(self) -> None:
+        """Complete it."""
+        self._writer.close()
+
+
+def pieces_of(file: BinaryIO) -> tuple[Piece, ...]:
+    """Look into a file of ours; its row groups are read when they are needed, and it stays open.
+
+    Raises:
+        Unreadable: it is damaged, or another release's; so may reading a piece.
+    """
+    try:
+        parquet = pq.ParquetFile(file)
+        said = json.loads((parquet.schema_arrow.metadata or {}).get(_MARK, b"{}"))
+        firsts = [_first(parquet, group) for group in range(parquet.num_row_groups)]
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise Unreadable(f"is damaged: {_one_line(error)}") from error
+    if said.get("version") != _VERSION:
+        raise Unreadable("is not a recording that this release can read")
+    resolution = float(said.get("resolution", 0.0))
+    return tuple(
+        Piece(first=first, load=lambda group=group: _read(parquet, group, resolution))  # type: ignore[misc]
+        for group, first in enumerate(firsts)
+    )
+
+
+def write_csv(file: BinaryIO, rows: Rows) -> None:
+    """Write rows as lines, without a header. Numbers are as short as they can be without being other numbers."""
+    schema = pa.schema([(name, _TYPES[name]) for name in COLUMNS])
+    plain = not any(_UNQUOTED.intersection(word) for text in _texts(rows) for word in text.words)
+    options = pa.csv.WriteOptions(include_header=False, quoting_style="none" if plain else "needed")
+    pa.csv.write_csv(_table(rows, schema), file, options)
+
+
+def settle() -> None:
+    """Give memory back that Arrow keeps for later."""
+    pa.default_memory_pool().release_unused()
+
+
+def _texts(rows: Rows) -> Iterable[Text]:
+    return rows.group, rows.member, rows.counter
+
+
+def _table(rows: Rows, schema: Any) -> Any:  # noqa: ANN401  # Arrow has no types
+    return pa.table([_column(rows, field.name, field.type) for field in schema], schema=schema)
+
+
+def _column(rows: Rows, name: str, kind: Any) -> Any:  # noqa: ANN401  # as above
+    column = getattr(rows, name)
+    if isinstance(column, Text):
+        codes = pa.array(column.codes, mask=column.codes < 0)
+        return pa.DictionaryArray.from_arrays(codes, pa.array(column.words, pa.string()))
+    if name == "reply":
+        places = np.full(256, -1, dtype=np.int8)
+        places[list(_ORDER)] = np.arange(len(_ORDER), dtype=np.int8)
+        codes = places[column]
+        return pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), pa.array(_REPLY_WORDS))
+    if pa.types.is_integer(kind):
+        absent = np.isnan(column)
+        return pa.array(np.where(absent, 0, column).astype(np.int64), mask=absent)
+    return pa.array(column, kind, from_pandas=True)  # NaN becomes null
+
+
+def _first(parquet: Any, group: int) -> float:  # noqa: ANN401  # as above
+    statistics = parquet.metadata.row_group(group).column(0).statistics
+    if statistics is None or not statistics.has_min_max:
+        raise ValueError("it does not say when it begins")
+    return float(statistics.min)
+
+
+def _read(parquet: Any, group: int, resolution: Seconds) -> Rows:  # noqa: ANN401  # as above
+    try:
+        table = parquet.read_row_group(group, use_threads=False)
+        return _rows(table, resolution)
+    except (pa.ArrowException, OSError, ValueError, KeyError) as error:
+        raise Unreadable(f"is damaged: {_one_line(error)}") from error
+
+
+def _rows(table: Any, resolution: Seconds) -> Rows:  # noqa: ANN401  # as above
+    count = table.num_rows
+    columns: dict[str, Any] = {name: nothing(count) for name in COLUMNS}
+    columns["resolution"] = same(resolution, count)
+    columns["reply"] = np.full(count, NO_REPLY, dtype=np.uint8)
+    known = {field.name for field in dataclasses.fields(Rows)}
+    for name in known.intersection(table.column_names):
+        columns[name] = _numpy(name, table.column(name).combine_chunks())
+    return Rows(**columns)
+
+
+def _numpy(name: str, array: Any) -> Any:  # noqa: ANN401  # as above
+    if name == "reply":
+        codes = {word: code for code, word in REPLIES.items()}
+        meant = np.array([*(codes[word] for word in array.dictionary.to_pylist()), NO_REPLY], dtype=np.uint8)
+        return meant[_codes(array)]
+    if pa.types.is_dictionary(array.type):
+        return Text(codes=_codes(array).astype(np.int32), words=tuple(array.dictionary.to_pylist()))
+    if pa.types.is_integer(array.type):
+        array = array.cast(pa.float64())
+    return array.to_numpy(zero_copy_only=False)
+
+
+def _codes(array: Any) -> Any:  # noqa: ANN401  # as above
+    return array.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())[:200]

@@ -1,0 +1,72 @@
+"""Reads a recording in the order of time, hour by hour, while it is being written or without a daemon."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
+from itertools import groupby
+from pathlib import Path
+from typing import BinaryIO
+
+from handler.recording import parquet
+from handler.recording.chunks import Chunker
+from handler.recording.files import Form, Segment
+from handler.recording.folder import found_in, open_standing
+from handler.recording.frames import LogReader
+from handler.recording.order import Piece, in_order
+from handler.recording.rows import Rows, no_rows
+
+Remark = Callable[[str], None]
+"""Told of everything that could not be read, one sentence each."""
+
+
+def hours_in(folder: Path, since: float, until: float) -> tuple[tuple[int, int], ...]:
+    """The runs and hours that may hold rows of ``since <= timestamp < until``, in the order of recording."""
+    standing = found_in(folder).standing
+    keyed = groupby(standing, key=lambda each: (each.run, each.hour))
+    return tuple((run, hour) for (run, hour), _ in keyed if hour * 3600 < until and (hour + 1) * 3600 > since)
+
+
+def read_hour(folder: Path, run: int, hour: int, remark: Remark) -> Iterator[Rows]:
+    """All rows of one run and hour, sorted by time, then group, counter and member; never an empty piece."""
+    with ExitStack() as files:
+        opened = open_standing(folder, run, hour)
+        for _, file in opened:
+            files.enter_context(closing(file))
+        pieces = [piece for segment, file in opened for piece in readable(segment, file, remark)]
+        yield from (rows for rows in in_order(pieces) if len(rows))
+
+
+def readable(segment: Segment, file: BinaryIO, remark: Remark) -> Iterator[Piece]:
+    """Those pieces of a file that can be read."""
+    if segment.form is Form.LOG:
+        for rows in log_chunks(segment, file, remark):
+            yield Piece(first=float(rows.timestamp.min()), load=lambda rows=rows: rows)  # type: ignore[misc]
+        return
+    try:
+        yield from (_forgiving(piece, segment, remark) for piece in parquet.pieces_of(file))
+    except parquet.Unreadable as error:
+        remark(f"{segment.name} {error}: left out")
+
+
+def _forgiving(piece: Piece, segment: Segment, remark: Remark) -> Piece:
+    def load() -> Rows:
+        try:
+            return piece.load()
+        except parquet.Unreadable as error:
+            remark(f"a part of {segment.name} {error}: left out")
+            return no_rows()
+
+    return Piece(first=piece.first, load=load)
+
+
+def log_chunks(segment: Segment, file: BinaryIO, remark: Remark) -> Iterator[Rows]:
+    """The rows of a log, a chunk at a time: up to where a tick is not whole."""
+    chunker = Chunker()
+    reader = LogReader(file, os.fstat(file.fileno()).st_size)
+    yield from chunker.chunks(reader)
+    if reader.torn:
+        remark(f"{segment.name} ends in the middle of a tick: its last {reader.torn} bytes are left out")
+    if lost := reader.damaged + chunker.orphans:
+        remark(f"{segment.name} is damaged: {lost} ticks are left out")

@@ -1,0 +1,166 @@
+"""Recorded samples as columns: the form between files, thinning and export.
+
+A number that is not there is NaN, a word that is not there has the code -1. Values themselves are finite
+(`collector.samples`), so nothing is lost by that.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+import numpy.typing as npt
+
+from collector.samples import Bools, Codes, Floats, Reply
+
+Ints = npt.NDArray[np.int32]
+Index = npt.NDArray[np.intp]
+Column = Floats | Codes | Bools
+
+NOBODY = 254
+"""Instead of a reply: the group's turn came, and it had nothing to ask; no counter, or no member."""
+MISSED = 253
+"""Instead of a reply: the group's turn came, and its samples were lost on the way here."""
+NO_REPLY = 255
+"""A row that stands for several samples has no reply of its own."""
+
+REPLIES = {**{int(reply): reply.name.lower() for reply in Reply}, NOBODY: "nobody", MISSED: "missed"}
+"""What replies are called in files."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Text:
+    """A column of words, each of which is kept once."""
+
+    codes: Ints
+    words: tuple[str, ...]
+
+    def take(self, index: Index) -> Text:
+        """The rows of these places."""
+        return Text(codes=self.codes[index], words=self.words)
+
+    def ranks(self) -> npt.NDArray[np.int64]:
+        """Where each row's word stands in the order of the alphabet, from 1; 0: no word."""
+        ranks = np.zeros(len(self.words) + 1, dtype=np.int64)
+        ranks[sorted(range(len(self.words)), key=self.words.__getitem__)] = np.arange(1, len(self.words) + 1)
+        found: npt.NDArray[np.int64] = ranks[self.codes]  # -1 takes the last place, which is 0
+        return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Rows:
+    """Samples, or stretches of samples. All columns are of one length."""
+
+    group: Text
+    member: Text
+    """No word: of the group as a whole."""
+    counter: Text
+    """No word: the reply says what became of the group's turn."""
+    timestamp: Floats
+    """Wall clock: seconds since the epoch at which the poll began; of a stretch, its beginning."""
+    value: Floats
+    """As read, before rates and scale; of a stretch, the average."""
+    reply: Codes
+    counted: Bools
+    """False: the member was warming up, and left out of what is judged."""
+    steady: Floats
+    """Steady clock, when the poll began. Of a stretch: none; nor have the next two."""
+    replied_at: Floats
+    """Steady clock, when the answer arrived."""
+    uptime: Floats
+    """Seconds since the agent began to count."""
+    resolution: Floats
+    """0: one sample. Else how many seconds the row stands for."""
+    asked: Floats
+    """Of a stretch: how often was asked. Of one sample: none; nor has it the next three."""
+    count: Floats
+    """How many answers came."""
+    minimum: Floats
+    maximum: Floats
+
+    def __len__(self) -> int:
+        return len(self.timestamp)
+
+    def take(self, index: Index) -> Rows:
+        """The rows of these places."""
+        taken = {
+            name: column.take(index) if isinstance(column, Text) else _taken(column, index)
+            for name, column in _columns(self).items()
+        }
+        return Rows(**taken)  # type: ignore[arg-type]  # the same columns
+
+    def series(self) -> npt.NDArray[np.int64]:
+        """A number for each row's series: equal for equal series, ordered by group, counter, member."""
+        counters, members = len(self.counter.words) + 1, len(self.member.words) + 1
+        return (self.group.ranks() * counters + self.counter.ranks()) * members + self.member.ranks()
+
+    def in_order(self) -> Rows:
+        """Sorted by time, then group, counter and member."""
+        return self.take(np.lexsort((self.reply, self.counted, self.series(), self.timestamp)))
+
+
+def _columns(rows: Rows) -> dict[str, Text | Column]:
+    return {field.name: getattr(rows, field.name) for field in dataclasses.fields(rows)}
+
+
+def joined(parts: Sequence[Rows]) -> Rows:
+    """Put rows behind each other; at least one part."""
+    if len(parts) == 1:
+        return parts[0]
+    every = [_columns(part) for part in parts]
+    columns = {name: _joined_column([part[name] for part in every]) for name in every[0]}
+    return Rows(**columns)  # type: ignore[arg-type]  # the same columns
+
+
+def _joined_column(parts: Sequence[Text | Column]) -> object:
+    texts = [part for part in parts if isinstance(part, Text)]
+    if not texts:
+        return np.concatenate(parts)  # type: ignore[arg-type]  # no text among them
+    places: dict[str, int] = {}
+    codes = []
+    for text in texts:
+        moved = [places.setdefault(word, len(places)) for word in text.words]
+        codes.append(np.array([*moved, -1], dtype=np.int32)[text.codes])
+    return Text(codes=np.concatenate(codes), words=tuple(places))
+
+
+def _taken(column: Column, index: Index) -> Column:
+    if column.strides == (0,) and len(column):
+        return cast("Column", np.broadcast_to(column[:1], index.shape))
+    return column[index]
+
+
+def same(value: float, count: int) -> Floats:
+    """A column of one and the same number, which takes no memory. It cannot be written to."""
+    return np.broadcast_to(np.float64(value), (count,))
+
+
+def nothing(count: int) -> Floats:
+    """A column of numbers that are not there."""
+    return same(np.nan, count)
+
+
+def no_rows() -> Rows:
+    """Columns without rows."""
+    none = nothing(0)
+    empty = Text(codes=np.zeros(0, dtype=np.int32), words=())
+    return Rows(
+        group=empty,
+        member=empty,
+        counter=empty,
+        timestamp=none,
+        value=none,
+        reply=np.zeros(0, dtype=np.uint8),
+        counted=np.zeros(0, dtype=np.bool_),
+        steady=none,
+        replied_at=none,
+        uptime=none,
+        resolution=none,
+        asked=none,
+        count=none,
+        minimum=none,
+        maximum=none,
+    )

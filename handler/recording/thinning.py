@@ -1,0 +1,91 @@
+"""Makes one row of many: per series and stretch of time the average, least and greatest value, and how many there were.
+
+A series that warms up and then counts has a row for either: what is left out of decisions is not mixed with what is
+judged. Turns of groups without samples (`NOBODY`, `MISSED`) are counted under their word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from collector.samples import Floats
+from config.units import Seconds
+from handler.recording.chunks import CHUNK
+from handler.recording.rows import NO_REPLY, Index, Rows, joined, nothing, same
+
+
+def thin(rows: Rows, resolution: Seconds) -> Rows:
+    """Make one row per series and stretch; at least one row.
+
+    Rows that stand for several samples already weigh as much as these, so parts may be thinned first, and then what
+    came of them.
+
+    Args:
+        rows: in any order.
+        resolution: length of a stretch, in seconds. Stretches begin at its multiples since the epoch.
+    """
+    told = np.where(rows.counter.codes < 0, rows.reply, NO_REPLY).astype(np.uint8)
+    begins = np.floor_divide(rows.timestamp, resolution) * resolution
+    series = rows.series()
+    order = np.lexsort((told, rows.counted, series, begins))
+    starts = _starts(order, (begins, series, rows.counted, told))
+    answered = ~np.isnan(rows.value)
+    asked = np.where(np.isnan(rows.asked), 1.0, rows.asked)[order]
+    count = np.where(np.isnan(rows.count), answered, rows.count)[order]
+    least = np.fmin.reduceat(np.where(np.isnan(rows.minimum), rows.value, rows.minimum)[order], starts)
+    most = np.fmax.reduceat(np.where(np.isnan(rows.maximum), rows.value, rows.maximum)[order], starts)
+    first, blank = rows.take(order[starts]), nothing(len(starts))
+    return Rows(
+        group=first.group,
+        member=first.member,
+        counter=first.counter,
+        timestamp=begins[order[starts]],
+        value=_averages(rows.value[order], count, starts, (least, most)),
+        reply=told[order[starts]],
+        counted=first.counted,
+        steady=blank,
+        replied_at=blank,
+        uptime=blank,
+        resolution=same(resolution, len(starts)),
+        asked=np.add.reduceat(asked, starts),
+        count=np.add.reduceat(count, starts),
+        minimum=least,
+        maximum=most,
+    )
+
+
+def thinned(pieces: Iterable[Rows], resolution: Seconds) -> Iterator[Rows]:
+    """Thin pieces that come in the order of time; holds the stretch that is not over yet, and one chunk."""
+    pending: list[Rows] = []
+    over: list[Rows] = []
+    for piece in pieces:
+        known = thin(joined([*pending, piece]), resolution)
+        ended = known.timestamp + resolution <= piece.timestamp[-1]
+        over.append(known.take(np.flatnonzero(ended)))
+        pending = [known.take(np.flatnonzero(~ended))]
+        if sum(map(len, over)) >= CHUNK:
+            yield joined(over)
+            over = []
+    if rest := [rows for rows in (*over, *pending) if len(rows)]:
+        yield joined(rest)
+
+
+def _starts(order: Index, keys: tuple[np.ndarray[tuple[int], np.dtype[np.generic]], ...]) -> Index:
+    """Where, in this order, a row differs from the one before it."""
+    differs = np.ones(len(order), dtype=np.bool_)
+    differs[1:] = False
+    for key in keys:
+        in_order = key[order]
+        differs[1:] |= in_order[1:] != in_order[:-1]
+    return np.flatnonzero(differs)
+
+
+def _averages(value: Floats, count: Floats, starts: Index, bounds: tuple[Floats, Floats]) -> Floats:
+    """Weigh before adding up, so that no sum overflows; rounding leads to no average outside of the values."""
+    total = np.add.reduceat(count, starts)
+    weight = count / np.repeat(np.maximum(total, 1.0), np.diff(np.append(starts, len(value))))
+    added = np.add.reduceat(np.where(count > 0, value * weight, 0.0), starts)
+    average: Floats = np.where(total > 0, np.clip(added, *bounds), np.nan)
+    return average

@@ -1,0 +1,126 @@
+"""All that history tells, in the order of time: what became of sizes, who did what, who came into service and left.
+
+Reads the file itself, beside a running daemon or without one, and changes nothing in it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Select,
+    Table,
+    Text,
+    cast,
+    func,
+    inspect,
+    literal,
+    null,
+    select,
+    text,
+    union_all,
+)
+
+from config.errors import Refused
+from config.units import GroupId, Instant, MemberName
+from handler.store.database import reader_engine, translated
+from handler.store.schema import HEAD, decisions, members, notes, steps
+
+_AT_ONCE = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Happening:
+    """One line of the history of all groups."""
+
+    at: Instant
+    group: GroupId
+    kind: str
+    """``decision``, ``note``, ``step``, or ``member``: what a member's record says of its life."""
+    name: str
+    """Reason, act, step; of a member: intended, made, in_service, leaving, gone."""
+    by: str
+    """Cause and who; of a member that leaves: why."""
+    member: MemberName | None
+    desired_from: int | None
+    desired_to: int | None
+    result: str | None
+    message: str
+
+
+def read_timeline(path: Path) -> Iterator[Happening]:
+    """Everything there is, oldest first; never much of it at once.
+
+    Raises:
+        Refused: there is no store, or it is of another release.
+        StoreError: it cannot be read.
+    """
+    if not path.exists():
+        raise Refused(f"there is no store at {path}: name the state directory with --state")
+    with translated(path), contextlib.ExitStack() as undo:
+        engine = reader_engine(path)
+        undo.callback(engine.dispose)
+        connection = undo.enter_context(engine.connect())
+        _require_head(connection, path)
+        for row in connection.execution_options(yield_per=_AT_ONCE).execute(_EVERYTHING).mappings():
+            yield Happening(**row)
+
+
+def _require_head(connection: Connection, path: Path) -> None:
+    known = inspect(connection).has_table("alembic_version")
+    found = connection.execute(text("SELECT version_num FROM alembic_version")).scalar() if known else None
+    if found != HEAD:
+        raise Refused(f"store {path} is of another release (revision {found}, not {HEAD}): export with that one")
+
+
+def _told(table: Table, kind: str) -> Select[Any]:
+    columns = table.c
+    return select(
+        columns.at.label("at"),
+        columns.group.label("group"),
+        literal(kind).label("kind"),
+        columns.name.label("name"),
+        (columns.by if "by" in columns else literal("")).label("by"),
+        (columns.member if "member" in columns else null()).label("member"),
+        (columns.desired_from if "desired_from" in columns else null()).label("desired_from"),
+        (columns.desired_to if "desired_to" in columns else null()).label("desired_to"),
+        (cast(columns.result, Text) if "result" in columns else null()).label("result"),
+        columns.message.label("message"),
+        columns.id.label("place"),
+    )
+
+
+def _lived(name: str, at: ColumnElement[Any], by: ColumnElement[Any]) -> Select[Any]:
+    return select(
+        at.label("at"),
+        members.c.group.label("group"),
+        literal("member").label("kind"),
+        literal(name).label("name"),
+        by.label("by"),
+        members.c.name.label("member"),
+        null().label("desired_from"),
+        null().label("desired_to"),
+        null().label("result"),
+        literal("").label("message"),
+        members.c.sequence.label("place"),
+    ).where(at.is_not(None))
+
+
+_NOBODY = literal("")
+_LIVES = (
+    _lived("intended", members.c.intended_at, _NOBODY),
+    _lived("made", members.c.made_at, _NOBODY),
+    _lived("in_service", members.c.in_service_at, _NOBODY),
+    _lived("leaving", members.c.leaving_at, func.coalesce(cast(members.c.leaving, Text), "")),
+    _lived("gone", members.c.gone_at, _NOBODY),
+)
+_ALL = union_all(_told(decisions, "decision"), _told(notes, "note"), _told(steps, "step"), *_LIVES).subquery()
+_EVERYTHING = select(*(column for column in _ALL.c if column.key != "place")).order_by(
+    _ALL.c.at, _ALL.c.group, _ALL.c.kind, _ALL.c.place
+)
