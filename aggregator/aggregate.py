@@ -42,6 +42,11 @@ class Aggregator:
         self._tick = 0
         """The newest."""
 
+    @property
+    def bytes(self) -> int:
+        """Memory that the windows take; it depends on what is asked, and not on time."""
+        return sum(ring.bytes for ring in self._rings)
+
     def take(self, scrape: Scrape) -> Mapping[GroupId, Frame]:
         """Take one poll in, and answer everything that the cohort's groups ask.
 

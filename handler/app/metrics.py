@@ -61,6 +61,7 @@ class Metrics:
         now: Callable[[], Instant],
         *,
         pushes: Callable[[], int] = lambda: 0,
+        windows: Callable[[], int] = lambda: 0,
         recording: Callable[[], Figures] = lambda: NOTHING,
     ) -> None:
         disable_created_metrics()  # type: ignore[no-untyped-call]  # a second series a counter, which nobody asks for
@@ -117,6 +118,8 @@ class Metrics:
             "trimtab_webhook_requests", "Requests at /hooks/alerts.", ["source", "result"], registry=registry
         )
         self._pushes = _pushes(registry, pushes)
+        held = Gauge("trimtab_window_bytes", "Memory that the windows of all groups take.", registry=registry)
+        held.set_function(windows)
         self.reloads = Gauge(
             "trimtab_config_last_reload_success_timestamp_seconds", "When the file was last taken.", registry=registry
         )
