@@ -85,13 +85,14 @@ class Recordings:
             Refused: it cannot be written down, and so would not survive a restart.
         """
         async with self._changing:
-            until = None if span is None else Instant(self._clock().wall + span)
-            self._switch = Switch(on=on, by=by, until=until)
             if self._folder is None:
                 raise Refused("this daemon has no place to record at")
+            until = None if span is None else Instant(self._clock().wall + span)
+            before, self._switch = self._switch, Switch(on=on, by=by, until=until)
             try:
                 await self._settle(changed=True)
             except OSError as error:
+                self._switch = before
                 raise Refused(f"{self._folder / _SWITCH} cannot be written: {error.strerror}") from error
             logs.say("recording_switched", on=on, by=by, until=until)
 

@@ -144,7 +144,9 @@ def test_a_word_that_cannot_be_written_down_is_refused(tmp_path: Path) -> None:
         await recordings.declare(None)
         with pytest.raises(Refused, match=r"switch\.json cannot be written"):
             await recordings.switch(on=True, span=None, by="ann")
-        assert not (await recordings.status()).on
+        await recordings.keep()
+        status = await recordings.status()
+        assert (status.on, status.by) == (False, None)
 
     asyncio.run(scene())
 
