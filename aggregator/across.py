@@ -8,10 +8,13 @@ from typing import NamedTuple, assert_never
 
 import numpy as np
 
+from aggregator.ordering import Lists, lists_of, silent_lists
 from aggregator.rates import Ints, Measured
+from aggregator.spread import short, spread
+from aggregator.tallies import Bounded, Tally
 from collector.samples import Bools, Floats, Layout
 from config.counters import Counter
-from config.reductions import Reduce
+from config.reductions import Reduce, Reduction
 from config.units import CounterId, GroupId
 
 Run = tuple[GroupId, CounterId]
@@ -23,7 +26,7 @@ class Track(NamedTuple):
 
     group: GroupId
     counter: CounterId
-    across: Reduce
+    across: Reduction
 
     @property
     def run(self) -> Run:
@@ -37,11 +40,13 @@ class Tracks:
 
     run: Ints
     """Which run is reduced."""
-    made_by: Mapping[Reduce, Ints]
+    made_by: Mapping[Reduction, Ints]
     """Which tracks each reduction makes; together every track, once."""
     least: Floats
     """Least value that an unheard member can have; -inf without a declared range."""
     greatest: Floats
+    in_order: bool
+    """Whether any of them needs the values in order."""
     bounded: Bools
     """Whether the unheard leave an answer within bounds at all: by a declared range, or because heads are counted."""
 
@@ -57,34 +62,6 @@ class Seats(NamedTuple):
     """(present,) which run that is."""
     expected: Floats
     """(run,) counted members."""
-
-
-class Tally(NamedTuple):
-    """What was heard at one tick. All arrays are (run,), or (track,) once picked; heads are whole numbers."""
-
-    expected: Floats
-    """Counted members: those that ought to answer."""
-    heard: Floats
-    total: Floats
-    """0.0 where nobody was heard."""
-    least: Floats
-    """inf where nobody was heard."""
-    greatest: Floats
-    """-inf where nobody was heard."""
-    newest: Floats
-    """Steady seconds of the newest answer; -inf where nobody was heard."""
-
-    def pick(self, places: Ints) -> Tally:
-        """Take these entries, in this order."""
-        return Tally(*(column[places] for column in self))
-
-
-class Bounded(NamedTuple):
-    """Values and what they could have been. Not clamped: a value may lie outside bounds that it does not fit."""
-
-    low: Floats
-    value: Floats
-    high: Floats
 
 
 class Row(NamedTuple):
@@ -120,7 +97,8 @@ def tracks_of(tracks: Sequence[Track], runs: Mapping[Run, int], counters: Mappin
     across = [track.across for track in tracks]
     return Tracks(
         run=_ints(runs[track.run] for track in tracks),
-        made_by={how: _ints(i for i, each in enumerate(across) if each is how) for how in Reduce if how in across},
+        made_by={how: _ints(i for i, each in enumerate(across) if each == how) for how in dict.fromkeys(across)},
+        in_order=any(not isinstance(how, Reduce) for how in across),
         least=np.array([-np.inf if span is None else span[0] for span in ranges]),
         greatest=np.array([np.inf if span is None else span[1] for span in ranges]),
         bounded=np.array(
@@ -158,6 +136,13 @@ def tally(seats: Seats, measured: Measured, replied_at: Floats) -> Tally:
     return heard
 
 
+def in_order(seats: Seats, measured: Measured) -> Lists:
+    """What was heard of each run, in order."""
+    heard = seats.rows[measured.usable[seats.rows]]
+    owner = np.repeat(seats.runs, np.diff(np.append(seats.starts, seats.rows.size)))[measured.usable[seats.rows]]
+    return lists_of(measured.value[heard], owner, seats.expected.size)
+
+
 def silent_tally(expected: Floats) -> Tally:
     """Tally a tick at which nobody answered."""
     count = expected.size
@@ -171,7 +156,7 @@ def silent_tally(expected: Floats) -> Tally:
     )
 
 
-def reduced(tracks: Tracks, seen: Tally) -> Row:
+def reduced(tracks: Tracks, seen: Tally, lists: Lists | None = None) -> Row:
     """Reduce one tick to a row: over those who were heard, and bounded as if the others had answered.
 
     Each unheard member is given both ends of its counter's range. A run without members is bounded as if it had one
@@ -180,14 +165,20 @@ def reduced(tracks: Tracks, seen: Tally) -> Row:
     Args:
         tracks: of the cohort.
         seen: (track,) the tally of each track's run.
+        lists: what was heard of each run, in order; ``None``: nothing of any.
     """
     count = tracks.run.size
-    low, value, high = np.empty(count), np.empty(count), np.empty(count)
+    low, value, high, heard = np.empty(count), np.empty(count), np.empty(count), seen.heard.copy()
     for how, places in tracks.made_by.items():
-        one = _reduced(how, seen.pick(places), tracks.least[places], tracks.greatest[places])
-        low[places], value[places], high[places] = one
-    value[seen.heard == 0] = 0.0
-    return Row(low=low, value=value, high=high, heard=seen.heard, expected=seen.expected, newest=seen.newest)
+        part, ends = seen.pick(places), (tracks.least[places], tracks.greatest[places])
+        if isinstance(how, Reduce):
+            low[places], value[places], high[places] = _reduced(how, part, *ends)
+            continue
+        mine = silent_lists(part.heard.size) if lists is None else lists.pick(tracks.run[places])
+        low[places], value[places], high[places] = spread(how, mine, part, *ends)
+        heard[places[short(how, part)]] = 0.0
+    value[heard == 0] = 0.0
+    return Row(low=low, value=value, high=high, heard=heard, expected=seen.expected, newest=seen.newest)
 
 
 def silence(tracks: Tracks, before: Floats, after: Floats) -> Row:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aggregator.across import Row, Run, Seats, reduced, seats_of, silence, tally
+from aggregator.across import Row, Run, Seats, in_order, reduced, seats_of, silence, tally
 from aggregator.cohorts import Ask, cohort_of
 from aggregator.frames import Aggregate, Cell, Frame, Insufficient, Lack, WindowKey
 from aggregator.rates import NO_BASELINE, Columns, columns_of, measure
@@ -42,6 +42,11 @@ class Aggregator:
         self._tick = 0
         """The newest."""
 
+    @property
+    def bytes(self) -> int:
+        """Memory that the windows take; it depends on what is asked, and not on time."""
+        return sum(ring.bytes for ring in self._rings)
+
     def take(self, scrape: Scrape) -> Mapping[GroupId, Frame]:
         """Take one poll in, and answer everything that the cohort's groups ask.
 
@@ -58,7 +63,8 @@ class Aggregator:
         seating = self._seated(scrape.layout)
         measured, self._baseline = measure(seating.columns, self._baseline, scrape)
         tracks = self._cohort.tracks
-        row = reduced(tracks, tally(seating.seats, measured, scrape.replied_at).pick(tracks.run))
+        lists = in_order(seating.seats, measured) if tracks.in_order else None
+        row = reduced(tracks, tally(seating.seats, measured, scrape.replied_at).pick(tracks.run), lists)
         missed = silence(tracks, self._expected, row.expected) if tick > self._tick + 1 else row
         self._tick, self._expected = tick, row.expected
         cells: dict[GroupId, dict[WindowKey, Cell]] = {group: {} for group in self._cohort.groups}

@@ -15,8 +15,8 @@ from aggregator.specs import keys_for, ticks_of
 from collector.samples import Bools, Floats
 from config.counters import Counter
 from config.model import Catalogue
-from config.reductions import Reduce
-from config.units import GroupId, Seconds
+from config.reductions import Reduction
+from config.units import CounterId, GroupId, Seconds
 
 Home = tuple[GroupId, WindowKey]
 """Where a cell belongs."""
@@ -28,7 +28,7 @@ class Ask:
 
     length: int
     """Ticks."""
-    how: Reduce
+    how: Reduction
     homes: tuple[Home, ...]
     columns: Ints
     """Each window's track, counted within the ring."""
@@ -37,7 +37,7 @@ class Ask:
     bounded: Bools
     """Whether its unheard members have bounds."""
     freshness: Floats
-    """Seconds after which the newest answer is stale."""
+    """Seconds after which the newest answer is stale; a counter that can only be had late is allowed its lag."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -91,6 +91,8 @@ def cohort_of(catalogue: Catalogue, groups: Sequence[GroupId]) -> Cohort:
     freshness = {group: catalogue.groups[group].freshness * interval for group in groups}
     by_length = _gathered(homes, lambda home: lengths[_track(home)])
     places = {track: index for index, track in enumerate(lengths)}
+    lags = {counter: catalogue.counters[counter].lag for _, counter in runs}
+    ground = _Ground(interval, freshness, lags, tracks, places)
     return Cohort(
         interval=interval,
         groups=tuple(groups),
@@ -98,9 +100,7 @@ def cohort_of(catalogue: Catalogue, groups: Sequence[GroupId]) -> Cohort:
         runs=runs,
         places=places,
         tracks=tracks,
-        parts=tuple(
-            _part(length, inside, _Ground(interval, freshness, tracks, places)) for length, inside in by_length.items()
-        ),
+        parts=tuple(_part(length, inside, ground) for length, inside in by_length.items()),
     )
 
 
@@ -109,6 +109,7 @@ class _Ground(NamedTuple):
 
     interval: Seconds
     freshness: Mapping[GroupId, Seconds]
+    lags: Mapping[CounterId, Seconds]
     tracks: Tracks
     places: Mapping[Track, int]
 
@@ -124,7 +125,7 @@ def _part(length: int, homes: Sequence[Home], ground: _Ground) -> Part:
     )
 
 
-def _ask(ticks: int, how: Reduce, homes: Sequence[Home], columns: Mapping[Track, int], ground: _Ground) -> Ask:
+def _ask(ticks: int, how: Reduction, homes: Sequence[Home], columns: Mapping[Track, int], ground: _Ground) -> Ask:
     tracks = _ints(ground.places[_track(home)] for home in homes)
     return Ask(
         length=ticks,
@@ -133,7 +134,7 @@ def _ask(ticks: int, how: Reduce, homes: Sequence[Home], columns: Mapping[Track,
         columns=_ints(columns[_track(home)] for home in homes),
         tracks=tracks,
         bounded=ground.tracks.bounded[tracks],
-        freshness=np.array([ground.freshness[group] for group, _ in homes]),
+        freshness=np.array([ground.freshness[group] + ground.lags[key.counter] for group, key in homes]),
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from config.reductions import Reduce
+from config.reductions import Reduction
 from config.units import CounterId, GroupId, Moment, Seconds
 
 
@@ -15,8 +15,8 @@ class WindowKey(NamedTuple):
     """One aggregate: ``counter``, reduced ``across`` members at each tick, then ``aggregate`` over ``window``."""
 
     counter: CounterId
-    across: Reduce
-    aggregate: Reduce
+    across: Reduction
+    aggregate: Reduction
     window: Seconds
 
 

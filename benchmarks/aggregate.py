@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import resource
 import statistics
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
+from aggregator.across import Row
 from aggregator.aggregate import Aggregator
+from aggregator.windows import Ring, over
 from collector.samples import Layout, Reply, Scrape
 from collector.targets import Member, Roster, layout_for
 from config.counters import Counter, HaproxyField, Kind
 from config.model import Adjustment, Catalogue, Compare, Condition, Group, Policy, Verb
-from config.reductions import Reduce
+from config.reductions import Reduce, Reduction, Statistic
 from config.units import ConditionId, CounterId, GroupId, Instant, MemberName, Moment, Monotonic, PolicyId, ProfileId
 
 INTERVAL = 30.0
@@ -27,6 +30,43 @@ def run() -> Iterable[tuple[str, float, str]]:
     yield "take, 1,000 groups x 10 members x 2 counters, 30 cohorts", _tick_ms(groups=1000, cohorts=30), "ms/tick"
     yield "take, the same, a member came or went at every tick", _tick_ms(groups=1000, cohorts=1, churn=True), "ms/tick"
     yield "take, 100,000 series (5,000 groups), one cohort", _tick_ms(groups=5000, cohorts=1), "ms/tick"
+    yield "take, 200,000 samples (10,000 groups), one cohort", _tick_ms(groups=10_000, cohorts=1), "ms/tick"
+    yield "greatest resident memory until then", _peak_mib(), "MiB"
+    for name, hows in _SETS.items():
+        yield f"window of 60 ticks, 100,000 series: {name}", _window_ms(hows, silent=0.0), "ms/tick"
+    for name, hows in _SETS.items():
+        yield f"the same, one series in 100 silent: {name}", _window_ms(hows, silent=0.01), "ms/tick"
+
+
+_SETS: Mapping[str, Sequence[Reduction]] = {
+    "avg + min + max": (Reduce.AVG, Reduce.MIN, Reduce.MAX),
+    "p95": (Statistic.P95,),
+    "stddev": (Statistic.STDDEV,),
+}
+
+
+def _window_ms(hows: Sequence[Reduction], *, silent: float) -> float:
+    """Return the median milliseconds of CPU to put one tick into a full ring and reduce all of it."""
+    tracks, ticks, draw = 100_000, 60, np.random.default_rng(7)
+    ring, every, bounded = Ring(ticks, tracks), np.arange(tracks), np.ones(tracks, dtype=np.bool_)
+    spent = []
+    for tick in range(ticks + 7):
+        value = draw.uniform(0.0, 100.0, tracks)
+        heard = (draw.uniform(size=tracks) >= silent).astype(np.float64)
+        missing = heard == 0
+        low, high = np.where(missing, 0.0, value), np.where(missing, 100.0, value)
+        at = np.where(missing, -np.inf, float(tick))
+        row = Row(low, np.where(missing, 0.0, value), high, heard, np.ones(tracks), at)
+        begun = time.process_time()
+        ring.put(tick, row, row)
+        for how in hows if tick >= ticks else ():
+            over(how, ring.newest(ticks, every), bounded)
+        spent.append(time.process_time() - begun)
+    return statistics.median(spent[ticks:]) * 1000
+
+
+def _peak_mib() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def _tick_ms(*, groups: int, cohorts: int, churn: bool = False) -> float:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from config.units import AlertId, GroupId, Instant
+from config.units import AlertId, GroupId, Instant, Moment
 
 _AT_MOST = 1000
 """Numbers of one rule for one group; whoever floods us with more costs no more memory."""
@@ -24,10 +24,18 @@ class Brought:
     """Of this one alert of the rule (its fingerprint): the same again replaces its number."""
     value: float
     """Before scale; finite."""
-    at: Instant
+    at: Moment
     """When it was told."""
     until: Instant
     """It is over from then on, even if nobody says so."""
+
+    def over(self, now: Moment) -> bool:
+        """Whether its time has passed, by the clock that says so first.
+
+        A wall clock that is set back must not let a number stand that nobody has told again; a steady one may stand
+        still while the machine is suspended.
+        """
+        return now.wall >= self.until or now.steady - self.at.steady >= self.until - self.at.wall
 
 
 class Board:
@@ -59,13 +67,13 @@ class Board:
         if not kept:
             self._brought.pop((group, alert), None)
 
-    def value(self, group: GroupId, alert: AlertId, now: Instant) -> float | None:
+    def value(self, group: GroupId, alert: AlertId, now: Moment) -> float | None:
         """The greatest number that is not over; ``None``: there is none. What is over is forgotten."""
         kept = self._brought.get((group, alert), {})
-        for brought in [brought for brought in kept.values() if brought.until <= now]:
+        for brought in [brought for brought in kept.values() if brought.over(now)]:
             self.drop(group, alert, brought.key)
         return max((brought.value for brought in kept.values()), default=None)
 
 
-def _age(brought: Brought) -> tuple[Instant, float]:
-    return brought.at, brought.value
+def _age(brought: Brought) -> tuple[float, float]:
+    return brought.at.steady, brought.value

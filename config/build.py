@@ -30,7 +30,6 @@ from config.model import (
     Verb,
 )
 from config.notices import Notify, NotifyCommand, NotifyTarget, NotifyUrl, Severity
-from config.reductions import Reduce
 from config.units import AlertId, BalancerId, CloudId, ConditionId, CounterId, GroupId, PolicyId, ProfileId, SourceId
 
 
@@ -71,7 +70,7 @@ def _condition(id: ConditionId, entry: written.ConditionDocument) -> Condition:
     return Condition(
         id=id,
         counter=CounterId(entry.counter),
-        across=Reduce(entry.across),
+        across=entry.across,
         aggregate=entry.aggregate,
         window=entry.window,
         compare=compare,

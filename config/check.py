@@ -18,7 +18,7 @@ from config.findings import Finding
 from config.model import BalancerUse, Catalogue, Condition, Group, HaproxyBalancer, Policy, SharedListener, Site, Verb
 from config.nearest import hint
 from config.overlaps import overlap_of, truths
-from config.reductions import Reduce
+from config.reductions import Reduce, Statistic
 from config.units import PolicyId, Seconds, format_span
 from config.where import Where, dotted
 
@@ -144,7 +144,7 @@ def _quorums(catalogue: Catalogue) -> Iterator[Finding]:
 def _thresholds(catalogue: Catalogue) -> Iterator[Finding]:
     for condition, counter in _judged(catalogue):
         reductions = {condition.across, condition.aggregate}
-        if counter.range is None or reductions & {Reduce.SUM, Reduce.COUNT}:
+        if counter.range is None or reductions & {Reduce.SUM, Reduce.COUNT, Statistic.STDDEV}:
             continue
         low, high = counter.range
         if not low <= condition.threshold <= high:

@@ -11,7 +11,7 @@ each belongs to: they are refused by name. `hidden` names keys whose value may b
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar
 
 from pydantic import Field, Strict, field_validator
 from pydantic_core import PydanticCustomError
@@ -22,7 +22,7 @@ from config.model import Compare, Holds, Mode, OnVanish, QuietScope, Victims
 from config.notices import Severity
 from config.outside import AlertDocument
 from config.record_document import RecordDocument
-from config.reductions import Reduce
+from config.reduction_scalars import Across, Aggregating
 from config.scalars import (
     AbsolutePath,
     BackendName,
@@ -49,8 +49,6 @@ from config.source_document import SecretDocument, SnmpDocument, SourceDocument
 _Lax = Strict(False)
 """Words of a closed list are written as text."""
 Number = Annotated[float, Field(allow_inf_nan=False)]
-Across = Literal["avg", "min", "max", "sum", "count"]
-"""Members have no order, so there is no last of them."""
 
 
 class ConditionDocument(Declared):
@@ -61,11 +59,11 @@ class ConditionDocument(Declared):
     later: ClassVar[Mapping[str, str]] = {"expression": "conditions by expression"}
 
     counter: Name = must("The counter that is judged.", "cpu")
-    across: Across = key("How the members' values become one.", "avg", default="avg")
+    across: Across = key("How the members' values become one.", "avg", "p95", "highest 3", default="avg")
     window: Annotated[PositiveSpan | None, Given] = key(
         "How far back values count; a whole number of the group's intervals. One interval if left out.", "60s"
     )
-    aggregate: Annotated[Reduce, _Lax] = key("How the values of the window become one.", "avg", default="avg")
+    aggregate: Aggregating = key("How the values of the window become one.", "avg", "lowest 2", default="avg")
     above: Annotated[Number | None, Given] = key("True when the value is greater than this.", 80)
     at_least: Annotated[Number | None, Given] = key("True when the value is this or greater.", 80)
     below: Annotated[Number | None, Given] = key("True when the value is less than this.", 30)

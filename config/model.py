@@ -16,7 +16,7 @@ from config.counters import Counter
 from config.effects import Alert
 from config.notices import Notify
 from config.recording import Recording
-from config.reductions import Reduce
+from config.reductions import Reduce, Reduction
 from config.units import (
     AlertId,
     BalancerId,
@@ -49,8 +49,8 @@ class Condition:
 
     id: ConditionId
     counter: CounterId
-    across: Reduce = Reduce.AVG
-    aggregate: Reduce = Reduce.AVG
+    across: Reduction = Reduce.AVG
+    aggregate: Reduction = Reduce.AVG
     window: Seconds | None = None
     """``None``: one interval of the group that uses it."""
     compare: Compare

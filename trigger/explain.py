@@ -10,7 +10,6 @@ from typing import assert_never
 from aggregator.frames import Aggregate, Cell, Insufficient, Lack
 from aggregator.specs import window_key
 from config.model import Catalogue, Compare, Group, Mode, Policy
-from config.reductions import Reduce
 from config.units import ConditionId, CounterId, GroupId, Instant, PolicyId, Seconds
 from trigger.reasons import Reason
 from trigger.requests import Answer, Cause, Clamp, Decision, Fleet, Pause, Quiet, Signal
@@ -25,8 +24,9 @@ class ConditionExplanation:
     condition: ConditionId
     counter: CounterId
     unit: str
-    across: Reduce
-    aggregate: Reduce
+    across: str
+    """As it is written: ``avg``, ``highest 3``."""
+    aggregate: str
     window: Seconds
     compare: Compare
     threshold: float
@@ -176,8 +176,8 @@ def _condition(catalogue: Catalogue, group: Group, policy: Policy, verdict: Verd
         condition=condition.id,
         counter=key.counter,
         unit=catalogue.counters[key.counter].unit,
-        across=key.across,
-        aggregate=key.aggregate,
+        across=key.across.value,
+        aggregate=key.aggregate.value,
         window=key.window,
         compare=condition.compare,
         threshold=condition.threshold,

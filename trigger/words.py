@@ -167,10 +167,10 @@ def _condition(condition: ConditionExplanation) -> str:
 
 
 def _name(condition: ConditionExplanation) -> str:
-    over = f"{condition.aggregate.value} {format_span(condition.window)}"
-    if condition.across is condition.aggregate:
+    over = f"{condition.aggregate} {format_span(condition.window)}"
+    if condition.across == condition.aggregate:
         return f"{condition.counter} {over}"
-    return f"{condition.counter} {condition.across.value} across members, {over}"
+    return f"{condition.counter} {condition.across} across members, {over}"
 
 
 def _judged(condition: ConditionExplanation) -> str:
@@ -294,7 +294,7 @@ _IN_SECONDS = 180.0
 
 
 def _quantity(number: str, condition: ConditionExplanation) -> str:
-    counts = Reduce.COUNT in {condition.across, condition.aggregate}
+    counts = Reduce.COUNT.value in {condition.across, condition.aggregate}
     unit = "" if counts else "%" if condition.unit == "percent" else condition.unit
     return f"{number} {unit}".rstrip()
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from collector.board import Board
+from collector.samples import Reply
 from collector.sources.interface import Round
 from collector.targets import whole_rows
 from config.counters import AlertedValue
@@ -31,8 +32,10 @@ class AlertedSource:
         """Fill the rows of whole groups whose alert has brought a number that is not over."""
         now, alerts = asked.clock(), _alerts(asked.catalogue)
         for row, group, counter in whole_rows(asked.sheet.layout, alerts):
-            value = self._board.value(group, alerts[counter], now.wall)
-            if value is not None:
+            value = self._board.value(group, alerts[counter], now)
+            if value is None:
+                asked.sheet.fail(row, Reply.TIMEOUT, f"no number of the alert {alerts[counter]} stands now")
+            else:
                 asked.sheet.put(row, value, at=now.steady)
 
     async def close(self) -> None:

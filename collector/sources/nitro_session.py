@@ -76,6 +76,8 @@ class Session:
         self._http = http
         self._access = HttpAccess(trust=door.trust)
         self._token: str | None = None
+        self._told = ""
+        """The password that the session was begun with."""
         self._denial: _Denial | None = None
         self._entering = asyncio.Lock()
         self._attempts = 0
@@ -118,7 +120,7 @@ class Session:
             found = await self._send(path, within, headers=_cookie(token), query=query)
         if isinstance(found, Answered):
             self._denial = None
-        return _without(token, found)
+        return _without(self._told, _without(token, found))
 
     async def _enter(self, asked: Round, within: Seconds, over: str | None) -> str | Failure:
         """The token of the session; a new one if there is none, or if it is the one that is over."""
@@ -139,6 +141,7 @@ class Session:
             return found
 
     async def _log_in(self, asked: Round, password: str, within: Seconds) -> str | Failure:
+        self._told = password
         body = json.dumps({"login": {"username": self._door.user, "password": password}}).encode()
         found = _without(password, await self._send("config/login", within, headers=_JSON, body=body))
         match found:

@@ -6,7 +6,7 @@ that raises, hangs, blocks its thread, ignores that it is cancelled or writes no
 
 * it raises, or cannot be loaded: UNREACHABLE for what it has not answered, with its words, but without the secrets that
   it was given; told once when that begins and once when it is over;
-* it is not done in time: TIMEOUT for what it has not answered. It is asked again when it has ended;
+* it is not done in time, or done without an answer: TIMEOUT. It is asked again when it has ended;
 * it is still busy with an earlier round although that was cancelled: UNREACHABLE.
 """
 
@@ -68,7 +68,7 @@ class PluginSource:
         try:
             await play.ended()
         finally:
-            _copy(own.sheet, asked, rows)
+            _copy(own.sheet, asked, rows, secrets)
             if play.done:
                 self._judge(plugin, play.error, asked.sheet, rows, secrets)
             else:
@@ -81,6 +81,7 @@ class PluginSource:
         """Say what became of the rows that have no answer."""
         if error is None:
             self._report(plugin, None)
+            _refuse(sheet, rows, Reply.TIMEOUT, "the plugin was done without an answer")
             return
         words = _without(secrets, f"{type(error).__name__}: {error}").removesuffix(": ")
         _refuse(sheet, rows, Reply.UNREACHABLE, words)
@@ -136,8 +137,8 @@ def _own_target(target: Target, rows: Mapping[int, int]) -> Target:
     return replace(target, rows={counter: rows[row] for counter, row in target.rows.items() if row in rows})
 
 
-def _copy(own: Sheet, asked: Round, rows: Mapping[int, int]) -> None:
-    """Take over what the plugin wrote. It may still be writing; and no answer is younger than now."""
+def _copy(own: Sheet, asked: Round, rows: Mapping[int, int], secrets: set[str]) -> None:
+    """Take over what the plugin wrote, but no secret. It may still be writing; and no answer is younger than now."""
     said, now = own.said.copy(), asked.clock().steady
     for row, place in rows.items():
         code = int(own.reply[place])
@@ -150,7 +151,7 @@ def _copy(own: Sheet, asked: Round, rows: Mapping[int, int]) -> None:
                 uptime=float(own.uptime[place]),
             )
         elif code in Reply._value2member_map_:
-            asked.sheet.fail(row, Reply(code), str(said.get(place, "")))
+            asked.sheet.fail(row, Reply(code), _without(secrets, str(said.get(place, ""))))
         else:
             asked.sheet.fail(row, Reply.MALFORMED, f"the plugin answers with a kind that does not exist, {code}")
 

@@ -10,6 +10,7 @@ import typer
 
 from config.errors import DeclarationError
 from handler.app.counters_cli import counters
+from handler.app.eval_cli import evaluate
 from handler.app.export_cli import export
 from handler.app.hook_cli import hook
 from handler.app.probe_cli import probe
@@ -44,6 +45,7 @@ app.add_typer(hook, name="hook")
 app.add_typer(record, name="record")
 app.add_typer(export, name="export")
 app.command()(probe)
+app.command("eval")(evaluate)
 app.command()(counters)
 app.command()(replay)
 

@@ -129,6 +129,11 @@ class Decider:
             self._aggregators[slot.groups] = aggregator
             self._tasks.append(asyncio.create_task(self._keep(slot, catalogue, aggregator), name=f"slot-{slot.phase}"))
 
+    @property
+    def window_bytes(self) -> int:
+        """Memory that the windows of all groups take."""
+        return sum(aggregator.bytes for aggregator in self._aggregators.values())
+
     async def stop(self) -> None:
         """Stop all slots; the tick in hand is given up before it decides, or finishes its write."""
         for task in self._tasks:

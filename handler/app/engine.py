@@ -119,6 +119,7 @@ class Engine:
             self.rooms,
             lambda: parts.clock().wall,
             pushes=lambda: parts.pushes.count,
+            windows=lambda: self._decider.window_bytes,
             recording=self.recordings.figures,
         )
         self._reporter = Reporter(self.metrics)

@@ -52,12 +52,19 @@ def series(  # noqa: PLR0913, PLR0917  # an option each
     folder = directory(state) / "recording"
     if out is None and (json or (format == "parquet" and sys.stdout.isatty())):
         fail("--json and a terminal need --out FILE", USAGE, json=json)
+    wanted = _wanted(groups, since, until)
     if not folder.is_dir():
         fail(f"nothing was ever recorded in {folder}: trimtab record on", PROBLEMS, json=json)
     from handler.recording.exporting import export_series
 
-    with refusals(json), _unbroken(), _target(out, json=json) as file, _progress() as progress:
-        done = export_series(folder, _wanted(groups, since, until), _sink(format, file), progress)
+    with (
+        refusals(json),
+        _unbroken(),
+        _target(out, json=json) as file,
+        _progress() as progress,
+        contextlib.closing(_sink(format, file)) as sink,
+    ):
+        done = export_series(folder, wanted, sink, progress)
     _told(done, out, json=json)
 
 

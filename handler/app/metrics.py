@@ -61,11 +61,11 @@ class Metrics:
         now: Callable[[], Instant],
         *,
         pushes: Callable[[], int] = lambda: 0,
+        windows: Callable[[], int] = lambda: 0,
         recording: Callable[[], Figures] = lambda: NOTHING,
     ) -> None:
         disable_created_metrics()  # type: ignore[no-untyped-call]  # a second series a counter, which nobody asks for
-        registry = CollectorRegistry()
-        self._registry = registry
+        self._registry = registry = _hold(CollectorRegistry(), pushes, windows)
         self._rooms = rooms
         self._begun: set[GroupId] = set()
         self._decisions = Counter(
@@ -116,7 +116,7 @@ class Metrics:
         self._webhooks = Counter(
             "trimtab_webhook_requests", "Requests at /hooks/alerts.", ["source", "result"], registry=registry
         )
-        self._pushes = _pushes(registry, pushes)
+        self._pushes = _pushes(registry)
         self.reloads = Gauge(
             "trimtab_config_last_reload_success_timestamp_seconds", "When the file was last taken.", registry=registry
         )
@@ -226,13 +226,20 @@ class Metrics:
                 self._actions.labels(group, step, result.value)
 
 
-def _pushes(registry: CollectorRegistry, held: Callable[[], int]) -> Counter:
-    """Requests that bring values, every series at zero; and how many values there are."""
+def _hold(registry: CollectorRegistry, pushes: Callable[[], int], windows: Callable[[], int]) -> CollectorRegistry:
+    """Tell what is held in memory."""
+    Gauge("trimtab_pushed_values", "Pushed values that are held.", registry=registry).set_function(pushes)
+    told = "Memory that the windows of all groups take."
+    Gauge("trimtab_window_bytes", told, registry=registry).set_function(windows)
+    return registry
+
+
+def _pushes(registry: CollectorRegistry) -> Counter:
+    """Requests that bring values, every series at zero."""
     requests = Counter("trimtab_push_requests", "Requests that bring values.", ["shape", "result"], registry=registry)
     for shape in Shape:
         for result in PushResult:
             requests.labels(shape.value, result.value)
-    Gauge("trimtab_pushed_values", "Pushed values that are held.", registry=registry).set_function(held)
     return requests
 
 

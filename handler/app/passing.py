@@ -85,10 +85,10 @@ class Passage:
                 questions.append(question)
         decisions = await self._door.ask_all(questions) if questions else []
         for meaning in meanings:
-            self._post(meaning, now.wall)
+            self._post(meaning, now)
         return {decision.group: decision for decision in decisions}
 
-    def _post(self, meaning: Meaning, now: Instant) -> None:
+    def _post(self, meaning: Meaning, now: Moment) -> None:
         """Put a value on the board, or take it away. Nothing of the board is on disk."""
         if meaning.group is None:
             return

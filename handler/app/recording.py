@@ -175,7 +175,7 @@ class Recordings:
 
 
 def _say(event: str, **fields: object) -> None:
-    worse = event in {"recording_failed", "recording_damaged", "recording_clock_set_back"}
+    worse = event in {"recording_failed", "recording_damaged", "recording_not_closed", "recording_clock_set_back"}
     (logs.warn if worse else logs.say)(event, **fields)
 
 

@@ -68,14 +68,13 @@ def _written(folder: Path, made: Segment, rows: Iterator[Rows], spare: Callable[
     if part is None:
         return None
     with written_whole(folder / made.name) as file:
-        sheets = Sheets(file, made.resolution)
-        while part is not None:
-            if file.tell() + _at_most(part) > spare():
-                raise NoRoom
-            sheets.write(part)
-            yield file.tell()
-            part = next(rows, None)
-        sheets.close()
+        with closing(Sheets(file, made.resolution)) as sheets:
+            while part is not None:
+                if file.tell() + _at_most(part) > spare():
+                    raise NoRoom
+                sheets.write(part)
+                yield file.tell()
+                part = next(rows, None)
         size = file.tell()
     settle()
     return made, size

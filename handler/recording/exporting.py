@@ -62,6 +62,8 @@ class Csv:
 def export_series(folder: Path, wanted: Wanted, sink: Sink, progress: Callable[[int, int], None]) -> Exported:
     """Hand out the rows that are wanted; ``progress`` is told after each hour how many of how many are done.
 
+    The sink is left open.
+
     Rows are sorted by time, then group, counter and member; where the clock was set back, time begins anew.
     """
     remarks: list[str] = []
@@ -74,7 +76,6 @@ def export_series(folder: Path, wanted: Wanted, sink: Sink, progress: Callable[[
                 sink.write(chosen)
                 done = _counted(done, chosen)
         progress(number, len(hours))
-    sink.close()
     return Exported(
         rows=done.rows,
         thinned=done.thinned,

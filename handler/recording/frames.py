@@ -134,8 +134,9 @@ class LogReader:
                 yield frame
 
     def _read(self, size: int) -> bytes:
-        found = self._file.read(min(size, self._left))
-        self._left = self._left - len(found) if found else 0
+        wanted = min(size, self._left)
+        found = self._file.read(wanted)
+        self._left = self._left - wanted if len(found) == wanted else 0
         return found
 
 

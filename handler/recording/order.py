@@ -27,7 +27,7 @@ def in_order(pieces: Sequence[Piece]) -> Iterator[Rows]:
     """
     ordered = sorted(pieces, key=lambda piece: piece.first)
     waiting: list[Rows] = []
-    for piece, until in zip(ordered, [*(piece.first for piece in ordered[1:]), math.inf], strict=True):
+    for piece, until in zip(ordered, [*(piece.first for piece in ordered), math.inf][1:], strict=True):
         waiting.append(piece.load())
         if not any(len(rows) and rows.timestamp.min() < until for rows in waiting):
             continue

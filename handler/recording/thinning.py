@@ -83,9 +83,13 @@ def _starts(order: Index, keys: tuple[np.ndarray[tuple[int], np.dtype[np.generic
 
 
 def _averages(value: Floats, count: Floats, starts: Index, bounds: tuple[Floats, Floats]) -> Floats:
-    """Weigh before adding up, so that no sum overflows; rounding leads to no average outside of the values."""
+    """Divide the sum; where that overflows, add up shares. Rounding leads to no average outside of the values."""
     total = np.add.reduceat(count, starts)
-    weight = count / np.repeat(np.maximum(total, 1.0), np.diff(np.append(starts, len(value))))
-    added = np.add.reduceat(np.where(count > 0, value * weight, 0.0), starts)
+    number = np.maximum(total, 1.0)
+    share = count / np.repeat(number, np.diff(np.append(starts, len(value))))
+    heard = np.where(count > 0, value, 0.0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        divided = np.add.reduceat(heard * count, starts) / number
+    added = np.where(np.isfinite(divided), divided, np.add.reduceat(heard * share, starts))
     average: Floats = np.where(total > 0, np.clip(added, *bounds), np.nan)
     return average

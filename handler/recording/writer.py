@@ -94,6 +94,7 @@ class Writer:
         self._synced_at = self._kept_at = 0.0
         self._samples = self._lost = 0
         self._trouble: str | None = None
+        self._stumbled: str | None = None
 
     def run(self) -> None:
         """Write until the intake is closed and empty."""
@@ -141,6 +142,8 @@ class Writer:
         try:
             opened = self._log_for(tick)
             data = self._frames(opened, tick)
+            while not self._has_room(len(data)) and self._work():
+                pass
             if not self._has_room(len(data)):
                 raise OSError("the budget, or what the disk has left, is used up")
             try:
@@ -234,17 +237,24 @@ class Writer:
         now = self._clock()
         if now.steady - self._synced_at >= _SYNC:
             self._synced_at = now.steady
-            for opened in self._open.values():
-                opened.log.sync()
+            self._sync()
         for hour, opened in list(self._open.items()):
             if (hour + 1) * HOUR + _LINGER < now.wall or hour > now.wall // HOUR + 1:
                 self._shut(opened)
-        if self._chore is not None or self._full or now.steady - self._kept_at >= _HOUSEKEEPING:
+        pressing = self._chore is not None or (self._full and self._stumbled is None)
+        if pressing or now.steady - self._kept_at >= _HOUSEKEEPING:
             self._kept_at = now.steady
             self._work()
 
+    def _sync(self) -> None:
+        try:
+            for opened in self._open.values():
+                opened.log.sync()
+        except OSError as error:
+            self._fail(error)
+
     def _work(self) -> bool:
-        """Do one piece of what is to be done; ``False``: there is nothing."""
+        """Do one piece of what is to be done; ``False``: there is nothing, or it cannot be done now."""
         if self._chore is None:
             self._chore = self._next_chore()
         if self._chore is None:
@@ -252,10 +262,12 @@ class Writer:
         try:
             self._draft = next(self._chore)
         except StopIteration:
-            self._chore, self._draft = None, 0
+            self._chore, self._draft, self._stumbled = None, 0, None
         except OSError as error:
             self._chore, self._draft = None, 0
-            self._fail(error)
+            if str(error) != self._stumbled:
+                self._stumbled = str(error)
+                self._say("recording_not_closed", error=str(error))
             return False
         return True
 
@@ -279,6 +291,9 @@ class Writer:
             if oldest is not log:
                 self._full.appendleft(log)
             return
+        except OSError:
+            self._full.append(log)
+            raise
         self._replace((log,), closed)
 
     def _thin(self, segments: tuple[Segment, ...]) -> Iterator[int]:

@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 
 from config.model import Compare
-from config.reductions import Reduce
 from config.units import ConditionId, CounterId, Instant, Seconds
 from trigger.explain import ConditionExplanation, Explanation
 
@@ -30,8 +29,8 @@ class Line:
     condition: ConditionId
     counter: CounterId
     unit: str
-    across: Reduce
-    aggregate: Reduce
+    across: str
+    aggregate: str
     window: Seconds
     compare: Compare
 

@@ -349,3 +349,12 @@ def test_nobody_is_succeeded_after_the_first_scrape():
     watch.tick(0, {"a": 1.0})
     with pytest.raises(ValueError, match="before its first scrape"):
         watch.aggregator.succeed(Watch().aggregator)
+
+
+def test_windows_take_memory_by_what_is_asked_and_not_by_time() -> None:
+    short, long = Watch(ticks=1), Watch(ticks=10)
+
+    before = long.aggregator.bytes
+    long.ticks(*({"a": 1.0} for _ in range(50)))
+
+    assert long.aggregator.bytes == before == 10 * short.aggregator.bytes

@@ -116,7 +116,9 @@ def test_a_spike_leaves_no_error_once_it_has_left_the_window():
 
 
 def values(stretch: Stretch) -> list[float | None]:
-    return [value if heard else None for value, heard in zip(stretch.value[:, 0], stretch.heard[:, 0], strict=True)]
+    order = stretch.order
+    columns = zip(stretch.value[order, 0], stretch.heard[order, 0], strict=True)
+    return [value if heard else None for value, heard in columns]
 
 
 def test_a_missed_tick_is_a_silent_row_and_not_a_shorter_window():

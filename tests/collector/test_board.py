@@ -6,12 +6,13 @@ from hypothesis import strategies as st
 
 from collector.board import Board, Brought
 from config.units import AlertId, GroupId, Instant
+from tests.support.collector import a_moment
 
 WEB, DEPTH = GroupId("web"), AlertId("depth")
 
 
 def brought(value: float, *, key: str = "f1", at: float = 0.0, until: float = 300.0, group: str = "web") -> Brought:
-    return Brought(group=GroupId(group), alert=DEPTH, key=key, value=value, at=Instant(at), until=Instant(until))
+    return Brought(group=GroupId(group), alert=DEPTH, key=key, value=value, at=a_moment(at), until=Instant(until))
 
 
 def a_board(*told: Brought) -> Board:
@@ -37,21 +38,41 @@ def a_board(*told: Brought) -> Board:
     ],
 )
 def test_the_value_of_an_alert(told: list[Brought], expected: float | None) -> None:
-    assert a_board(*told).value(WEB, DEPTH, Instant(100.0)) == expected
+    assert a_board(*told).value(WEB, DEPTH, a_moment(100.0)) == expected
+
+
+@pytest.mark.parametrize(
+    ("steady", "wall", "expected"),
+    [
+        pytest.param(299.0, 299.0, 7, id="its-time-has-not-passed"),
+        pytest.param(300.0, 300.0, None, id="it-has"),
+        pytest.param(300.0, -3300.0, None, id="the-wall-clock-was-set-back"),
+        pytest.param(30.0, 3630.0, None, id="the-machine-has-slept-and-the-steady-clock-with-it"),
+    ],
+)
+def test_a_number_is_over_by_the_clock_that_says_so_first(steady: float, wall: float, expected: float | None) -> None:
+    assert a_board(brought(7)).value(WEB, DEPTH, a_moment(steady, wall=wall)) == expected
+
+
+def test_what_is_told_after_the_wall_clock_was_set_back_is_newer_all_the_same() -> None:
+    later = Brought(
+        group=WEB, alert=DEPTH, key="f1", value=3.0, at=a_moment(30.0, wall=-3570.0), until=Instant(-3270.0)
+    )
+    assert a_board(brought(7), later).value(WEB, DEPTH, a_moment(40.0, wall=-3560.0)) == 3
 
 
 def test_a_resolved_alert_takes_its_own_number_with_it() -> None:
     board = a_board(brought(7), brought(3, key="f2"))
     board.drop(WEB, DEPTH, "f1")
     board.drop(WEB, DEPTH, "never-told")
-    assert board.value(WEB, DEPTH, Instant(0.0)) == 3
+    assert board.value(WEB, DEPTH, a_moment(0.0)) == 3
     board.drop(WEB, DEPTH, "f2")
-    assert board.value(WEB, DEPTH, Instant(0.0)) is None
+    assert board.value(WEB, DEPTH, a_moment(0.0)) is None
 
 
 def test_a_flood_costs_no_more_memory_than_a_thousand_numbers() -> None:
     board = a_board(*(brought(number, key=str(number), until=300.0 + number) for number in range(1500)))
-    assert board.value(WEB, DEPTH, Instant(0.0)) == 1499
+    assert board.value(WEB, DEPTH, a_moment(0.0)) == 1499
     (kept,) = board._brought.values()
     assert sorted(map(int, kept)) == list(range(500, 1500))
 
@@ -70,4 +91,4 @@ def test_the_order_in_which_numbers_come_never_matters(told: list[Brought], rand
     shuffled = list(told)
     random.shuffle(shuffled)
     for now in (0.0, 100.0):
-        assert a_board(*told).value(WEB, DEPTH, Instant(now)) == a_board(*shuffled).value(WEB, DEPTH, Instant(now))
+        assert a_board(*told).value(WEB, DEPTH, a_moment(now)) == a_board(*shuffled).value(WEB, DEPTH, a_moment(now))

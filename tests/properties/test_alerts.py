@@ -58,7 +58,7 @@ def test_a_policy_fires_on_a_value_that_stands_and_never_without_one(ticks: list
             board.drop(WEB, DEPTH, "f1")
             standing = None
         elif told is not None:
-            at, until = Instant(now[0]), Instant(now[0] + TTL)
+            at, until = a_moment(now[0]), Instant(now[0] + TTL)
             board.put(Brought(group=WEB, alert=DEPTH, key="f1", value=told, at=at, until=until))
             standing = told, now[0] + TTL
         scrape = asyncio.run(poller.poll(CATALOGUE, rosters({"a": "127.0.0.1"}), timeout=1.0))

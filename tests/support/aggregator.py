@@ -12,7 +12,7 @@ from aggregator.frames import Cell
 from collector.samples import Layout, Reply, Scrape, Series, Sheet
 from config.counters import Counter, HaproxyField, Kind, Per
 from config.model import Adjustment, Catalogue, Compare, Condition, Group, Holds, Policy, Verb
-from config.reductions import Reduce
+from config.reductions import Reduce, Reduction
 from config.units import (
     ConditionId,
     CounterId,
@@ -48,8 +48,8 @@ def a_condition(
     id: str = "busy",
     *,
     counter: str = "cpu",
-    across: Reduce = Reduce.AVG,
-    aggregate: Reduce = Reduce.AVG,
+    across: Reduction = Reduce.AVG,
+    aggregate: Reduction = Reduce.AVG,
     window: Seconds | None = None,
 ) -> Condition:
     return Condition(
@@ -154,8 +154,8 @@ class Watch:
         self,
         *,
         counter: Counter | None = None,
-        across: Reduce = Reduce.AVG,
-        aggregate: Reduce = Reduce.AVG,
+        across: Reduction = Reduce.AVG,
+        aggregate: Reduction = Reduce.AVG,
         ticks: int = 1,
         interval: Seconds = 10.0,
         freshness: int = 3,

@@ -19,7 +19,6 @@ from config.model import (
     QuietScope,
     SharedListener,
 )
-from config.reductions import Reduce
 from config.units import (
     AlertId,
     BalancerId,
@@ -163,8 +162,8 @@ def a_condition(value: float | None = 50.0) -> ConditionExplanation:
         condition=ConditionId("busy"),
         counter=CounterId("cpu"),
         unit="percent",
-        across=Reduce.AVG,
-        aggregate=Reduce.AVG,
+        across="avg",
+        aggregate="avg",
         window=60.0,
         compare=Compare.ABOVE,
         threshold=80.0,

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from aggregator.frames import Lack
 from config.model import Compare, Mode, QuietScope
-from config.reductions import Reduce
 from config.units import ConditionId, CounterId, GroupId, Instant, PolicyId
 from tests.support.trigger import NOON, a_floor, a_quiet, a_signal
 from trigger import conditions, sizing, words
@@ -26,8 +25,8 @@ def a_condition(
     *,
     compare: Compare = Compare.ABOVE,
     threshold: float = 80.0,
-    across: Reduce = Reduce.AVG,
-    aggregate: Reduce = Reduce.AVG,
+    across: str = "avg",
+    aggregate: str = "avg",
     unit: str = "percent",
     low: float | None = None,
     high: float | None = None,
@@ -201,13 +200,13 @@ def test_several_conditions_are_listed_below_their_policy() -> None:
         ),
         pytest.param(a_condition(heard=1, expected=1), "= 63.2 % (4 s old), not above 80 %", id="one-to-ask"),
         pytest.param(
-            a_condition(across=Reduce.MAX, compare=Compare.AT_MOST),
+            a_condition(across="max", compare=Compare.AT_MOST),
             "cpu max across members, avg 1m = ",
             id="two-reduces",
         ),
         pytest.param(a_condition(compare=Compare.AT_MOST), "not at most 80 %", id="two-words"),
         pytest.param(a_condition(compare=Compare.EQUALS), "not equal to 80 %", id="equals"),
-        pytest.param(a_condition(9, aggregate=Reduce.COUNT), "= 9 (", id="a-count-has-no-unit"),
+        pytest.param(a_condition(9, aggregate="count"), "= 9 (", id="a-count-has-no-unit"),
         pytest.param(a_condition(1234.56, unit="ms"), "= 1235 ms (", id="no-needless-digits"),
         pytest.param(a_condition(80.0004, Truth.TRUE), "= 80.0004 % (", id="enough-digits-to-see-that-it-is-above"),
         pytest.param(a_condition(0.00421, unit=""), "= 0.00421 (", id="small"),

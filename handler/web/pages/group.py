@@ -168,8 +168,8 @@ def _condition(facts: Facts, curve: Curve, policies: tuple[PolicyExplanation, ..
 
 
 def _measured(line: Line) -> str:
-    over = f"{line.aggregate.value} of {format_span(line.window)}"
-    return f"{line.counter}, {line.across.value} across members, {over}"
+    over = f"{line.aggregate} of {format_span(line.window)}"
+    return f"{line.counter}, {line.across} across members, {over}"
 
 
 def _against(curve: Curve) -> str:

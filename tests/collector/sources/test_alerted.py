@@ -34,7 +34,12 @@ def brought(
     value: float, *, group: str = "web", alert: str = "depth", key: str = "f1", until: float = 300.0
 ) -> Brought:
     return Brought(
-        group=GroupId(group), alert=AlertId(alert), key=key, value=value, at=Instant(0.0), until=Instant(until)
+        group=GroupId(group),
+        alert=AlertId(alert),
+        key=key,
+        value=value,
+        at=a_moment(900.0, wall=0.0),
+        until=Instant(until),
     )
 
 
@@ -106,7 +111,7 @@ def windows(counter: Counter, *values: float | None) -> list[Cell]:
             board.drop(WEB, AlertId("depth"), "f1")
         else:
             one = brought(value, until=1e9)
-            board.put(Brought(group=WEB, alert=one.alert, key="f1", value=value, at=Instant(now[0]), until=one.until))
+            board.put(Brought(group=WEB, alert=one.alert, key="f1", value=value, at=a_moment(now[0]), until=one.until))
         scrape = asyncio.run(poller.poll(catalogue, rosters(MEMBERS), timeout=1.0))
         cells.extend(aggregator.take(scrape)[WEB].cells.values())
     return cells

@@ -149,6 +149,16 @@ def test_a_refusal_says_what_the_appliance_said_and_never_the_password() -> None
     played(scene)
 
 
+def test_an_appliance_that_repeats_the_password_in_another_answer_does_not_bring_it_into_a_log() -> None:
+    async def scene(stage: Scene) -> None:
+        stage.netscaler.instead = lambda path: said(429, 447, f"not with {PASSWORD}") if "stat/" in path else None
+        found = await stage.get()
+        assert isinstance(found, Failure)
+        assert found.said == "error 447: not with ..."
+
+    played(scene)
+
+
 def test_a_password_that_has_changed_is_tried_at_once() -> None:
     async def scene(stage: Scene) -> None:
         stage.secret = "wrong"

@@ -166,6 +166,7 @@ def test_a_plugin_sees_its_own_rows_and_nobody_elses(install: Install) -> None:
 
 # What a plugin may do wrong.
 
+REPEATS = doing("asked.sheet.fail(0, 3, 'not with ' + asked.read_secret(SecretRef(env='KEY')))")
 SECRET = doing("raise RuntimeError('no entry with ' + asked.read_secret(SecretRef(env='KEY')) + chr(10) + 'here')")
 
 
@@ -181,6 +182,8 @@ SECRET = doing("raise RuntimeError('no entry with ' + asked.read_secret(SecretRe
         pytest.param(doing("raise SystemExit(1)"), Reply.UNREACHABLE, "SystemExit: 1", id="exits"),
         pytest.param(doing("raise asyncio.CancelledError"), Reply.UNREACHABLE, "CancelledError", id="cancels itself"),
         pytest.param(SECRET, Reply.UNREACHABLE, "RuntimeError: no entry with *** here", id="tells a secret"),
+        pytest.param(REPEATS, Reply.AUTH, "not with ***", id="repeats a secret"),
+        pytest.param(doing("pass"), Reply.TIMEOUT, "the plugin was done without an answer", id="says nothing"),
         pytest.param(doing("asked.sheet.put(0, 'x', at=0)"), Reply.UNREACHABLE, "TypeError: ", id="wrong type"),
         pytest.param(doing("asked.sheet.reply[:] = 77"), Reply.MALFORMED, "the plugin answers with a kind", id="kind"),
         pytest.param(doing("asked.sheet.put(0, float('nan'), at=0)"), Reply.MALFORMED, "nan is not", id="nan"),

@@ -127,11 +127,11 @@ def test_a_value_is_on_the_board_while_its_alert_fires(tmp_path: Path) -> None:
     async def scene(outside: Outside) -> None:
         board, clock = outside.daemon.engine.parts.board, outside.daemon.engine.parts.clock
         await outside.send(notice("Deep", annotations={"depth": "120.5"}))
-        assert board.value(WEB, AlertId("deep"), clock().wall) == 120.5
+        assert board.value(WEB, AlertId("deep"), clock()) == 120.5
         status, told = await outside.send(notice("Deep", annotations={"depth": "lots"}))
         assert (status, effects(told)) == (202, [("deep", "web", "nothing", "no_number")])
         await outside.send(notice("Deep", "resolved"))
-        assert board.value(WEB, AlertId("deep"), clock().wall) is None
+        assert board.value(WEB, AlertId("deep"), clock()) is None
 
     play(tmp_path, scene)
 

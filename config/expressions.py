@@ -1,0 +1,191 @@
+"""An expression over counters, as a tree: both dialects are read into the same one.
+
+A *quantity* is a number, or unknown; a *proposition* is true, false, or unknown. Names stand for aggregates; what an
+absent one means is the dialect's business (`trigger.expressions`).
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import assert_never
+
+
+class Dialect(enum.Enum):
+    """How a text is read, and what the absent means in it."""
+
+    NATIVE = "native"
+    """Usual precedence; what is not known makes the answer unknown (Kleene's strong logic)."""
+    ONEFLOW = "oneflow"
+    """As OneFlow reads it: no precedence, means of two decimals, and what is absent compares false."""
+
+
+class Sign(enum.Enum):
+    """What is done to two quantities."""
+
+    PLUS = "+"
+    MINUS = "-"
+    TIMES = "*"
+    OVER = "/"
+
+
+class Relation(enum.Enum):
+    """How two quantities are compared."""
+
+    ABOVE = ">"
+    AT_LEAST = ">="
+    BELOW = "<"
+    AT_MOST = "<="
+    EQUALS = "="
+    DIFFERS = "!="
+
+
+class Function(enum.Enum):
+    """What can be called; ``abs`` takes one quantity, the others one or more."""
+
+    MIN = "min"
+    MAX = "max"
+    ABS = "abs"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Number:
+    """A number as written."""
+
+    value: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Name:
+    """A counter, and which statistic of it is meant."""
+
+    name: str
+    statistic: str | None = None
+    """``p95`` of ``cpu.p95``; ``None``: whatever the condition says."""
+    column: int
+    """Where it stands in the text, from 1; for messages."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calculation:
+    """Two quantities and a sign between them."""
+
+    sign: Sign
+    left: Quantity
+    right: Quantity
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Negative:
+    """A quantity with the opposite sign."""
+
+    of: Quantity
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """A function of quantities."""
+
+    function: Function
+    arguments: tuple[Quantity, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fallback:
+    """``first ?? second``: the first if it is known, else the second."""
+
+    first: Quantity
+    second: Quantity
+
+
+Quantity = Number | Name | Calculation | Negative | Call | Fallback
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """Two quantities and a relation between them."""
+
+    relation: Relation
+    left: Quantity
+    right: Quantity
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Not:
+    """The opposite of a proposition."""
+
+    of: Proposition
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class And:
+    """Both."""
+
+    left: Proposition
+    right: Proposition
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Or:
+    """Either, or both."""
+
+    left: Proposition
+    right: Proposition
+
+
+Proposition = Comparison | Not | And | Or
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expression:
+    """A text and what it says."""
+
+    text: str
+    dialect: Dialect
+    tree: Proposition
+
+
+class ExpressionError(ValueError):
+    """A text that is no expression.
+
+    Attributes:
+        expected: what was expected, as words that complete "expected …".
+        column: where, from 1; one past the end where something is missing.
+    """
+
+    def __init__(self, text: str, expected: str, column: int) -> None:
+        found = repr(text[column - 1]) if column <= len(text) else "the end"
+        super().__init__(f"column {column}: expected {expected}, found {found}")
+        self.text = text
+        self.expected = expected
+        self.column = column
+
+    def pointed(self) -> str:
+        """The text, a caret below the place, and what was expected there."""
+        shown = "".join(each if each.isprintable() else "·" for each in self.text)
+        return f"{shown}\n{' ' * (self.column - 1)}^ expected {self.expected}"
+
+
+def names_of(tree: Proposition | Quantity) -> Iterator[Name]:
+    """Every name, in the order of the text, as often as it stands there."""
+    if isinstance(tree, Name):
+        yield tree
+    for part in _parts(tree):
+        yield from names_of(part)
+
+
+def _parts(tree: Proposition | Quantity) -> tuple[Proposition | Quantity, ...]:
+    match tree:
+        case Name() | Number():
+            return ()
+        case Negative(of=of) | Not(of=of):
+            return (of,)
+        case Call(arguments=arguments):
+            return arguments
+        case Fallback(first=left, second=right):
+            return (left, right)
+        case Calculation() | Comparison() | And() | Or():
+            return (tree.left, tree.right)
+        case _:
+            assert_never(tree)

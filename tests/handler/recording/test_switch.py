@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from config.recording import DEFAULTS, Recording
+from config.units import Instant
+from handler.recording.switch import Switch, from_text, in_force, still, to_text
+
+NOW = Instant(1000.0)
+OURS = Recording(budget=1 << 30)
+ON, OFF = Switch(on=True, by="ann"), Switch(on=False, by="ann")
+ON_AN_HOUR = Switch(on=True, by="ann", until=Instant(4600.0))
+ON_BEFORE = Switch(on=True, by="ann", until=Instant(900.0))
+OFF_BEFORE = Switch(on=False, by="ann", until=NOW)
+
+
+@pytest.mark.parametrize(
+    ("declared", "switch", "recorded", "left"),
+    [
+        pytest.param(None, None, None, None, id="nobody asks for it"),
+        pytest.param(OURS, None, OURS, None, id="the file does"),
+        pytest.param(None, ON, DEFAULTS, ON, id="a person does"),
+        pytest.param(OURS, OFF, None, OFF, id="a person forbids it"),
+        pytest.param(OURS, ON, OURS, None, id="both do"),
+        pytest.param(None, OFF, None, None, id="neither does"),
+        pytest.param(None, ON_AN_HOUR, DEFAULTS, ON_AN_HOUR, id="for an hour"),
+        pytest.param(None, ON_BEFORE, None, None, id="that is over"),
+        pytest.param(OURS, OFF_BEFORE, OURS, None, id="it is over at that instant"),
+    ],
+)
+def test_a_persons_word_wins_until_it_ends(
+    declared: Recording | None, switch: Switch | None, recorded: Recording | None, left: Switch | None
+) -> None:
+    assert in_force(declared, switch, NOW) == recorded
+    assert still(switch, declared, NOW) == left
+
+
+@given(st.none() | st.builds(Switch, on=st.booleans(), by=st.text(), until=st.none() | st.floats(0, 1e10)))
+def test_a_word_survives_a_restart(switch: Switch | None) -> None:
+    assert from_text(to_text(switch)) == switch
+
+
+@pytest.mark.parametrize("text", ["", "nonsense", "[]", '{"on": 1, "by": "x", "until": null}', '{"on": true}', "null"])
+def test_a_damaged_word_is_none(text: str) -> None:
+    assert from_text(text) is None

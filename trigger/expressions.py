@@ -1,0 +1,179 @@
+"""What an expression comes to, by the quantities that its names stand for.
+
+The tree is turned into calls of a closed set of functions, once, and simpleeval evaluates these: it runs nothing but
+what it is given. In the native dialect what is unknown makes the answer unknown, unless it cannot matter; in OneFlow's,
+names stand for means of two decimals, and a comparison with something absent is false (so its negation is true).
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Final, assert_never
+
+from simpleeval import SimpleEval
+
+from config.expressions import (
+    And,
+    Calculation,
+    Call,
+    Comparison,
+    Dialect,
+    Expression,
+    Fallback,
+    Function,
+    Name,
+    Negative,
+    Not,
+    Number,
+    Or,
+    Proposition,
+    Quantity,
+    Relation,
+    Sign,
+    names_of,
+)
+from trigger import spans
+from trigger.spans import Known, Span
+from trigger.verdicts import Truth
+
+LookUp = Callable[[Name], Known]
+"""What a name stands for now; ``None``: nothing is known of it."""
+
+
+def judge(expression: Expression, look_up: LookUp) -> Truth:
+    """Evaluate an expression; in OneFlow's dialect never UNKNOWN.
+
+    >>> from config.native_dialect import parse
+    >>> known = {"cpu": Span(90.0, 95.0)}
+    >>> judge(parse("cpu > 80 || load > 2"), lambda name: known.get(name.name)).value
+    'true'
+    """
+    oneflow = expression.dialect is Dialect.ONEFLOW
+    names = {_key(name): look_up(name) for name in names_of(expression.tree)}
+    if oneflow:
+        names = {key: _two_decimals(known) for key, known in names.items()}
+    functions = _ABSENT_IS_FALSE if oneflow else _KLEENE
+    answer = SimpleEval(functions=dict(functions), names=names).eval("", previously_parsed=_compiled(expression.tree))
+    if not isinstance(answer, Truth):
+        raise AssertionError(f"{expression.text!r} came to {answer!r}; a proposition comes to a truth")
+    return answer
+
+
+@lru_cache(maxsize=4096)
+def _compiled(tree: Proposition) -> ast.expr:
+    return _proposition(tree)
+
+
+def _proposition(tree: Proposition) -> ast.expr:
+    match tree:
+        case Comparison(relation=relation, left=left, right=right):
+            return _call(relation.name, _quantity(left), _quantity(right))
+        case Not(of=of):
+            return _call("NOT", _proposition(of))
+        case And(left=left, right=right):
+            return _call("AND", _proposition(left), _proposition(right))
+        case Or(left=left, right=right):
+            return _call("OR", _proposition(left), _proposition(right))
+        case _:
+            assert_never(tree)
+
+
+def _quantity(tree: Quantity) -> ast.expr:
+    match tree:
+        case Number(value=value):
+            return _call("NUMBER", ast.Constant(value))
+        case Name():
+            return ast.Name(_key(tree), ast.Load())
+        case Calculation(sign=sign, left=left, right=right):
+            return _call(sign.name, _quantity(left), _quantity(right))
+        case Negative(of=of):
+            return _call("NEGATIVE", _quantity(of))
+        case Call(function=function, arguments=arguments):
+            return _call(function.name, *map(_quantity, arguments))
+        case Fallback(first=first, second=second):
+            return _call("FALLBACK", _quantity(first), _quantity(second))
+        case _:
+            assert_never(tree)
+
+
+def _call(name: str, *arguments: ast.expr) -> ast.expr:
+    return ast.Call(ast.Name(name, ast.Load()), [*arguments], [])
+
+
+def _key(name: Name) -> str:
+    return name.name if name.statistic is None else f"{name.name}.{name.statistic}"
+
+
+def _two_decimals(known: Known) -> Known:
+    return None if known is None else Span(rounded(known.low), rounded(known.high))
+
+
+def rounded(value: float) -> float:
+    """Two decimals, half away from zero, on the binary number: as Ruby's ``Float#round(2)``.
+
+    >>> rounded(1.005), rounded(0.004), rounded(-2.675), rounded(33.335)
+    (1.0, 0.0, -2.68, 33.34)
+    """
+    if not math.isfinite(value):
+        return value
+    scaled = abs(value) * 100
+    whole = math.floor(scaled)
+    return math.copysign((whole + (scaled - whole >= 0.5)) / 100, value)  # noqa: PLR2004 half
+
+
+def _strict(relation: Callable[[Known, Known], Truth]) -> Callable[[Known, Known], Truth]:
+    """A comparison that is false with anything absent."""
+    return lambda a, b: Truth.FALSE if a is None or b is None else relation(a, b)
+
+
+def _differs(a: Known, b: Known) -> Truth:
+    return spans.opposite(spans.equals(a, b))
+
+
+def _exactly_equals(a: Known, b: Known) -> Truth:
+    return Truth.TRUE if a == b else Truth.FALSE
+
+
+_RELATIONS: Final[Mapping[Relation, Callable[[Known, Known], Truth]]] = MappingProxyType(
+    {
+        Relation.ABOVE: spans.above,
+        Relation.AT_LEAST: spans.at_least,
+        Relation.BELOW: lambda a, b: spans.above(b, a),
+        Relation.AT_MOST: lambda a, b: spans.at_least(b, a),
+        Relation.EQUALS: spans.equals,
+        Relation.DIFFERS: _differs,
+    }
+)
+_LOGIC: Final[Mapping[str, Callable[..., object]]] = MappingProxyType(
+    {
+        "NOT": spans.opposite,
+        "AND": spans.both,
+        "OR": spans.either,
+        "NUMBER": spans.exactly,
+        "NEGATIVE": spans.negative,
+        "FALLBACK": spans.first_known,
+        Sign.PLUS.name: spans.plus,
+        Sign.MINUS.name: spans.minus,
+        Sign.TIMES.name: spans.times,
+        Sign.OVER.name: spans.over,
+        Function.MIN.name: spans.least,
+        Function.MAX.name: spans.greatest,
+        Function.ABS.name: spans.magnitude,
+    }
+)
+_KLEENE: Final[Mapping[str, Callable[..., object]]] = MappingProxyType(
+    {**_LOGIC, **{relation.name: compare for relation, compare in _RELATIONS.items()}}
+)
+_ABSENT_IS_FALSE: Final[Mapping[str, Callable[..., object]]] = MappingProxyType(
+    {
+        **_LOGIC,
+        **{relation.name: _strict(compare) for relation, compare in _RELATIONS.items()},
+        Relation.EQUALS.name: _strict(_exactly_equals),
+        Relation.DIFFERS.name: _strict(lambda a, b: spans.opposite(_exactly_equals(a, b))),
+    }
+)
+"""OneFlow compares exactly."""
