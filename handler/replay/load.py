@@ -11,7 +11,7 @@ import numpy as np
 
 from aggregator.aggregate import Aggregator
 from collector.samples import Floats, Layout, Scrape, Sheet
-from collector.targets import Member, Roster, layout_for
+from collector.targets import Member, Roster, counters_of, layout_for
 from config.counters import Kind, Per
 from config.model import Catalogue, Group, Victims
 from config.units import CounterId, GroupId, Instant, MemberName, Moment, Monotonic, Seconds
@@ -79,12 +79,7 @@ def replay_load(catalogue: Catalogue, group: GroupId, load: Load) -> Run:
 
 def feeds_for(catalogue: Catalogue, groups: tuple[GroupId, ...]) -> Mapping[CounterId, Feed]:
     """Guess what shows the load: every counter in percent is a utilisation."""
-    read = {
-        catalogue.conditions[condition].counter
-        for group in groups
-        for policy in catalogue.groups[group].policies
-        for condition in catalogue.policies[policy].when
-    }
+    read = {counter for group in groups for counter in counters_of(catalogue, group)}
     return {name: Feed.UTILISATION for name in sorted(read) if catalogue.counters[name].unit == "percent"}
 
 
@@ -145,19 +140,16 @@ class _Fleet:
 
 
 def _counters_of(catalogue: Catalogue, group: Group, load: Load) -> Mapping[CounterId, Feed]:
-    feeds: dict[CounterId, Feed] = {}
-    for policy in group.policies:
-        for condition in catalogue.policies[policy].when:
-            counter = catalogue.counters[catalogue.conditions[condition].counter]
-            if counter.id not in load.feeds:
-                raise Unreplayable(
-                    f"policy {policy} of group {group.id} reads {counter.id}: say what it shows of the load, "
-                    f"--feed {counter.id}=utilisation or --feed {counter.id}=rate"
-                )
-            if counter.kind is Kind.RISING:
-                raise Unreplayable(f"counter {counter.id} rises for ever; --load can feed gauges only")
-            feeds[counter.id] = load.feeds[counter.id]
-    return feeds
+    """What each counter shows that the group's policies read."""
+    for counter in counters_of(catalogue, group.id):
+        if counter not in load.feeds:
+            raise Unreplayable(
+                f"group {group.id} reads {counter}: say what it shows of the load, --feed {counter}=utilisation or "
+                f"--feed {counter}=rate"
+            )
+        if catalogue.counters[counter].kind is Kind.RISING:
+            raise Unreplayable(f"counter {counter} rises for ever; --load can feed gauges only")
+    return load.feeds
 
 
 def _scrape(catalogue: Catalogue, fleet: _Fleet, feeds: Mapping[CounterId, Feed], rate: float, now: Moment) -> Scrape:

@@ -54,9 +54,10 @@ def line_of(decision: Decision, base: int | None) -> Line | None:
         decision: any.
         base: the size that it started from where there was no desired size: what was found. Mode ``advise`` keeps none.
     """
-    if not decision.answers and not decision.changed and decision.advised_to is None:
+    advised = decision.reason is Reason.ADVISED
+    if not decision.answers and not decision.changed and not advised:
         return None
-    size = decision.desired_to if decision.advised_to is None else decision.advised_to
+    size = decision.advised_to if advised else decision.desired_to
     return Line(
         at=decision.at.wall,
         group=decision.group,
@@ -69,7 +70,8 @@ def line_of(decision: Decision, base: int | None) -> Line | None:
 
 
 def _outcome(decision: Decision, size: int | None, base: int | None) -> Outcome:
-    before = base if decision.desired_from is None and decision.advised_to is not None else decision.desired_from
+    advised = decision.reason is Reason.ADVISED
+    before = base if advised and decision.desired_from is None else decision.desired_from
     if before is not None and size is not None and size != before:
         return Outcome.OUT if size > before else Outcome.IN
     idle = decision.reason is Reason.NO_CHANGE or decision.winner is not None or not decision.answers
