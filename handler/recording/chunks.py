@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
 import numpy as np
 
 from collector.samples import Bools, Codes, Floats, Reply
-from config.units import Moment
+from config.units import GroupId, Moment
 from handler.recording.frames import Frame, Missed, Named, Taken
 from handler.recording.rows import MISSED, NOBODY, Ints, Rows, Text, nothing, same
 
@@ -95,27 +95,38 @@ class Chunker:
                 assert_never(frame)
 
     def _seats(self, frame: Named) -> _Seats:
-        rows = [(each.group, each.member, each.counter) for each in frame.series]
-        return self._seated([*rows, *((group, None, None) for group in frame.nobody)], frame.counted)
+        lengths = [len(members) for _, _, members in frame.runs]
+        groups = [self._groups.code(group) for group, _, _ in frame.runs]
+        counters = [self._counters.code(counter) for _, counter, _ in frame.runs]
+        members = [self._members.code(member) for _, _, run in frame.runs for member in run]
+        idle = self._idle(frame.nobody)
+        return _Seats(
+            group=np.concatenate([np.repeat(np.array(groups, dtype=np.int32), lengths), idle.group]),
+            member=np.concatenate([np.array(members, dtype=np.int32), idle.member]),
+            counter=np.concatenate([np.repeat(np.array(counters, dtype=np.int32), lengths), idle.counter]),
+            counted=np.concatenate([frame.counted, idle.counted]),
+            polled=len(frame.counted),
+        )
+
+    def _idle(self, groups: Sequence[GroupId]) -> _Seats:
+        none = np.full(len(groups), -1, dtype=np.int32)
+        return _Seats(
+            group=np.array([self._groups.code(group) for group in groups], dtype=np.int32),
+            member=none,
+            counter=none,
+            counted=np.ones(len(groups), dtype=np.bool_),
+            polled=0,
+        )
 
     def _missed(self, frame: Missed) -> _Tick:
         count = len(frame.groups)
         return _Tick(
-            seats=self._seated([(group, None, None) for group in frame.groups], np.zeros(0, dtype=np.bool_)),
+            seats=self._idle(frame.groups),
             at=frame.at,
             value=nothing(count),
             replied_at=nothing(count),
             uptime=nothing(count),
             reply=np.full(count, MISSED, dtype=np.uint8),
-        )
-
-    def _seated(self, rows: list[tuple[str, str | None, str | None]], counted: Bools) -> _Seats:
-        return _Seats(
-            group=np.array([self._groups.code(group) for group, _, _ in rows], dtype=np.int32),
-            member=np.array([self._members.code(member) for _, member, _ in rows], dtype=np.int32),
-            counter=np.array([self._counters.code(counter) for _, _, counter in rows], dtype=np.int32),
-            counted=np.concatenate([counted, np.ones(len(rows) - len(counted), dtype=np.bool_)]),
-            polled=len(counted),
         )
 
     def _drain(self) -> Rows:

@@ -18,7 +18,7 @@ from typing import Protocol
 
 import numpy as np
 
-from collector.samples import Bools, Codes, Floats, Layout, Scrape, Series
+from collector.samples import Bools, Codes, Floats, Layout, Scrape
 from config.units import CounterId, GroupId, Instant, MemberName, Moment, Monotonic
 
 MAGIC = b"trimtab recording 1\n"
@@ -31,13 +31,18 @@ _AT_ONCE = 2000
 """Members a line: writing JSON holds up every other thread, the event loop's too."""
 
 
+Run = tuple[GroupId, CounterId, tuple[MemberName | None, ...]]
+"""A counter of a group, and whose: a layout is a sequence of these."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Named:
     """A layout, under the number that ticks call it by."""
 
     number: int
-    series: tuple[Series, ...]
+    runs: tuple[Run, ...]
     counted: Bools
+    """One for each member of each run."""
     nobody: tuple[GroupId, ...]
     """Groups whose turn it is too, without any series."""
 
@@ -150,7 +155,7 @@ def _understood(kind: int, payload: bytes) -> Frame | None:
 def _named(payload: bytes) -> Named:
     number, count = _LAYOUT_HEAD.unpack_from(payload)
     bits = payload[_LAYOUT_HEAD.size : _LAYOUT_HEAD.size + (count + 7) // 8]
-    series: list[Series] = []
+    runs: list[Run] = []
     nobody: list[GroupId] = []
     text = zlib.decompress(payload[_LAYOUT_HEAD.size + len(bits) :]).decode()
     for line in text.splitlines():
@@ -159,13 +164,9 @@ def _named(payload: bytes) -> Named:
             nobody.extend(rest)
             continue
         counter, *members = rest
-        series.extend(Series(GroupId(group), CounterId(counter), _member(member)) for member in members)
+        runs.append((GroupId(group), CounterId(counter), tuple(members)))
     counted = np.unpackbits(np.frombuffer(bits, dtype=np.uint8), count=count).astype(np.bool_)
-    return Named(number=number, series=tuple(series), counted=counted, nobody=tuple(nobody))
-
-
-def _member(name: str | None) -> MemberName | None:
-    return None if name is None else MemberName(name)
+    return Named(number=number, runs=tuple(runs), counted=counted, nobody=tuple(nobody))
 
 
 def _taken(payload: bytes) -> Taken:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
@@ -128,23 +129,40 @@ def _texts(rows: Rows) -> Iterable[Text]:
 
 
 def _table(rows: Rows, schema: Any) -> Any:  # noqa: ANN401  # Arrow has no types
-    return pa.table([_column(rows, field.name, field.type) for field in schema], schema=schema)
+    return pa.Table.from_arrays([_column(rows, field.name, field.type) for field in schema], schema=schema)
 
 
 def _column(rows: Rows, name: str, kind: Any) -> Any:  # noqa: ANN401  # as above
     column = getattr(rows, name)
     if isinstance(column, Text):
-        codes = pa.array(column.codes, mask=column.codes < 0)
-        return pa.DictionaryArray.from_arrays(codes, pa.array(column.words, pa.string()))
+        return pa.DictionaryArray.from_arrays(_array(column.codes, column.codes < 0), _strings(column.words))
     if name == "reply":
         places = np.full(256, -1, dtype=np.int8)
         places[list(_ORDER)] = np.arange(len(_ORDER), dtype=np.int8)
         codes = places[column]
-        return pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), pa.array(_REPLY_WORDS))
+        return pa.DictionaryArray.from_arrays(_array(codes, codes < 0), _strings(_REPLY_WORDS))
+    if name == "counted":
+        return pa.Array.from_buffers(pa.bool_(), len(column), [None, _bits(column)])
+    absent = np.isnan(column)
     if pa.types.is_integer(kind):
-        absent = np.isnan(column)
-        return pa.array(np.where(absent, 0, column).astype(np.int64), mask=absent)
-    return pa.array(column, kind, from_pandas=True)  # NaN becomes null
+        return _array(np.where(absent, 0, column).astype(np.int64), absent)
+    return _array(column, absent)
+
+
+def _array(column: npt.NDArray[Any], absent: npt.NDArray[np.bool_]) -> Any:  # noqa: ANN401  # as above
+    """Hand numbers over as they lie in memory: `pyarrow.array` would load pandas, where that is installed."""
+    buffers = [_bits(~absent), pa.py_buffer(np.ascontiguousarray(column))]
+    return pa.Array.from_buffers(pa.from_numpy_dtype(column.dtype), len(column), buffers)
+
+
+def _bits(column: npt.NDArray[np.bool_]) -> Any:  # noqa: ANN401  # as above
+    return pa.py_buffer(np.packbits(column, bitorder="little"))
+
+
+def _strings(words: Sequence[str]) -> Any:  # noqa: ANN401  # as above
+    spelt = [word.encode() for word in words]
+    ends = np.cumsum([0, *map(len, spelt)], dtype=np.int32)
+    return pa.Array.from_buffers(pa.string(), len(words), [None, pa.py_buffer(ends), pa.py_buffer(b"".join(spelt))])
 
 
 def _first(parquet: Any, group: int) -> float:  # noqa: ANN401  # as above
@@ -158,7 +176,7 @@ def _read(parquet: Any, group: int, resolution: Seconds) -> Rows:  # noqa: ANN40
     try:
         table = parquet.read_row_group(group, use_threads=False)
         return _rows(table, resolution)
-    except (pa.ArrowException, OSError, ValueError, KeyError) as error:
+    except (pa.ArrowException, OSError, ValueError, TypeError, LookupError) as error:
         raise Unreadable(f"is damaged: {_one_line(error)}") from error
 
 
@@ -177,16 +195,26 @@ def _numpy(name: str, array: Any) -> Any:  # noqa: ANN401  # as above
     if name == "reply":
         codes = {word: code for code, word in REPLIES.items()}
         meant = np.array([*(codes[word] for word in array.dictionary.to_pylist()), NO_REPLY], dtype=np.uint8)
-        return meant[_codes(array)]
+        return meant[_filled(array.indices, -1)]
     if pa.types.is_dictionary(array.type):
-        return Text(codes=_codes(array).astype(np.int32), words=tuple(array.dictionary.to_pylist()))
-    if pa.types.is_integer(array.type):
-        array = array.cast(pa.float64())
-    return array.to_numpy(zero_copy_only=False)
+        codes = _filled(array.indices, -1).astype(np.int32)
+        return Text(codes=codes, words=tuple(array.dictionary.to_pylist()))
+    if pa.types.is_boolean(array.type):
+        return _unpacked(array.buffers()[1], array)
+    return _filled(array, np.nan).astype(np.float64, copy=False)
 
 
-def _codes(array: Any) -> Any:  # noqa: ANN401  # as above
-    return array.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+def _filled(array: Any, absent: float) -> Any:  # noqa: ANN401  # as above
+    """Numbers as they lie in memory, with a mark where there is none; Arrow's own way would load pandas, too."""
+    there, numbers = array.buffers()
+    whole = np.frombuffer(numbers, dtype=array.type.to_pandas_dtype(), count=array.offset + len(array))
+    column = whole[array.offset :]
+    return column if there is None else np.where(_unpacked(there, array), column, absent)
+
+
+def _unpacked(bits: Any, array: Any) -> Any:  # noqa: ANN401  # as above
+    whole = np.unpackbits(np.frombuffer(bits, dtype=np.uint8), count=array.offset + len(array), bitorder="little")
+    return whole[array.offset :].astype(np.bool_)
 
 
 def _one_line(error: Exception) -> str:

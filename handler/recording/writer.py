@@ -98,6 +98,8 @@ class Writer:
 
     def run(self) -> None:
         """Write until the intake is closed and empty."""
+        import handler.recording.reading  # noqa: F401  # loading it holds up other threads: now, not between two ticks
+
         closed = False
         while not closed and not self._took_up():
             batch = self._intake.take(_SYNC)

@@ -261,8 +261,6 @@ def test_silent_agents_do_not_delay_the_others_even_when_they_fill_the_window(sn
         assert live.sum() == len(MANY)
         assert (scrape.replied_at[live] - scrape.at.steady).max() < 0.8
         assert set(scrape.reply[~live]) == {Reply.TIMEOUT}
-    heard, unheard = second.replied_at[second.reply == Reply.OK], second.at.steady + 0.1
-    assert heard.max() < unheard  # they went first, and waited for nobody
 
 
 def test_a_poll_that_runs_out_of_time_keeps_what_came_and_leaves_nothing_behind(snmpd: Snmpd) -> None:

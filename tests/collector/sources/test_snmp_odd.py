@@ -40,7 +40,7 @@ def polls(
     engine: Engine = Engine.GUFO,
     version: SnmpVersion = SnmpVersion.V2C,
     rounds: int = 1,
-    patience: Sequence[float] = (0.2,),
+    patience: Sequence[float] = (1.0,),
 ) -> tuple[list[Scrape], Agent]:
     async def scene() -> tuple[list[Scrape], Agent]:
         async with scripted(script) as (port, agent):

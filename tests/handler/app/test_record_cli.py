@@ -133,6 +133,19 @@ def test_the_library_for_columns_is_loaded_by_those_who_need_it_only() -> None:
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
 
+def test_writing_and_reading_does_without_pandas(tmp_path: Path) -> None:
+    """It is installed beside Arrow, and loaded by the more convenient ways of the latter: 60 MB, and a long hold."""
+    program = (
+        "import sys; from pathlib import Path; from tests.support.recording import *;"
+        "r = Recorded(Path(sys.argv[1]), Recording(whole=60.0), clock=lambda: at(7200));"
+        "r.write(*(((WEB,), a_scrape(at(n * 3600.0), a_layout())) for n in range(3)));"
+        "assert len(r.files) == 3 and r.rows(); sys.exit('pandas' in sys.modules)"
+    )
+
+    done = subprocess.run([sys.executable, "-c", program, tmp_path], check=False, cwd=Path(__file__).parents[3])
+    assert done.returncode == 0
+
+
 def test_the_api_describes_the_recording(daemon: Daemon) -> None:
     answer = daemon.get("/api/v1/recording")
 

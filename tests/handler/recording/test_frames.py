@@ -34,7 +34,7 @@ def test_what_is_written_is_what_is_read() -> None:
     (named, first, missed, second), reader = frames(LOG)
 
     assert isinstance(named, Named)
-    assert named.series == LAYOUT.series
+    assert named.runs == (("web", "cpu", ("m-1", "m-2")), ("web", "queue", (None,)))
     assert named.counted.tolist() == [True, False, True]
     assert named.nobody == ("idle",)
     assert isinstance(first, Taken)
@@ -99,5 +99,5 @@ def test_many_members_of_one_counter_keep_their_order() -> None:
     (named,), _ = frames(MAGIC + name_layout(3, many, []))
 
     assert isinstance(named, Named)
-    assert named.series == many.series
+    assert [member for *_, members in named.runs for member in members] == [each.member for each in many.series]
     assert np.all(named.counted)
