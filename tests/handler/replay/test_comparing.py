@@ -19,6 +19,11 @@ CASES: dict[str, tuple[bool, list[Look], float | None]] = {
     "members leave within drain and grace": (False, [(0, 3, 3), (30, 2, 3), (180, 2, 3), (200, 2, 2)], None),
     "members do not leave": (False, [(0, 3, 3), (30, 2, 3), (210, 2, 3)], 30),
     "a recorded size may differ for one tick": (True, [(0, 2, 2), (30, 3, 2), (60, 3, 3)], None),
+    "a doubt that is over leaves nothing behind": (
+        False,
+        [(0, 2, 2), (30, 3, 2), (300, 3, 3), (330, 4, 3), (900, 4, 3), (930, 4, 3)],
+        330,
+    ),
     "a recorded size differs for good": (True, [(0, 2, 2), (30, 3, 2), (60, 3, 2), (90, 3, 2)], 30),
 }
 

@@ -56,14 +56,21 @@ def test_a_counter_shows_the_rate_or_what_it_makes_of_members(feed: Feed, moved:
     assert moves(run.lines)[: len(moved)] == moved
 
 
-def test_members_that_warm_up_count_and_are_not_measured() -> None:
-    cold = declared(
-        ("interval: 30s,", "interval: 30s, warm_up: 1h,"), ("quiet_time: 5m}\n  in", "quiet_time: 0s}\n  in")
+@pytest.mark.parametrize(("warm_up", "sizes"), [("0s", [2, 3, 4]), ("1h", [2, 3])])
+def test_members_that_warm_up_are_left_out_of_what_is_measured(warm_up: str, sizes: list[int]) -> None:
+    counting = declared(
+        (
+            "busy: {counter: cpu, above: 80}",
+            "busy: {counter: cpu, above: 80}\n  three: {counter: cpu, across: count, at_least: 3}",
+        ),
+        ("policies:\n", "policies:\n  more: {when: [three], duration: 60s, set: 4, quiet_time: 0s}\n"),
+        ("policies: [out, in]", f"policies: [out, more], warm_up: {warm_up}"),
+        ("quiet_time: 5m}\n  in", "quiet_time: 0s}\n  in"),
     )
 
-    run = under(load_of((0, 190), (1200, 190), boot=0.0), cold)
+    run = under(load_of((0, 190), (1000, 190), boot=0.0), counting)
 
-    assert moves(run.lines)[:2] == [(0, 2), (60, 3)]
+    assert [size for _, size in moves(run.lines)] == sizes
 
 
 def test_what_a_policy_reads_must_show_something() -> None:

@@ -203,14 +203,15 @@ def test_a_recorded_decision_that_is_not_made_here_parts_them(tmp_path: Path) ->
 
 def test_a_steady_clock_that_begins_anew_ends_every_hold(tmp_path: Path) -> None:
     path = tmp_path / "s.csv"
+    ticks = [(470, "90"), (500, "90"), (440, ""), (470, ""), (500, ""), (530, "90"), (560, "90"), (590, "90")]
     lines = [
-        f"{1000 + 30 * tick},web,m{m},cpu,90,{500 if tick < 2 else 0}{30 * tick:02}"
-        for tick in range(5)
-        for m in (0, 1)
+        f"{1000 + 30 * tick},web,m{member},cpu,{value},{steady}"
+        for tick, (steady, value) in enumerate(ticks)
+        for member in (0, 1)
     ]
     path.write_text("\n".join(["timestamp,group,member,counter,value,steady", *lines]) + "\n")
 
-    assert [line.at for line in run_of(path, declared(SLOW)).lines] == [1000, 1120]
+    assert [line.at for line in run_of(path, declared(SLOW)).lines] == [1000, 1210]
 
 
 def test_processes_make_no_difference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
