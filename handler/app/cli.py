@@ -15,6 +15,7 @@ from handler.app.export_cli import export
 from handler.app.hook_cli import hook
 from handler.app.probe_cli import probe
 from handler.app.record_cli import record
+from handler.app.replay_cli import replay
 from handler.app.terminal import (
     DONE,
     PROBLEMS,
@@ -46,6 +47,7 @@ app.add_typer(export, name="export")
 app.command()(probe)
 app.command("eval")(evaluate)
 app.command()(counters)
+app.command()(replay)
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="The declared model, YAML.")]
 Group = Annotated[str, typer.Argument(metavar="GROUP")]

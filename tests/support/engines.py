@@ -154,6 +154,7 @@ class House:
                 pushes=pushes,
                 member_keys=keys,
                 read_secret=no_secret,
+                recordings=self.directory / "recording",
             )
         )
         try:

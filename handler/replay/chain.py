@@ -1,0 +1,53 @@
+"""One group on a virtual clock: exactly what the door does at every tick and every question, without a daemon."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from aggregator.frames import Frame
+from config.model import Catalogue
+from config.units import GroupId, Moment, PolicyId
+from trigger.decide import decide
+from trigger.evaluate import evaluate, requests_from
+from trigger.requests import Decision, Fleet, GroupState, Request
+from trigger.verdicts import Evaluation, Hold
+
+
+class Chain:
+    """What the door remembers of a group between decisions, and nothing else.
+
+    Every rule is `trigger`'s; `handler.app.door` carries state and holds the same way.
+    """
+
+    __slots__ = ("_catalogue", "_group", "_holds", "evaluation", "state")
+
+    def __init__(self, catalogue: Catalogue, group: GroupId, state: GroupState) -> None:
+        self._catalogue = catalogue
+        self._group = catalogue.groups[group]
+        self._holds: Mapping[PolicyId, Hold] = {}
+        self.state = state
+        self.evaluation: Evaluation | None = None
+        """The newest."""
+
+    def tick(self, frame: Frame, fleet: Fleet) -> Decision:
+        """Evaluate one tick, and decide."""
+        self.evaluation = evaluate(self._catalogue, self._group.id, frame, self._holds, frame.at)
+        self._holds = self.evaluation.holds
+        return self._decided(requests_from(self._catalogue, self.evaluation), fleet, frame.at, self.evaluation)
+
+    def ask(self, requests: Sequence[Request], fleet: Fleet, at: Moment) -> Decision:
+        """Decide between two ticks: what somebody asks for, or whether anything changes unasked."""
+        return self._decided(requests, fleet, at, None)
+
+    def forget_holds(self) -> None:
+        """The steady clock began anew."""
+        self._holds = {}
+
+    def _decided(
+        self, requests: Sequence[Request], fleet: Fleet, at: Moment, evaluation: Evaluation | None
+    ) -> Decision:
+        decision = decide(self._group, requests, fleet, self.state, at, evaluation=evaluation)
+        self.state = decision.state
+        if decision.restarts_holds:
+            self._holds = {}
+        return decision

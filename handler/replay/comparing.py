@@ -1,0 +1,67 @@
+"""How long a replay and its recording are of one and the same fleet.
+
+# Note [The same fleet]
+
+Recorded values are those of the recorded size. So they mean something only while the replayed size is the recorded one:
+
+* with events, the recorded desired size is known. It may differ for one tick, since another daemon may have decided a
+  little later; from then on the two are different fleets;
+* without, there are only the members that were polled. They follow a desired size late: up to the build timeout while
+  they are too few, up to drain and grace after a scale-in while they are too many. Too many without one: somebody
+  else let the fleet grow, and at once it is another one.
+
+Either way the fleets differ from the *first* instant at which they did, not from when it was certain: what was decided
+in between is dropped.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from config.model import Group
+from config.units import Instant, Seconds
+
+_ONE_TICK = 1.5
+"""In intervals: the next tick, if it is not missing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """Where a replay and its recording part."""
+
+    at: Instant
+    replayed: int
+    recorded: int
+
+
+class Comparison:
+    """Follows one group's two sizes. See Note [The same fleet].
+
+    Args:
+        group: whose time limits hold.
+        exact: the recorded size is a desired size, rather than members that follow one.
+    """
+
+    def __init__(self, group: Group, *, exact: bool) -> None:
+        self._group = group
+        self._exact = exact
+        self._agreed: int | None = None
+        self.doubt: Difference | None = None
+        """They differ, and may yet come together."""
+
+    def look(self, at: Instant, replayed: int, recorded: int) -> Difference | None:
+        """Compare the sizes of one tick; returns where they parted once that is certain."""
+        if replayed == recorded:
+            self._agreed, self.doubt = recorded, None
+            return None
+        if self.doubt is None:
+            self.doubt = Difference(at=at, replayed=replayed, recorded=recorded)
+        return self.doubt if at - self.doubt.at >= self._patience(replayed, recorded) else None
+
+    def _patience(self, replayed: int, recorded: int) -> Seconds:
+        if self._exact:
+            return _ONE_TICK * self._group.interval
+        if recorded < replayed:
+            return self._group.build_timeout
+        leaving = self._agreed is not None and replayed < recorded <= self._agreed
+        return self._group.drain + self._group.grace if leaving else 0.0

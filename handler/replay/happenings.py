@@ -1,0 +1,187 @@
+"""What happened beside the samples, as `trimtab export events` tells it: sizes, acts of people, members in service."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from config.model import Adjustment, Catalogue, Group, QuietScope, Verb
+from config.units import GroupId, Instant, Moment, Monotonic, PolicyId, Seconds
+from trigger.decide import paused, vanished
+from trigger.requests import Cause, GroupState, Pause, Quiet, Request
+from trigger.verdicts import Direction
+
+_HOUR: Seconds = 3600.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Happening:
+    """One line of the file of events."""
+
+    at: Instant
+    group: GroupId
+    kind: str
+    """``decision``, ``note``, ``step`` or ``member``."""
+    name: str
+    """Of a decision: its reason. Of a note: the act. Of a member: what became of it."""
+    cause: str = ""
+    """Of a decision: ``policy``, ``alarm``, ``person``; empty: nobody asked."""
+    by: str = ""
+    desired_from: int | None = None
+    desired_to: int | None = None
+    in_service: int | None = None
+    """Members in service after it."""
+    message: str = ""
+
+    @property
+    def resized(self) -> bool:
+        """Whether the desired size became another."""
+        return self.desired_to is not None and self.desired_from != self.desired_to
+
+    @property
+    def moment(self) -> Moment:
+        """For a decision that only looks at the wall clock."""
+        return Moment(wall=self.at, steady=Monotonic(self.at))
+
+
+class Course:
+    """What the events of one group say it was like at an instant."""
+
+    def __init__(self, happenings: Iterable[Happening]) -> None:
+        self.happenings: Sequence[Happening] = sorted(happenings, key=lambda each: each.at)
+        resized = [each for each in self.happenings if each.resized]
+        served = [each for each in self.happenings if each.kind == "member" and each.in_service is not None]
+        self._sized_at = [each.at for each in resized]
+        self._sizes = [each.desired_to for each in resized]
+        self._before = resized[0].desired_from if resized else None
+        self.listed_at = resized[0].at if resized and resized[0].desired_from is None else None
+        """When it was first listed; ``None``: before the events begin, or they do not say."""
+        self._served_at = [each.at for each in served]
+        self._served = [each.in_service for each in served]
+        self.intended = [each.at for each in self.happenings if each.kind == "member" and each.name == "intended"]
+        """When its members were ordered."""
+
+    @property
+    def sized(self) -> bool:
+        """Whether its sizes were recorded at all."""
+        return bool(self._sizes)
+
+    def size(self, at: Instant) -> int | None:
+        """The recorded desired size."""
+        return _latest(self._sized_at, self._sizes, at, self._before)
+
+    def in_service(self, at: Instant) -> int | None:
+        """How many members were in service; ``None``: the events do not say."""
+        return _latest(self._served_at, self._served, at, None)
+
+    def since(self, after: Instant, until: Instant) -> Sequence[Happening]:
+        """What happened after one instant, up to and including another."""
+        first = bisect_right(self.happenings, after, key=lambda each: each.at)
+        return self.happenings[first : bisect_right(self.happenings, until, key=lambda each: each.at)]
+
+    def ordered(self, until: Instant) -> int:
+        """How many members were ordered within the hour up to ``until``."""
+        return bisect_right(self.intended, until) - bisect_right(self.intended, until - _HOUR)
+
+
+def _latest(times: Sequence[float], values: Sequence[int | None], at: Instant, otherwise: int | None) -> int | None:
+    place = bisect_right(times, at)
+    return values[place - 1] if place else otherwise
+
+
+def state_before(catalogue: Catalogue, group: GroupId, course: Course, first_at: Instant) -> GroupState:
+    """What the door remembered when the series begins, as far as events from before it say.
+
+    Desired size, pause, the quiet times of policies and when the group last grew. Alerts that last are not among
+    events.
+    """
+    state, declared = GroupState(), catalogue.groups[group]
+    if course.sized:
+        state = replace(state, desired=course.size(Instant(first_at - 1e-6)))
+    for each in course.happenings:
+        if each.at >= first_at:
+            break
+        state = _remembered(catalogue, declared, state, each)
+    return state
+
+
+def _remembered(catalogue: Catalogue, group: Group, state: GroupState, told: Happening) -> GroupState:
+    if told.kind == "note":
+        return acted(group, state, told) if told.name != "vanished" else state
+    if not told.resized or told.desired_from is None or told.desired_to is None:
+        return state
+    grew = told.desired_to > told.desired_from
+    state = replace(state, grown_at=told.at) if grew else state
+    quiet_time, policy, scope = _quiet_of(catalogue, group, told)
+    if not told.cause or quiet_time <= 0:
+        return state
+    direction = Direction.OUT if grew else Direction.IN
+    quiet = Quiet(policy=policy, scope=scope, direction=direction, until=Instant(told.at + quiet_time))
+    return replace(state, quiets=(*state.quiets, quiet))
+
+
+def acted(group: Group, state: GroupState, told: Happening) -> GroupState:
+    """Carry out an act that changes a group's state by itself: pause, resume, vanished members."""
+    match told.name:
+        case "pause":
+            return paused(state, Pause.DECISIONS if told.message == "decisions only" else Pause.ALL)
+        case "resume":
+            return paused(state, Pause.NO)
+        case "vanished":
+            count = re.match(r"\d+", told.message)
+            return vanished(group, state, int(count[0])) if count else state
+        case _:
+            return state
+
+
+def request_of(catalogue: Catalogue, group: Group, told: Happening) -> Request | None:
+    """What somebody outside asked for; ``None``: nobody did, or a policy.
+
+    Events tell what became of a wish. One that was granted is asked for again as the size that it led to, one that was
+    refused as the size that it wanted. An alarm under a policy's name carries that policy out.
+    """
+    size = told.desired_to if told.resized else _wanted(told)
+    if told.kind != "decision" or told.cause not in {Cause.ALARM.value, Cause.PERSON.value} or size is None:
+        return None
+    quiet_time, policy, scope = _quiet_of(catalogue, group, told)
+    carried = catalogue.policies[policy].adjustment if policy is not None else None
+    return Request(
+        id=f"{told.cause}-{told.by}-{told.at:.6f}",
+        group=group.id,
+        cause=Cause(told.cause),
+        by=told.by,
+        adjustment=Adjustment(verb=Verb.SET, amount=size) if carried is None else carried,
+        policy=policy,
+        quiet_time=quiet_time,
+        quiet_scope=scope,
+        force=told.name == "forced",
+    )
+
+
+def _wanted(told: Happening) -> int | None:
+    found = re.match(r"wanted (\d+)", told.message)
+    return int(found[1]) if found else None
+
+
+def _quiet_of(catalogue: Catalogue, group: Group, told: Happening) -> tuple[Seconds, PolicyId | None, QuietScope]:
+    """How long it was quiet after it, because of which policy, and who was."""
+    policy = PolicyId(told.by)
+    if told.cause == Cause.PERSON.value or policy not in group.policies:
+        return group.quiet_time, None, QuietScope.GROUP
+    declared = catalogue.policies[policy]
+    return declared.quiet_time, policy, declared.quiet_scope
+
+
+def creates_left(catalogue: Catalogue, group: Group, at: Instant, courses: Mapping[GroupId, Course]) -> int:
+    """What the hourly budgets of group and cloud leave by the events of all groups, whichever is less."""
+    cloud = catalogue.profiles[group.profile].cloud
+    mine = courses[group.id].ordered(at)
+    beside = (
+        course.ordered(at)
+        for name, course in courses.items()
+        if name != group.id and catalogue.profiles[catalogue.groups[name].profile].cloud == cloud
+    )
+    most = catalogue.clouds[cloud].budget.per_hour
+    return max(min(group.budget.per_hour - mine, most - mine - sum(beside)), 0)

@@ -1,0 +1,171 @@
+"""``--load``: members of one capacity under a load that was recorded elsewhere. The fleet does what was decided."""
+
+from __future__ import annotations
+
+import enum
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from aggregator.aggregate import Aggregator
+from collector.samples import Floats, Layout, Scrape, Sheet
+from collector.targets import Member, Roster, counters_of, layout_for
+from config.counters import Kind, Per
+from config.model import Catalogue, Group, Victims
+from config.units import CounterId, GroupId, Instant, MemberName, Moment, Monotonic, Seconds
+from handler.replay.chain import Chain
+from handler.replay.outcomes import Line, line_of
+from handler.replay.recorded import Run, hourly_left
+from handler.replay.samples import Unreplayable
+from handler.replay.tallies import Meter
+from trigger.requests import Fleet, GroupState
+
+_WHOLE = 100.0
+"""Percent: a member does not work more than all the time."""
+
+
+class Feed(enum.Enum):
+    """What a counter shows of the load."""
+
+    UTILISATION = "utilisation"
+    """Percent of the capacity of the members in service, at most 100."""
+    RATE = "rate"
+    """The load itself: a member's share of it, or all of it for a counter of the whole group."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Load:
+    """A load, and what its members are like."""
+
+    at: Floats
+    """(sample,) seconds since the epoch, rising."""
+    rate: Floats
+    """(sample,) holds until the next one."""
+    capacity: float
+    """Rate that one member can take."""
+    boot: Seconds
+    """From the decision until a member is in service."""
+    feeds: Mapping[CounterId, Feed]
+
+
+def replay_load(catalogue: Catalogue, group: GroupId, load: Load) -> Run:
+    """Replay one group, from its least size, at every interval of the load.
+
+    Raises:
+        Unreplayable: a counter that its policies read shows nothing of the load, or rises for ever.
+    """
+    declared = catalogue.groups[group]
+    counters = _counters_of(catalogue, declared, load)
+    fleet = _Fleet(declared, load)
+    chain, aggregator = Chain(catalogue, group, GroupState()), Aggregator(catalogue, (group,))
+    meter, spent, lines = Meter(declared.interval), deque[tuple[Instant, int]](), list[Line]()
+    ticks = np.arange(load.at[0], load.at[-1] + 0.5 * declared.interval, declared.interval)
+    rates = load.rate[np.searchsorted(load.at, ticks, side="right") - 1]
+    for at, rate in zip(ticks.tolist(), rates.tolist(), strict=True):
+        now = Moment(wall=Instant(at), steady=Monotonic(at))
+        scrape = _scrape(catalogue, fleet, counters, rate, now)
+        left = hourly_left(catalogue, group, spent, now.wall)
+        decision = chain.tick(aggregator.take(scrape)[group], fleet.seen(at, left))
+        if (line := line_of(decision, len(fleet.members))) is not None:
+            lines.append(line)
+        if ordered := fleet.follow(decision.desired_to, at):
+            spent.append((now.wall, ordered))
+        short = rate > load.capacity * fleet.serving(at)
+        meter.tick(at, decision.state.desired, chain.evaluation, short=short)
+    return Run(group=group, lines=tuple(lines), ticks=len(ticks), tally=meter.tally(lines))
+
+
+def feeds_for(catalogue: Catalogue, groups: tuple[GroupId, ...]) -> Mapping[CounterId, Feed]:
+    """Guess what shows the load: every counter in percent is a utilisation."""
+    read = {counter for group in groups for counter in counters_of(catalogue, group)}
+    return {name: Feed.UTILISATION for name in sorted(read) if catalogue.counters[name].unit == "percent"}
+
+
+class _Fleet:
+    """Members that are there as soon as they have booted, and gone as soon as they are too many."""
+
+    def __init__(self, group: Group, load: Load) -> None:
+        self.group = group
+        self.load = load
+        first = float(load.at[0]) - group.warm_up
+        self.members: list[tuple[int, float]] = [(number, first) for number in range(group.minimum)]
+        """Number, and when it is in service; by number."""
+        self._next = group.minimum
+        self._laid: tuple[Roster, Layout] | None = None
+
+    def layout(self, catalogue: Catalogue, at: float) -> Layout:
+        """Whom to ask; the same object while nobody comes or goes."""
+        roster = self.roster(at)
+        if self._laid is None or self._laid[0] != roster:
+            self._laid = roster, layout_for(catalogue, (roster,))
+        return self._laid[1]
+
+    def serving(self, at: float) -> int:
+        return sum(ready <= at for _, ready in self.members)
+
+    def seen(self, at: float, creates_left: int) -> Fleet:
+        return Fleet(
+            listed=True,
+            marked=len(self.members),
+            in_service=self.serving(at),
+            creates_left=creates_left,
+            back_off_until=None,
+        )
+
+    def roster(self, at: float) -> Roster:
+        names = (
+            Member(
+                name=MemberName(f"{self.group.id}-{number:06}"), address="", counted=at - ready >= self.group.warm_up
+            )
+            for number, ready in self.members
+            if ready <= at
+        )
+        return Roster(group=self.group.id, members=tuple(names))
+
+    def follow(self, desired: int | None, at: float) -> int:
+        """Order what is missing, and say how many; let go who is still building, and then by the group's choice."""
+        if desired is None:
+            return 0
+        missing = max(desired - len(self.members), 0)
+        for _ in range(missing):
+            self.members.append((self._next, at + self.load.boot))
+            self._next += 1
+        surplus = max(len(self.members) - desired, 0)
+        sign = 1 if self.group.victims is Victims.OLDEST else -1
+        leaving = sorted(self.members, key=lambda member: (member[1] <= at, sign * member[0]))[:surplus]
+        self.members = [member for member in self.members if member not in leaving]
+        return missing
+
+
+def _counters_of(catalogue: Catalogue, group: Group, load: Load) -> Mapping[CounterId, Feed]:
+    """What each counter shows that the group's policies read."""
+    for counter in counters_of(catalogue, group.id):
+        if counter not in load.feeds:
+            raise Unreplayable(
+                f"group {group.id} reads {counter}: say what it shows of the load, --feed {counter}=utilisation or "
+                f"--feed {counter}=rate"
+            )
+        if catalogue.counters[counter].kind is Kind.RISING:
+            raise Unreplayable(f"counter {counter} rises for ever; --load can feed gauges only")
+    return load.feeds
+
+
+def _scrape(catalogue: Catalogue, fleet: _Fleet, feeds: Mapping[CounterId, Feed], rate: float, now: Moment) -> Scrape:
+    layout = fleet.layout(catalogue, now.wall)
+    sheet, serving = Sheet(layout), fleet.serving(now.wall)
+    for row, series in enumerate(layout.series):
+        counter = catalogue.counters[series.counter]
+        shown = _shown(feeds[series.counter], rate, serving, fleet.load.capacity, whole=counter.per is Per.GROUP)
+        if shown is not None and counter.scale:
+            sheet.put(row, shown / counter.scale, at=now.steady)
+    return sheet.close(now)
+
+
+def _shown(feed: Feed, rate: float, serving: int, capacity: float, *, whole: bool) -> float | None:
+    if feed is Feed.RATE and whole:
+        return rate
+    if not serving:
+        return None
+    return rate / serving if feed is Feed.RATE else min(_WHOLE * rate / (serving * capacity), _WHOLE)

@@ -1,0 +1,84 @@
+"""What replay tells of a decision: one line each."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+from config.units import GroupId, Instant, PolicyId
+from trigger.reasons import Reason
+from trigger.requests import Decision
+
+
+class Outcome(enum.Enum):
+    """What became of a tick at which something was asked, or changed."""
+
+    OUT = "out"
+    IN = "in"
+    REFUSED = "refused"
+    NONE = "none"
+    """Nothing to move: a first size, or a wish that comes to the size that there is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One decision. The fields are the fixed contract of ``trimtab replay --json``."""
+
+    at: Instant
+    group: GroupId
+    policy: PolicyId | None
+    """Whose wish won, or was refused; ``None``: nobody's, or a person's."""
+    outcome: Outcome
+    reason: Reason
+    desired_from: int | None
+    desired_to: int | None
+    """In mode ``advise``: the size that would have become desired."""
+
+    def plain(self) -> dict[str, object]:
+        """For JSON."""
+        return {
+            "at": self.at,
+            "group": self.group,
+            "policy": self.policy,
+            "outcome": self.outcome.value,
+            "reason": self.reason.value,
+            "desired_from": self.desired_from,
+            "desired_to": self.desired_to,
+        }
+
+
+def line_of(decision: Decision, base: int | None) -> Line | None:
+    """Tell a decision; ``None``: nobody asked for anything, and nothing changed.
+
+    Args:
+        decision: any.
+        base: the size that it started from where there was no desired size: what was found. Mode ``advise`` keeps none.
+    """
+    advised = decision.reason is Reason.ADVISED
+    if not decision.answers and not decision.changed and not advised:
+        return None
+    size = decision.advised_to if advised else decision.desired_to
+    return Line(
+        at=decision.at.wall,
+        group=decision.group,
+        policy=_policy(decision),
+        outcome=_outcome(decision, size, base),
+        reason=decision.reason,
+        desired_from=decision.desired_from,
+        desired_to=size,
+    )
+
+
+def _outcome(decision: Decision, size: int | None, base: int | None) -> Outcome:
+    advised = decision.reason is Reason.ADVISED
+    before = base if advised and decision.desired_from is None else decision.desired_from
+    if before is not None and size is not None and size != before:
+        return Outcome.OUT if size > before else Outcome.IN
+    idle = decision.reason is Reason.NO_CHANGE or decision.winner is not None or not decision.answers
+    return Outcome.NONE if idle or decision.changed else Outcome.REFUSED
+
+
+def _policy(decision: Decision) -> PolicyId | None:
+    if decision.winner is not None:
+        return decision.winner.request.policy
+    return next((answer.request.policy for answer in decision.answers if answer.reason is decision.reason), None)

@@ -1,0 +1,320 @@
+"""Reads a recorded series from CSV or Parquet, a piece at a time. Import it late: Arrow takes 50 MB."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as arrow_csv
+import pyarrow.parquet as pq
+
+from collector.samples import Reply
+from config.model import Catalogue
+from config.units import GroupId
+from handler.replay.instants import instant_of, is_number
+from handler.replay.samples import Index, Samples, Unreplayable, Words
+
+REQUIRED = ("timestamp", "group", "member", "counter", "value")
+_FURTHER = ("reply", "counted", "steady", "replied_at", "uptime", "resolution")
+_WORDS = pa.dictionary(pa.int32(), pa.string())
+_TYPES = {
+    "group": _WORDS, "member": _WORDS, "counter": _WORDS, "reply": _WORDS, "value": pa.float64(),
+    "counted": pa.bool_(), "steady": pa.float64(), "replied_at": pa.float64(), "uptime": pa.float64(),
+    "resolution": pa.float64(),
+}  # fmt: skip
+_REPLIES = {reply.name.lower(): int(reply) for reply in Reply}
+_MISSED, _NOBODY = "missed", "nobody"
+"""What `trimtab export series` says of a group's turn whose samples were lost, or that had nobody to ask."""
+_BLOCK = 8 << 20
+"""Bytes of CSV that are read at once."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """Which part of a series is replayed: ``since <= timestamp < until``."""
+
+    since: float = -math.inf
+    until: float = math.inf
+
+
+@dataclass(slots=True, kw_only=True)
+class Gathered:
+    """What was read, and what was passed over."""
+
+    parts: list[Samples] = field(default_factory=list)
+    groups: dict[str, int] = field(default_factory=dict)
+    members: dict[str, int] = field(default_factory=dict)
+    counters: dict[str, int] = field(default_factory=dict)
+    foreign: dict[str, set[str]] = field(default_factory=lambda: {"group": set(), "counter": set()})
+    missed: int = 0
+    thinned: int = 0
+
+
+def read_series(
+    path: Path, catalogue: Catalogue, groups: Collection[GroupId], span: Span
+) -> tuple[Samples, tuple[str, ...]]:
+    """Read the rows of these groups and of declared counters, and say what else there was.
+
+    Columns ``timestamp`` (epoch seconds or ISO 8601; without a zone it is UTC), ``group``, ``member``, ``counter`` and
+    ``value``, in any order, beside any others; what `trimtab export series` adds is used. Parquet by its name.
+
+    Raises:
+        Unreplayable: ``FILE:LINE: message``.
+    """
+    gathered = Gathered()
+    try:
+        batches = _parquet(path) if path.suffix in {".parquet", ".pq"} else _csv(path)
+        for batch in batches:
+            _take_in(batch, _Wanted(groups=groups, catalogue=catalogue, span=span), gathered)
+    except (pa.ArrowException, ValueError) as error:
+        if path.suffix not in {".parquet", ".pq"}:
+            _point_at_fault(path)
+        raise Unreplayable(f"{path}: {' '.join(str(error).split())[:200]}") from error
+    except OSError as error:
+        raise Unreplayable(f"{path} cannot be read: {error.strerror or error}") from error
+    if not gathered.parts:
+        raise Unreplayable(f"{path}: no row is of a declared group and counter, and of the time asked for")
+    return _samples(gathered), tuple(_remarks(path, gathered))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Wanted:
+    groups: Collection[GroupId]
+    catalogue: Catalogue
+    span: Span
+
+
+class _Doubt(ValueError):
+    """Something in a piece is not as it ought to be; in CSV, the line is looked for."""
+
+
+def _csv(path: Path) -> Iterator[Any]:
+    header, first = _beginning(path)
+    types = {name: kind for name, kind in _TYPES.items() if name in header}
+    types["timestamp"] = pa.float64() if first is None or is_number(first) else _WORDS
+    reader = arrow_csv.open_csv(
+        path,
+        read_options=arrow_csv.ReadOptions(block_size=_BLOCK),
+        convert_options=arrow_csv.ConvertOptions(
+            column_types=types,
+            include_columns=[name for name in (*REQUIRED, *_FURTHER) if name in header],
+            null_values=[""],
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=True,
+        ),
+    )
+    with reader:
+        yield from reader
+
+
+def _beginning(path: Path) -> tuple[Sequence[str], str | None]:
+    """The names of the columns, and the first timestamp."""
+    with path.open(newline="", encoding="utf-8-sig") as file:
+        lines = csv.reader(file)
+        header = next(lines, [])
+        missing = [name for name in REQUIRED if name not in header]
+        if missing:
+            raise Unreplayable(
+                f"{path}:1: column {', '.join(missing)} is missing; expected a header with {','.join(REQUIRED)}"
+            )
+        row = next((row for row in lines if row), None)
+        place = header.index("timestamp")
+        return header, row[place] if row is not None and len(row) > place else None
+
+
+def _parquet(path: Path) -> Iterator[Any]:
+    with pq.ParquetFile(path) as file:
+        names = file.schema_arrow.names
+        missing = [name for name in REQUIRED if name not in names]
+        if missing:
+            raise Unreplayable(f"{path}: column {', '.join(missing)} is missing; expected {', '.join(REQUIRED)}")
+        wanted = [name for name in (*REQUIRED, *_FURTHER) if name in names]
+        for batch in file.iter_batches(batch_size=1 << 18, columns=wanted):
+            yield pa.RecordBatch.from_arrays([_as_declared(name, batch.column(name)) for name in wanted], wanted)
+
+
+def _as_declared(name: str, column: Any) -> Any:  # noqa: ANN401  # Arrow has no types
+    if name != "timestamp":
+        kind = _TYPES[name]
+        if kind is _WORDS:
+            plain = column.cast(pa.string()) if not pa.types.is_dictionary(column.type) else column
+            return plain if pa.types.is_dictionary(plain.type) else plain.dictionary_encode()
+        return column.cast(kind)
+    if pa.types.is_timestamp(column.type):
+        micros = column.cast(pa.timestamp("us", column.type.tz), safe=False).cast(pa.int64())
+        return pc.divide(micros.cast(pa.float64(), safe=False), 1e6)
+    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        return column.dictionary_encode()
+    return column if pa.types.is_dictionary(column.type) else column.cast(pa.float64())
+
+
+def _take_in(batch: Any, asked: _Wanted, into: Gathered) -> None:  # noqa: ANN401  # as above
+    columns = {name: batch.column(name) for name in batch.schema.names}
+    at = _instants(columns["timestamp"])
+    if columns["group"].null_count:
+        raise _Doubt("a row has no group")
+    wanted = (at >= asked.span.since) & (at < asked.span.until)
+    group = _codes(columns["group"], into.groups, lambda word: word in asked.groups)
+    counter = _codes(columns["counter"], into.counters, lambda word: word in asked.catalogue.counters)
+    into.foreign["group"] |= _strange(columns["group"], group, wanted) - asked.catalogue.groups.keys()
+    into.foreign["counter"] |= _strange(columns["counter"], counter, wanted & (group >= 0))
+    reply, missed = _replies(columns, len(at))
+    into.missed += int(np.count_nonzero(missed & wanted & (group >= 0)))
+    wanted &= (group >= 0) & (counter >= _ABSENT) & ~missed
+    if "resolution" in columns:
+        into.thinned += int(np.count_nonzero(_numbers(columns["resolution"])[wanted] > 0))
+    rows = np.flatnonzero(wanted)
+    if rows.size:
+        value = _numbers(columns["value"])
+        told = {
+            name: _numbers(columns[name]) if name in columns else np.full(len(at), np.nan) for name in _FURTHER[2:5]
+        }
+        member = _codes(columns["member"], into.members, lambda word: True)
+        _keep(into, rows, (group, member, counter), {"at": at, "value": value, "reply": reply, **told}, columns)
+
+
+_ABSENT, _FOREIGN = -1, -2
+
+
+def _codes(column: Any, places: dict[str, int], known: Callable[[str], bool]) -> Index:  # noqa: ANN401  # as above
+    words = column.dictionary.to_pylist()
+    meant = [places.setdefault(word, len(places)) if known(word) else _FOREIGN for word in words]
+    indices = column.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    found: Index = np.array([*meant, _ABSENT], dtype=np.intp)[indices]
+    return found
+
+
+def _strange(column: Any, codes: Index, wanted: Any) -> set[str]:  # noqa: ANN401  # as above
+    rows = np.flatnonzero((codes == _FOREIGN) & wanted)
+    indices = column.indices.fill_null(-1).to_numpy(zero_copy_only=False)[rows]
+    return {column.dictionary[int(index)].as_py() for index in np.unique(indices)}
+
+
+def _numbers(column: Any) -> Any:  # noqa: ANN401  # as above
+    return np.array(column.cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
+
+
+def _instants(column: Any) -> Any:  # noqa: ANN401  # as above
+    if column.null_count:
+        raise _Doubt("a row has no timestamp")
+    if pa.types.is_dictionary(column.type):
+        known = np.array([instant_of(word) for word in column.dictionary.to_pylist()] or [0.0])
+        at = known[column.indices.to_numpy(zero_copy_only=False)]
+    else:
+        at = _numbers(column)
+    if not np.isfinite(at).all():
+        raise _Doubt("a timestamp is no instant")
+    return at
+
+
+def _replies(columns: dict[str, Any], count: int) -> tuple[Any, Any]:
+    """The reply of each row, and whether its group's turn was lost. Without one, an empty value is silence."""
+    value = _numbers(columns["value"])
+    empty = columns["value"].is_null().to_numpy(zero_copy_only=False)
+    silent = np.where(empty, int(Reply.TIMEOUT), int(Reply.MALFORMED))
+    reply = np.where(np.isfinite(value), int(Reply.OK), silent).astype(np.uint8)
+    if "reply" not in columns:
+        return reply, np.zeros(count, dtype=np.bool_)
+    words = columns["reply"].dictionary.to_pylist()
+    if strange := set(words) - {*_REPLIES, _MISSED, _NOBODY}:
+        raise _Doubt(f"{min(strange)!r} is no reply")
+    indices = columns["reply"].indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    told = np.array([*(_REPLIES.get(word, int(Reply.TIMEOUT)) for word in words), 0], dtype=np.uint8)[indices]
+    failed = (indices >= 0) & (told != Reply.OK)
+    missed = np.array([*(word == _MISSED for word in words), False])[indices]
+    return np.where(failed, told, reply), missed
+
+
+def _keep(into: Gathered, rows: Index, codes: tuple[Index, Index, Index], told: dict[str, Any], columns: Any) -> None:  # noqa: ANN401  # as above
+    group, member, counter = (each[rows].astype(np.int32) for each in codes)
+    counted = np.ones(len(told["at"]), dtype=np.bool_)
+    if "counted" in columns:
+        counted = columns["counted"].fill_null(True).to_numpy(zero_copy_only=False)
+    reply = told["reply"][rows]
+    into.parts.append(
+        Samples(
+            group=Words(codes=group, words=()),
+            member=Words(codes=member, words=()),
+            counter=Words(codes=counter, words=()),
+            at=told["at"][rows],
+            value=np.where(reply == Reply.OK, told["value"][rows], 0.0),
+            reply=reply,
+            counted=counted[rows],
+            steady=told["steady"][rows],
+            replied_at=told["replied_at"][rows],
+            uptime=told["uptime"][rows],
+        )
+    )
+
+
+def _samples(gathered: Gathered) -> Samples:
+    parts = gathered.parts
+
+    def words(name: str, places: dict[str, int]) -> Words:
+        return Words(codes=np.concatenate([getattr(part, name).codes for part in parts]), words=tuple(places))
+
+    joined = {
+        name: np.concatenate([getattr(part, name) for part in parts])
+        for name in ("at", "value", "reply", "counted", "steady", "replied_at", "uptime")
+    }
+    return Samples(
+        group=words("group", gathered.groups),
+        member=words("member", gathered.members),
+        counter=words("counter", gathered.counters),
+        **joined,
+    )
+
+
+def _remarks(path: Path, gathered: Gathered) -> Iterator[str]:
+    for kind, names in gathered.foreign.items():
+        for name in sorted(names):
+            yield f"{path}: {kind} {name} is not declared: its rows are passed over"
+    if gathered.missed:
+        yield f"{path}: {gathered.missed} rows say that a tick's samples were lost: the daemon knew more than the file"
+    if gathered.thinned:
+        yield f"{path}: {gathered.thinned} rows are thinned: averages stand for the samples that were decided by"
+
+
+def _point_at_fault(path: Path) -> None:
+    """Find the first line that cannot be read, and say so."""
+    with path.open(newline="", encoding="utf-8-sig", errors="strict") as file, suppress(UnicodeDecodeError):
+        lines = csv.reader(file)
+        header = next(lines)
+        for row in lines:
+            fault = _fault(dict(zip(header, row, strict=False)), len(row), len(header)) if row else None
+            if fault is not None:
+                raise Unreplayable(f"{path}:{lines.line_num}: {fault}")
+
+
+def _fault(cells: dict[str, str], found: int, expected: int) -> str | None:
+    if found != expected:
+        return f"{found} columns; expected {expected}, as in line 1"
+    try:
+        instant_of(cells["timestamp"])
+    except ValueError:
+        return f"timestamp {cells['timestamp']!r}; expected epoch seconds or ISO 8601"
+    if not cells["group"]:
+        return "no group; expected its name"
+    if (reply := cells.get("reply")) and reply not in {*_REPLIES, _MISSED, _NOBODY}:
+        return f"reply {reply!r}; expected one of {', '.join([*_REPLIES, _NOBODY, _MISSED])}"
+    return _no_number(cells)
+
+
+def _no_number(cells: dict[str, str]) -> str | None:
+    for name in ("value", "steady", "replied_at", "uptime", "resolution"):
+        text = cells.get(name)
+        with suppress(ValueError):
+            float(text or 0.0)
+            continue
+        return f"{name} {text!r}; expected a number, or nothing where there is none"
+    if cells.get("counted", "") not in {"", "true", "false", "0", "1"}:
+        return f"counted {cells['counted']!r}; expected true or false"
+    return None

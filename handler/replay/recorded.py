@@ -1,0 +1,169 @@
+"""``--model recorded``: the fleet is as it was recorded, for as long as that is the fleet that was decided about."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from aggregator.aggregate import Aggregator
+from aggregator.frames import Frame
+from config.model import Catalogue
+from config.units import GroupId, Instant, Moment
+from handler.replay.chain import Chain
+from handler.replay.comparing import Comparison, Difference
+from handler.replay.happenings import Course, acted, creates_left, request_of, state_before
+from handler.replay.outcomes import Line, line_of
+from handler.replay.samples import Index
+from handler.replay.scrapes import Cohort, polls_of
+from handler.replay.tallies import Meter, Tally
+from trigger.requests import Decision, Fleet
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """One group, replayed."""
+
+    group: GroupId
+    lines: tuple[Line, ...]
+    ticks: int
+    """How many were followed."""
+    tally: Tally
+    parted: Difference | None = None
+    """From here on the recording is of another fleet, and nothing was decided."""
+    doubt: Difference | None = None
+    """They differ at the end, and might have come together."""
+
+
+def replay_recorded(catalogue: Catalogue, cohort: Cohort, courses: Mapping[GroupId, Course]) -> tuple[Run, ...]:
+    """Replay the groups of one cohort.
+
+    Args:
+        catalogue: the declaration to decide by.
+        cohort: what was recorded.
+        courses: what happened beside it, of every group; empty: there are no events.
+    """
+    first_at = Instant(float(cohort.samples.at[0]))
+    followers = {
+        group: _Follower(catalogue, group, cohort.sizes.get(group), courses, first_at) for group in cohort.groups
+    }
+    aggregator, steady = Aggregator(catalogue, cohort.groups), float("-inf")
+    for number, scrape in polls_of(cohort):
+        if scrape.at.steady < steady:  # the machine was started anew, and its windows with it
+            aggregator = Aggregator(catalogue, cohort.groups)
+            for follower in followers.values():
+                follower.chain.forget_holds()
+        steady = scrape.at.steady
+        frames = aggregator.take(scrape)
+        going = [follower for follower in followers.values() if follower.parted is None]
+        if not going:
+            break
+        for follower in going:
+            follower.tick(number, frames[follower.group.id])
+    return tuple(follower.run() for follower in followers.values())
+
+
+class _Follower:
+    """One group beside its recording."""
+
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        group: GroupId,
+        sizes: Index | None,
+        courses: Mapping[GroupId, Course],
+        first_at: Instant,
+    ) -> None:
+        self.group = catalogue.groups[group]
+        self.parted: Difference | None = None
+        self._catalogue = catalogue
+        self._sizes = None if sizes is None else sizes.tolist()
+        self._courses = courses
+        self._course = courses.get(group, Course(()))
+        self.chain = Chain(catalogue, group, state_before(catalogue, group, self._course, first_at))
+        self._comparison = Comparison(self.group, exact=self._course.sized)
+        self._lines: list[Line] = []
+        self._meter = Meter(self.group.interval)
+        self._spent: deque[tuple[Instant, int]] = deque()
+        self._seen_at = Instant(first_at - 1e-6)
+        self._ticks = 0
+
+    def tick(self, number: int, frame: Frame) -> None:
+        """Follow one tick: first what happened since the last one, then what the chain decides."""
+        at = frame.at.wall
+        self._catch_up(number, frame.at)
+        decision = self.chain.tick(frame, self._fleet(number, at))
+        self._keep(decision, number)
+        self._ticks += 1
+        self._meter.tick(at, decision.state.desired, self.chain.evaluation)
+        recorded = self._recorded(number, at)
+        if recorded is not None and self.chain.state.desired is not None:
+            self.parted = self._comparison.look(at, self.chain.state.desired, recorded)
+
+    def run(self) -> Run:
+        """Say how it went."""
+        last = None if self.parted is None else self.parted.at
+        lines = tuple(line for line in self._lines if last is None or line.at <= last)
+        return Run(
+            group=self.group.id,
+            lines=lines,
+            ticks=self._ticks,
+            tally=self._meter.tally(lines),
+            parted=self.parted,
+            doubt=self._comparison.doubt if self.parted is None else None,
+        )
+
+    def _catch_up(self, number: int, now: Moment) -> None:
+        for told in self._course.since(self._seen_at, now.wall):
+            if told.kind == "note":
+                self.chain.state = acted(self.group, self.chain.state, told)
+                continue
+            request = request_of(self._catalogue, self.group, told)
+            looked = told.kind == "decision" and not told.cause and told.at < now.wall
+            if request is not None or looked:
+                asked = () if request is None else (request,)
+                self._keep(self.chain.ask(asked, self._fleet(number, told.at), told.moment), number)
+        self._seen_at = now.wall
+
+    def _keep(self, decision: Decision, number: int) -> None:
+        if decision.desired_from is not None and decision.desired_to is not None and decision.changed:
+            self._spent.append((decision.at.wall, max(decision.desired_to - decision.desired_from, 0)))
+        base = None if self._sizes is None else max(self._sizes[number], self.group.minimum)
+        line = line_of(decision, base)
+        if line is not None:
+            self._lines.append(line)
+
+    def _recorded(self, number: int, at: Instant) -> int | None:
+        if self._course.sized:
+            return self._course.size(at)
+        return None if self._sizes is None else self._sizes[number]
+
+    def _fleet(self, number: int, at: Instant) -> Fleet:
+        asked = None if self._sizes is None else self._sizes[number]
+        told = self._course.in_service(at)
+        desired = self.chain.state.desired or 0
+        in_service = told if told is not None else desired if asked is None else asked
+        listed_at = self._course.listed_at
+        found = (self._course.size(at) if listed_at is not None else asked) or 0
+        return Fleet(
+            listed=listed_at is None or at >= listed_at,
+            marked=found,
+            in_service=in_service,
+            creates_left=self._creates_left(at),
+            back_off_until=None,
+        )
+
+    def _creates_left(self, at: Instant) -> int:
+        if self._course.intended:
+            return creates_left(self._catalogue, self.group, at, self._courses)
+        return hourly_left(self._catalogue, self.group.id, self._spent, at)
+
+
+def hourly_left(catalogue: Catalogue, group: GroupId, spent: deque[tuple[Instant, int]], at: Instant) -> int:
+    """What the hourly budgets of a group and its cloud leave after its own growth; other groups are not counted."""
+    while spent and spent[0][0] <= at - 3600.0:
+        spent.popleft()
+    declared = catalogue.groups[group]
+    cloud = catalogue.clouds[catalogue.profiles[declared.profile].cloud]
+    most = min(declared.budget.per_hour, cloud.budget.per_hour)
+    return max(most - sum(count for _, count in spent), 0)

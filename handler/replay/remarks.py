@@ -1,0 +1,69 @@
+"""What replay has to say beside its decisions, in sentences: what it could not know, and where it stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from datetime import UTC, datetime
+
+from collector.samples import Reply
+from collector.targets import counters_of
+from config.model import Catalogue, Mode
+from config.units import CounterId, GroupId, format_span
+from handler.replay.recorded import Run
+from handler.replay.samples import Samples
+from handler.replay.ticks import Ticks
+
+
+def remarks_on_series(
+    catalogue: Catalogue, groups: Collection[GroupId], ticks: Mapping[GroupId, Ticks]
+) -> Iterator[str]:
+    """What a series lacks for these groups, each thing once."""
+    for group in sorted(groups):
+        if catalogue.groups[group].mode is Mode.OFF:
+            yield f"{group}: mode off, nothing is decided"
+        elif group not in ticks:
+            yield f"{group}: the series has no rows of it"
+        else:
+            yield from _lacking(catalogue, group, ticks[group])
+
+
+def _lacking(catalogue: Catalogue, group: GroupId, ticks: Ticks) -> Iterator[str]:
+    interval = catalogue.groups[group].interval
+    if ticks.cadence is not None and ticks.coarser_than(interval):
+        yield (
+            f"{group}: its readings are {format_span(ticks.cadence)} apart, and its interval is "
+            f"{format_span(interval)}: ticks are missing in between, so nothing is ever held for a duration"
+        )
+    heard = _heard(ticks.samples)
+    for counter in counters_of(catalogue, group):
+        if counter not in heard:
+            yield f"{group}: the series has no value of {counter}, so policies that read it are blind"
+    if not (ticks.samples.member.codes >= 0).any():
+        yield (
+            f"{group}: the series names no members, so sizes cannot be compared, and as many as desired count as in "
+            "service"
+        )
+
+
+def _heard(samples: Samples) -> set[CounterId]:
+    codes = set(samples.counter.codes[samples.reply == Reply.OK].tolist()) - {-1}
+    return {CounterId(samples.counter.words[code]) for code in codes}
+
+
+def remarks_on_run(run: Run) -> Iterator[str]:
+    """Where a replay and its recording parted, if they did."""
+    if run.parted is not None:
+        yield (
+            f"{run.group}: stopped at {stamp(run.parted.at)}: the size here is {run.parted.replayed}, the recorded one "
+            f"{run.parted.recorded}, and what was recorded from then on is of another fleet"
+        )
+    elif run.doubt is not None:
+        yield (
+            f"{run.group}: from {stamp(run.doubt.at)} to the end the size here is {run.doubt.replayed} and the "
+            f"recorded one {run.doubt.recorded}: it ends before it can be told whether they are the same fleet"
+        )
+
+
+def stamp(at: float) -> str:
+    """An instant as people read it, UTC."""
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S")

@@ -1,0 +1,79 @@
+"""A recorded series as columns: what replay reads of a file, whatever form the file has."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from collector.samples import Bools, Codes, Floats
+from config.errors import TrimtabError
+
+Index = npt.NDArray[np.intp]
+Places = npt.NDArray[np.int32]
+
+
+class Unreplayable(TrimtabError):
+    """A file that cannot be replayed: where, what stands there, and what was expected."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Words:
+    """A column of words, each kept once; -1: no word."""
+
+    codes: Places
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Samples:
+    """Readings in any order; all columns are (row,)."""
+
+    group: Words
+    member: Words
+    """No word: of the group as a whole."""
+    counter: Words
+    """No word: the group's turn came, and there was nobody to ask."""
+    at: Floats
+    """Wall clock: seconds since the epoch at which the poll began."""
+    value: Floats
+    """As read, before rates and scale; 0.0 unless ``reply`` is OK."""
+    reply: Codes
+    """`collector.samples.Reply` codes."""
+    counted: Bools
+    """False: warming up."""
+    steady: Floats
+    """Steady clock of the poll; NaN: not recorded."""
+    replied_at: Floats
+    """Steady clock of the answer; NaN: not recorded."""
+    uptime: Floats
+    """Seconds since the agent began to count; NaN: unknown."""
+
+    def __len__(self) -> int:
+        return len(self.at)
+
+    def take(self, rows: Index) -> Samples:
+        """These rows, in this order."""
+        return self._each(lambda column: column[rows])
+
+    def _each(self, change: Callable[[npt.NDArray[np.generic]], object]) -> Samples:
+        columns: dict[str, object] = {}
+        for field in dataclasses.fields(self):
+            column = getattr(self, field.name)
+            columns[field.name] = (
+                Words(codes=change(column.codes), words=column.words)  # type: ignore[arg-type]  # an array of the kind
+                if isinstance(column, Words)
+                else change(column)
+            )
+        return Samples(**columns)  # type: ignore[arg-type]  # the same columns
+
+
+def ranks(words: Words) -> Index:
+    """Where each row's word stands in the alphabet, from 1; 0: no word."""
+    places = np.zeros(len(words.words) + 1, dtype=np.intp)
+    places[sorted(range(len(words.words)), key=words.words.__getitem__)] = np.arange(1, len(words.words) + 1)
+    found: Index = places[words.codes]  # -1 takes the last place, which is 0
+    return found

@@ -1,0 +1,182 @@
+"""From ticks back to scrapes: what the aggregator was given when it was recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from collector.samples import Layout, Reply, Scrape, Series
+from config.model import Catalogue, Mode
+from config.units import CounterId, GroupId, Instant, MemberName, Moment, Monotonic, Seconds
+from handler.replay.samples import Index, Samples, Words, ranks
+from handler.replay.ticks import Ticks, ticks_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Cohort:
+    """Groups of one interval that were polled at the very same instants: their rows, and the sizes that these show."""
+
+    interval: Seconds
+    groups: tuple[GroupId, ...]
+    samples: Samples
+    """Poll by poll, each sorted by group, counter and member."""
+    starts: Index
+    """(tick,)"""
+    sizes: Mapping[GroupId, Index]
+    """(tick,) members that were asked. Only groups of which members were recorded at all."""
+
+
+class Poll(NamedTuple):
+    """One tick of a cohort."""
+
+    number: int
+    scrape: Scrape
+
+
+def ticks_by_group(catalogue: Catalogue, samples: Samples) -> Mapping[GroupId, Ticks]:
+    """Divide the rows of each group into polls; groups come sorted.
+
+    Args:
+        catalogue: declares all groups of the samples.
+        samples: any rows, in any order.
+
+    Raises:
+        Unreplayable: as `handler.replay.ticks.ticks_of`.
+    """
+    order = np.argsort(samples.group.codes, kind="stable")
+    bounds = np.searchsorted(samples.group.codes[order], np.arange(len(samples.group.words) + 1))
+    ticks: dict[GroupId, Ticks] = {}
+    for code, name in sorted(enumerate(samples.group.words), key=lambda pair: pair[1]):
+        rows = order[bounds[code] : bounds[code + 1]]
+        if rows.size:
+            group = GroupId(name)
+            ticks[group] = ticks_of(samples.take(rows), catalogue.groups[group].interval)
+    return ticks
+
+
+def cohorts_of(catalogue: Catalogue, ticks: Mapping[GroupId, Ticks], parts: int) -> tuple[Cohort, ...]:
+    """Put together what was polled together, and deal it out to ``parts`` processes.
+
+    Groups decide nothing together: to which of the cohorts they come makes no difference to them.
+    """
+    alike: dict[tuple[Seconds, bytes], list[GroupId]] = {}
+    for group, each in ticks.items():
+        if catalogue.groups[group].mode is not Mode.OFF:
+            stamps = each.samples.at[each.starts].tobytes() + each.samples.steady[each.starts].tobytes()
+            alike.setdefault((catalogue.groups[group].interval, stamps), []).append(group)
+    return tuple(
+        _cohort(interval, dealt, ticks)
+        for (interval, _), groups in alike.items()
+        for dealt in (groups[part::parts] for part in range(parts))
+        if dealt
+    )
+
+
+def _cohort(interval: Seconds, groups: Sequence[GroupId], ticks: Mapping[GroupId, Ticks]) -> Cohort:
+    parts = [ticks[group] for group in groups]
+    first = parts[0].samples
+    if len(parts) == 1:
+        samples, starts = first, parts[0].starts
+    else:
+        number = np.concatenate([np.repeat(np.arange(len(part.starts)), part.ends - part.starts) for part in parts])
+        order = np.argsort(number, kind="stable")  # groups are sorted, and so is each group's poll
+        samples = _joined([part.samples for part in parts]).take(order)
+        starts = np.flatnonzero(np.diff(number[order], prepend=-1)).astype(np.intp)
+    sizes = {group: size for group, part in zip(groups, parts, strict=True) if (size := _sizes(part)) is not None}
+    return Cohort(interval=interval, groups=tuple(groups), samples=samples, starts=starts, sizes=sizes)
+
+
+def _joined(parts: Sequence[Samples]) -> Samples:
+    """Put rows of one file behind each other: their words are the same."""
+
+    def words(columns: Sequence[Words]) -> Words:
+        return Words(codes=np.concatenate([column.codes for column in columns]), words=columns[0].words)
+
+    return Samples(
+        group=words([part.group for part in parts]),
+        member=words([part.member for part in parts]),
+        counter=words([part.counter for part in parts]),
+        at=np.concatenate([part.at for part in parts]),
+        value=np.concatenate([part.value for part in parts]),
+        reply=np.concatenate([part.reply for part in parts]),
+        counted=np.concatenate([part.counted for part in parts]),
+        steady=np.concatenate([part.steady for part in parts]),
+        replied_at=np.concatenate([part.replied_at for part in parts]),
+        uptime=np.concatenate([part.uptime for part in parts]),
+    )
+
+
+def _sizes(ticks: Ticks) -> Index | None:
+    """(tick,) how many members were asked; ``None``: none is ever named."""
+    member = ranks(ticks.samples.member)
+    if not member.any():
+        return None
+    tick = np.repeat(np.arange(len(ticks.starts)), ticks.ends - ticks.starts)
+    named = member > 0
+    pairs = np.unique(tick[named] * (member.max() + 1) + member[named])
+    return np.bincount(pairs // (member.max() + 1), minlength=len(ticks.starts)).astype(np.intp)
+
+
+def polls_of(cohort: Cohort) -> Iterator[Poll]:
+    """Make every scrape anew; the layout is the same object for as long as nobody comes or goes."""
+    samples = cohort.samples
+    keys = (samples.group.codes.astype(np.int64) << 42) + ((samples.counter.codes.astype(np.int64) + 1) << 26)
+    keys += ((samples.member.codes.astype(np.int64) + 1) << 1) + samples.counted
+    steady = np.where(np.isnan(samples.steady), samples.at, samples.steady)
+    replied_at = np.where(np.isnan(samples.replied_at), steady, samples.replied_at)
+    replied_at[samples.reply != Reply.OK] = 0.0
+    asked = samples.counter.codes >= 0
+    starts = cohort.starts.tolist()
+    layouts: dict[bytes, Layout] = {}
+    for number, (start, end) in enumerate(zip(starts, [*starts[1:], len(samples)], strict=True)):
+        rows = slice(start, end) if asked[start:end].all() else start + np.flatnonzero(asked[start:end])
+        key = keys[rows].tobytes()
+        layout = layouts.get(key)
+        if layout is None:
+            layout = _remembered(layouts, key, _layout(samples, rows))
+        at = Moment(wall=Instant(float(samples.at[start])), steady=Monotonic(float(steady[start])))
+        yield Poll(
+            number,
+            Scrape(
+                layout=layout,
+                at=at,
+                value=samples.value[rows],
+                replied_at=replied_at[rows],
+                uptime=samples.uptime[rows],
+                reply=samples.reply[rows],
+            ),
+        )
+
+
+_LAYOUTS = 64
+"""Fleets that flap come back to the same layouts; more than so many are not worth their memory."""
+
+
+def _remembered(layouts: dict[bytes, Layout], key: bytes, layout: Layout) -> Layout:
+    if len(layouts) >= _LAYOUTS:
+        layouts.pop(next(iter(layouts)))
+    layouts[key] = layout
+    return layout
+
+
+def _layout(samples: Samples, rows: Index | slice) -> Layout:
+    columns = zip(
+        samples.group.codes[rows].tolist(),
+        samples.counter.codes[rows].tolist(),
+        samples.member.codes[rows].tolist(),
+        strict=True,
+    )
+    return Layout(
+        series=tuple(
+            Series(
+                GroupId(samples.group.words[group]),
+                CounterId(samples.counter.words[counter]),
+                MemberName(samples.member.words[member]) if member >= 0 else None,
+            )
+            for group, counter, member in columns
+        ),
+        counted=np.array(samples.counted[rows]),
+    )

@@ -1,0 +1,113 @@
+"""Reads the small files of replay: events, and load traces."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+
+from collector.samples import Floats
+from config.units import GroupId, Instant
+from handler.replay.happenings import Course, Happening
+from handler.replay.instants import instant_of
+from handler.replay.samples import Unreplayable
+
+_EVENTS = ("timestamp", "group", "kind", "name")
+_LOAD = ("timestamp_s", "rate")
+
+
+def read_events(path: Path, groups: Collection[GroupId]) -> Mapping[GroupId, Course]:
+    """Read what `trimtab export events` writes; columns other than timestamp, group, kind and name may be left out.
+
+    Returns:
+        A course for each of these groups, also where nothing happened.
+
+    Raises:
+        Unreplayable: ``FILE:LINE: message``.
+    """
+    found: dict[GroupId, list[Happening]] = {group: [] for group in groups}
+    for line, cells in _rows(path, _EVENTS):
+        group = GroupId(cells["group"])
+        if group in found:
+            found[group].append(_happening(path, line, cells))
+    return {group: Course(happenings) for group, happenings in found.items()}
+
+
+def read_load(path: Path) -> tuple[Floats, Floats]:
+    """Read a load trace: instants that rise, and the rate from each on.
+
+    Raises:
+        Unreplayable: ``FILE:LINE: message``.
+    """
+    at: list[float] = []
+    rate: list[float] = []
+    for line, cells in _rows(path, _LOAD):
+        at.append(_number(path, line, "timestamp_s", cells))
+        rate.append(_number(path, line, "rate", cells))
+        if rate[-1] < 0:
+            raise Unreplayable(f"{path}:{line}: rate {cells['rate']}; expected 0 or more")
+        if len(at) > 1 and at[-1] <= at[-2]:
+            raise Unreplayable(f"{path}:{line}: timestamp_s {cells['timestamp_s']}; expected a later one than before")
+    if not at:
+        raise Unreplayable(f"{path}: no rows; expected some of {','.join(_LOAD)}")
+    return np.array(at), np.array(rate)
+
+
+def _rows(path: Path, required: tuple[str, ...]) -> Iterator[tuple[int, dict[str, str]]]:
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            lines = csv.DictReader(file)
+            missing = [name for name in required if name not in (lines.fieldnames or ())]
+            if missing:
+                raise Unreplayable(f"{path}:1: column {', '.join(missing)} is missing; expected {','.join(required)}")
+            for cells in lines:
+                if None in cells or None in cells.values():
+                    raise Unreplayable(f"{path}:{lines.line_num}: expected {len(lines.fieldnames or ())} columns")
+                yield lines.line_num, cells
+    except OSError as error:
+        raise Unreplayable(f"{path} cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise Unreplayable(f"{path} is not text in UTF-8") from error
+
+
+def _happening(path: Path, line: int, cells: dict[str, str]) -> Happening:
+    try:
+        at = instant_of(cells["timestamp"])
+    except ValueError as error:
+        raise Unreplayable(
+            f"{path}:{line}: timestamp {cells['timestamp']!r}; expected epoch seconds or ISO 8601"
+        ) from error
+    return Happening(
+        at=Instant(at),
+        group=GroupId(cells["group"]),
+        kind=cells["kind"],
+        name=cells["name"],
+        cause=cells.get("cause", ""),
+        by=cells.get("by", ""),
+        desired_from=_count(path, line, "desired_from", cells),
+        desired_to=_count(path, line, "desired_to", cells),
+        in_service=_count(path, line, "in_service", cells),
+        message=cells.get("message", ""),
+    )
+
+
+def _count(path: Path, line: int, name: str, cells: dict[str, str]) -> int | None:
+    text = cells.get(name, "")
+    if not text:
+        return None
+    if not text.isdecimal():
+        raise Unreplayable(f"{path}:{line}: {name} {text!r}; expected a number of members, or nothing")
+    return int(text)
+
+
+def _number(path: Path, line: int, name: str, cells: dict[str, str]) -> float:
+    try:
+        number = float(cells[name])
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise Unreplayable(f"{path}:{line}: {name} {cells[name]!r}; expected a number")
+    return number

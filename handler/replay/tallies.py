@@ -1,0 +1,69 @@
+"""What a replay comes to, in a few numbers: two declarations are compared by them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import pairwise
+
+from config.model import Verb
+from config.units import Seconds
+from handler.replay.outcomes import Line, Outcome
+from trigger.verdicts import Evaluation, Truth
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tally:
+    """One group under one declaration."""
+
+    actions: int
+    """How often desired size rose or fell."""
+    reversals: int
+    """How often it then went the other way."""
+    size_hours: float
+    """Desired size × time."""
+    busy_minutes: float
+    """Time at which all conditions of a policy that adds members held, by the declaration's own thresholds."""
+    short_minutes: float | None
+    """Time at which the load was above what the members in service can take; ``None``: nobody knows."""
+    hours: float
+    """How long it was followed."""
+
+
+class Meter:
+    """Adds up the ticks of one group. A tick counts until the next, at most for one and a half intervals."""
+
+    def __init__(self, interval: Seconds) -> None:
+        self._interval = interval
+        self._at: float | None = None
+        self._size, self._busy, self._short = 0, False, False
+        self._size_time = self._busy_time = self._short_time = self._time = 0.0
+        self._knows_short = False
+
+    def tick(self, at: float, size: int | None, evaluation: Evaluation | None, *, short: bool | None = None) -> None:
+        """Take one tick in: the size from then on, and what was measured."""
+        if self._at is not None:
+            self._pass(min(at - self._at, 1.5 * self._interval))
+        self._at, self._size = at, size or 0
+        self._busy = evaluation is not None and any(
+            advice.truth is Truth.TRUE and advice.adjustment.verb is Verb.ADD for advice in evaluation.advices
+        )
+        self._short, self._knows_short = bool(short), self._knows_short or short is not None
+
+    def tally(self, lines: Iterable[Line]) -> Tally:
+        """Sum up."""
+        ways = [line.outcome for line in lines if line.outcome in {Outcome.OUT, Outcome.IN}]
+        return Tally(
+            actions=len(ways),
+            reversals=sum(one is not other for one, other in pairwise(ways)),
+            size_hours=self._size_time / 3600.0,
+            busy_minutes=self._busy_time / 60.0,
+            short_minutes=self._short_time / 60.0 if self._knows_short else None,
+            hours=self._time / 3600.0,
+        )
+
+    def _pass(self, span: Seconds) -> None:
+        self._time += span
+        self._size_time += self._size * span
+        self._busy_time += span * self._busy
+        self._short_time += span * self._short

@@ -1,0 +1,116 @@
+"""From rows to ticks: which readings of a group were one poll.
+
+# Note [One tick]
+
+Rows of one instant are one poll. Where rows of a group lie closer together than its interval:
+
+* readings of one series come about once an interval: members were asked one after another. A poll then lasts until
+  a series repeats itself, and at most 0.95 intervals;
+* they come more often: the file is finer than the group looks. Of each series the first row within 0.95 intervals
+  counts, as if it had been polled then; the others are passed over.
+
+A poll is stamped with its first row. An instant without a row is a tick that was missed: nobody knows what would have
+been heard, so windows have a silent tick there and no hold grows over it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from collector.samples import Floats
+from config.units import Seconds
+from handler.replay.samples import Index, Samples, Unreplayable, ranks
+
+_TICK = 0.95
+"""Of an interval: polls may come this much early. As in `trigger.timers`, jitter is no tick lost."""
+
+_FINER = 0.75
+"""Of an interval: a series whose readings come more often was not recorded at this interval."""
+
+_COARSER = 1.5
+"""In intervals: what is further apart does not follow on each other. Source: DESIGN.md "Judging", duration."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Ticks:
+    """One group's rows by poll, each poll's sorted by counter and member."""
+
+    samples: Samples
+    starts: Index
+    """(tick,) where each poll's rows begin."""
+    cadence: Seconds | None
+    """What usually lies between two readings of a series; ``None``: none has two."""
+
+    @property
+    def ends(self) -> Index:
+        """(tick,) where each poll's rows end."""
+        return np.append(self.starts[1:], len(self.samples)).astype(np.intp)
+
+    def coarser_than(self, interval: Seconds) -> bool:
+        """Whether the readings are too far apart for this interval: no hold ever grows, and windows have holes."""
+        return self.cadence is not None and self.cadence > _COARSER * interval
+
+
+def ticks_of(samples: Samples, interval: Seconds) -> Ticks:
+    """Divide the rows of one group, in any order, into polls. See Note [One tick].
+
+    Raises:
+        Unreplayable: a series has two readings of one instant, and they are not the same.
+    """
+    series = ranks(samples.counter) * (len(samples.member.words) + 1) + ranks(samples.member)
+    by_series = np.lexsort((samples.counted, samples.value, samples.reply, samples.at, series))
+    kept = by_series[_first_of_each(samples, series, by_series)]
+    steps = np.diff(samples.at[kept])[np.diff(series[kept]) == 0]
+    cadence = float(np.median(steps)) if steps.size else None
+    in_time = kept[np.lexsort((series[kept], samples.at[kept]))]
+    tick = _numbered(samples.at[in_time], series[in_time], interval, cadence)
+    taken = np.flatnonzero(tick >= 0)
+    order = taken[np.lexsort((series[in_time][taken], tick[taken]))]
+    numbers = tick[order]
+    starts = np.flatnonzero(np.diff(numbers, prepend=-1)).astype(np.intp)
+    return Ticks(samples=samples.take(in_time[order]), starts=starts, cadence=cadence)
+
+
+def _first_of_each(samples: Samples, series: Index, order: Index) -> Index:
+    """Places in ``order`` of rows that do not say once more what the row before says."""
+    at, value, reply = samples.at[order], samples.value[order], samples.reply[order]
+    same = (np.diff(series[order]) == 0) & (np.diff(at) == 0)
+    differs = same & ((np.diff(value) != 0) | (np.diff(reply.astype(np.intp)) != 0))
+    if differs.any():
+        row = order[int(np.flatnonzero(differs)[0]) + 1]
+        raise Unreplayable(
+            f"{_named(samples, row)} has two different readings at {samples.at[row]:.3f}; "
+            "expected one row a series and instant"
+        )
+    return np.flatnonzero(np.append(True, ~same)[: len(order)])
+
+
+def _named(samples: Samples, row: int) -> str:
+    parts = (samples.group, samples.member, samples.counter)
+    return " ".join(words.words[words.codes[row]] for words in parts if words.codes[row] >= 0)
+
+
+def _numbered(at: Floats, series: Index, interval: Seconds, cadence: Seconds | None) -> Index:
+    """(row,) which poll each row belongs to; -1: passed over. Rows come sorted by time."""
+    fresh = np.diff(at, prepend=-np.inf) > 0
+    instants = at[fresh]
+    of_instant = np.cumsum(fresh) - 1
+    if not instants.size or np.diff(instants).min(initial=np.inf) >= _TICK * interval:
+        return of_instant.astype(np.intp)
+    bounds = np.append(np.flatnonzero(fresh), len(at))
+    finer = cadence is not None and cadence < _FINER * interval
+    tick = np.full(len(at), -1, dtype=np.intp)
+    number, began, seen = -1, -np.inf, set[int]()
+    for place, instant in enumerate(instants.tolist()):
+        rows = range(int(bounds[place]), int(bounds[place + 1]))
+        codes = [int(series[row]) for row in rows]
+        repeats = not finer and not seen.isdisjoint(codes)
+        if instant - began >= _TICK * interval or repeats:
+            number, began, seen = number + 1, instant, set()
+        for row, code in zip(rows, codes, strict=True):
+            if code not in seen:
+                tick[row] = number
+        seen.update(codes)
+    return tick

@@ -1,0 +1,71 @@
+"""A recorded live run, replayed, gives the same decisions."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+
+from config.load import load
+from handler.recording.events import write_events
+from handler.recording.exporting import Csv, export_series
+from handler.recording.wanted import Wanted
+from handler.replay.outcomes import line_of
+from handler.replay.reading import Span, read_series
+from handler.replay.running import recorded_runs
+from handler.replay.scrapes import ticks_by_group
+from handler.replay.tables import read_events
+from handler.store.timeline import read_timeline
+from tests.support.engines import MODEL, WEB, House, Up, hurry
+from trigger.requests import Decision
+
+LIVELY = MODEL.replace("quiet_time: 1h", "quiet_time: 0.4s").replace("above: 80", "above: 80, window: 0.15s")
+
+
+def digest(told: list[dict[str, object]]) -> str:
+    return hashlib.sha256("\n".join(json.dumps(line) for line in told).encode()).hexdigest()
+
+
+async def ups_and_downs(up: Up) -> None:
+    await up.engine.recordings.switch(on=True, span=None, by="test")
+    await up.grown(2)
+    for value, size in ((90.0, 4), (50.0, 4), (5.0, 2), (None, 2), (95.0, 3)):
+        up.house.readings.value = value
+        await up.until(lambda size=size: up.serving() == size, within=20.0)
+        await up.ticked(3)
+    await up.desk.pause(WEB, decisions_only=False, by="ann")
+    await up.ticked(3)
+
+
+def test_a_live_run_replayed_gives_the_same_decisions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    hurry(monkeypatch)
+    house = House(tmp_path, text=LIVELY)
+    live: list[Decision] = []
+
+    async def scene(up: Up) -> None:
+        decided = up.engine.door._decided
+        monkeypatch.setattr(up.engine.door, "_decided", lambda decision: (live.append(decision), decided(decision)))
+        await ups_and_downs(up)
+
+    house.run(scene)
+    with (tmp_path / "series.csv").open("wb") as file:
+        export_series(tmp_path / "recording", Wanted(), Csv(file), lambda done, of: None)
+    with (tmp_path / "events.csv").open("w", newline="") as text:
+        write_events(text, read_timeline(house.path), Wanted())
+
+    catalogue = load(house.file)
+    samples, _ = read_series(tmp_path / "series.csv", catalogue, (WEB,), Span())
+    courses = read_events(tmp_path / "events.csv", catalogue.groups)
+    (run,) = recorded_runs(catalogue, ticks_by_group(catalogue, samples), courses)
+
+    recorded_from = float(samples.at.min())
+    expected = [
+        line.plain() for each in live if each.at.wall >= recorded_from and (line := line_of(each, None)) is not None
+    ]
+    told = [line.plain() for line in run.lines]
+    assert run.parted is None
+    assert [line["desired_to"] for line in told if line["outcome"] in {"out", "in"}] == [3, 4, 3, 2, 3]
+    assert told == expected
+    assert digest(told) == digest(expected)

@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from config.model import Catalogue
+from config.units import CounterId
+from handler.replay.load import Feed, Load, feeds_for, replay_load
+from handler.replay.recorded import Run
+from handler.replay.samples import Unreplayable
+from tests.support.replay import WEB, declared, moves
+
+CPU = CounterId("cpu")
+
+
+def load_of(
+    *steps: tuple[float, float], boot: float = 60.0, capacity: float = 100.0, feed: Feed = Feed.UTILISATION
+) -> Load:
+    """Rates from an instant on; the last one only ends it."""
+    at, rate = zip(*((1_767_225_600 + since, rate) for since, rate in steps), strict=True)
+    return Load(at=np.array(at), rate=np.array(rate), capacity=capacity, boot=boot, feeds={CPU: feed})
+
+
+def under(load: Load, catalogue: Catalogue | None = None) -> Run:
+    return replay_load(catalogue or declared(), WEB, load)
+
+
+def test_the_fleet_follows_the_load_up_and_down() -> None:
+    run = under(load_of((0, 100), (600, 190), (3600, 10), (7200, 10)))
+
+    assert moves(run.lines) == [(0, 2), (660, 3), (3660, 2)]
+    assert (run.tally.actions, run.tally.reversals) == (2, 1)
+
+
+def test_members_take_their_boot_time() -> None:
+    load = (0, 100), (600, 290), (1800, 290)
+
+    quick, slow = under(load_of(*load, boot=0.0)), under(load_of(*load, boot=300.0))
+
+    assert quick.tally.short_minutes == 1.0
+    assert slow.tally.short_minutes == 6.0
+
+
+def test_a_saturated_member_is_not_more_than_busy() -> None:
+    run = under(load_of((0, 10_000), (1800, 10_000)), declared(("above: 80", "above: 100")))
+
+    assert moves(run.lines) == [(0, 2)]
+
+
+@pytest.mark.parametrize(("feed", "moved"), [(Feed.RATE, [(0, 2), (60, 3)]), (Feed.UTILISATION, [(0, 2)])])
+def test_a_counter_shows_the_rate_or_what_it_makes_of_members(feed: Feed, moved: list[tuple[float, int]]) -> None:
+    run = under(
+        load_of((0, 180), (90, 180), capacity=1000.0, feed=feed), declared(("range: [0, 100]", "range: [0, 1000]"))
+    )
+
+    assert moves(run.lines)[: len(moved)] == moved
+
+
+@pytest.mark.parametrize(("warm_up", "sizes"), [("0s", [2, 3, 4]), ("1h", [2, 3])])
+def test_members_that_warm_up_are_left_out_of_what_is_measured(warm_up: str, sizes: list[int]) -> None:
+    counting = declared(
+        (
+            "busy: {counter: cpu, above: 80}",
+            "busy: {counter: cpu, above: 80}\n  three: {counter: cpu, across: count, at_least: 3}",
+        ),
+        ("policies:\n", "policies:\n  more: {when: [three], duration: 60s, set: 4, quiet_time: 0s}\n"),
+        ("policies: [out, in]", f"policies: [out, more], warm_up: {warm_up}"),
+        ("quiet_time: 5m}\n  in", "quiet_time: 0s}\n  in"),
+    )
+
+    run = under(load_of((0, 190), (1000, 190), boot=0.0), counting)
+
+    assert [size for _, size in moves(run.lines)] == sizes
+
+
+def test_what_a_policy_reads_must_show_something() -> None:
+    load = load_of((0, 1), (60, 1))
+
+    with pytest.raises(Unreplayable, match="group web reads backlog: say what it shows of the load, --feed"):
+        under(load, declared(("busy: {counter: cpu, above: 80}", "busy: {counter: backlog, above: 80}")))
+
+
+def test_a_counter_that_rises_cannot_be_fed() -> None:
+    rising = declared(("unit: percent, range: [0, 100]", "unit: percent, range: [0, 100], kind: counter"))
+
+    with pytest.raises(Unreplayable, match="cpu rises for ever"):
+        under(load_of((0, 1), (60, 1)), rising)
+
+
+def test_percent_is_a_utilisation_unless_something_else_is_said() -> None:
+    assert feeds_for(declared(), (WEB,)) == {CPU: Feed.UTILISATION}

@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from config.units import GroupId
+from handler.replay.reading import Span, read_series
+from handler.replay.remarks import remarks_on_series
+from handler.replay.scrapes import ticks_by_group
+from tests.support.replay import WEB, Row, declared, flat, written
+
+CASES: dict[str, tuple[list[Row], str]] = {
+    "too coarse": (
+        [(90 * tick, "a", 1) for tick in range(4)],
+        "web: its readings are 1m30s apart, and its interval is 30s",
+    ),
+    "never answered": (flat(None, 3), "web: the series has no value of cpu, so policies that read it are blind"),
+    "no members": ([(0, None, 5)], "web: the series names no members"),
+}
+
+
+def remarked(path: Path, *groups: str) -> list[str]:
+    catalogue = declared(("  web: {", "  api: {profile: web, min: 1, max: 3, mode: off}\n  web: {"))
+    samples, _ = read_series(path, catalogue, tuple(catalogue.groups), Span())
+    return list(remarks_on_series(catalogue, [GroupId(group) for group in groups], ticks_by_group(catalogue, samples)))
+
+
+@pytest.mark.parametrize(("rows", "said"), CASES.values(), ids=CASES.keys())
+def test_what_a_series_lacks_is_said_once(rows: list[Row], said: str, tmp_path: Path) -> None:
+    (remark,) = remarked(written(tmp_path / "s.csv", rows), WEB)
+
+    assert remark.startswith(said)
+
+
+def test_nothing_is_said_of_a_series_that_has_everything(tmp_path: Path) -> None:
+    assert remarked(written(tmp_path / "s.csv", flat(5, 3)), WEB) == []
+
+
+def test_a_group_that_is_off_is_named(tmp_path: Path) -> None:
+    assert remarked(written(tmp_path / "s.csv", flat(5, 3)), "api") == ["api: mode off, nothing is decided"]
