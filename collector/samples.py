@@ -105,9 +105,12 @@ class Sheet:
         self.said: dict[int, str] = {}
 
     def put(self, index: int, value: float, *, at: float, uptime: float = np.nan) -> None:
-        """Write down an answer; one that is not finite becomes MALFORMED."""
+        """Write down an answer; one that is not finite, or of no finite time, becomes MALFORMED."""
         if not math.isfinite(value):
             self.fail(index, Reply.MALFORMED, f"{value} is not a number to count with")
+            return
+        if not math.isfinite(at):
+            self.fail(index, Reply.MALFORMED, f"{at} is not a time at which anything was measured")
             return
         self.value[index] = value
         self.replied_at[index] = at

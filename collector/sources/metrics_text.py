@@ -64,6 +64,9 @@ def samples_of(body: bytes, content_type: str, name: str) -> Sequence[Sample] | 
 
 
 def _parsed(parse: Callable[[str], Iterable[Metric]], lines: Sequence[str]) -> Sequence[Sample] | Failure:
+    if not all(line.isascii() or _QUOTED.sub("", line).isascii() for line in lines):
+        # The parsers read numbers as Python does, in the digits of every script.
+        return Failure(reply=Reply.MALFORMED, said="not as metrics are written: beyond ASCII outside of labels")
     try:
         return [
             Sample(
@@ -79,6 +82,7 @@ def _parsed(parse: Callable[[str], Iterable[Metric]], lines: Sequence[str]) -> S
         return Failure(reply=Reply.MALFORMED, said=f"not as metrics are written: {error}")
 
 
+_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*+"')
 _SUFFIXES = ("_total", "_created", "_bucket", "_sum", "_count", "_info", "_gsum", "_gcount")
 
 

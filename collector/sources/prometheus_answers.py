@@ -15,6 +15,7 @@ Source: https://prometheus.io/docs/prometheus/latest/querying/api/
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from typing import Any
 
 from collector.http import Failure, refused
 from collector.samples import Reply
+from collector.sources.numbers import number
 
 STAMP = "trimtab_stamp"
 """The label of the series that hold, as their value, the time of another series' newest sample."""
@@ -72,13 +74,13 @@ def decode(body: bytes, status: int = _OK) -> Lines | Failure:
         if (partial := _partial(document)) is not None:
             return Failure(reply=Reply.INCOMPLETE, said=partial)
         data = document["data"]
-        lines = tuple(_lines(data["resultType"], data["result"]))
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        lines = _stamped(tuple(_lines(data["resultType"], data["result"])))
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
         said = "what answers there is not Prometheus' query API"
         return Failure(reply=Reply.MALFORMED, said=said) if status == _OK else refused(status)
     if lines and data["resultType"] == "string":
         return Failure(reply=Reply.MALFORMED, said="the query gives text, not a number")
-    return Lines(lines=_stamped(lines), over_time=data["resultType"] == "matrix")
+    return Lines(lines=lines, over_time=data["resultType"] == "matrix")
 
 
 _KINDS: Mapping[str, Reply] = {
@@ -121,13 +123,36 @@ def _lines(kind: str, result: Any) -> Iterable[Line]:  # noqa: ANN401  JSON as i
 
 
 def _line(labels: Mapping[str, str], written: Sequence[tuple[float, str]]) -> Line:
-    points = tuple((float(at), float(value)) for at, value in written)
+    points = tuple((float(at), _value(value)) for at, value in written)
     return Line(labels=dict(labels), points=points, newest=points[-1][0])
 
 
+def _value(written: str) -> float:
+    """A number as Prometheus writes it; stricter than ``float``, which reads the digits of every script.
+
+    Raises:
+        ValueError: it is none.
+    """
+    if written in _NO_NUMBERS:
+        return float(written)
+    value = number(written)
+    if isinstance(value, Reply):
+        raise ValueError("no number as Prometheus writes it")
+    return value
+
+
+_NO_NUMBERS = frozenset({"NaN", "nan", "+Inf", "-Inf"})
+
+
 def _stamped(lines: Sequence[Line]) -> Sequence[Line]:
-    """Give every line the time of its newest sample, where the answer has that too."""
+    """Give every line the time of its newest sample, where the answer has that too.
+
+    Raises:
+        ValueError: what should be a time is none; without it a sample that is old would pass for a new one.
+    """
     stamps = {_identity(line): line.points[-1][1] for line in lines if STAMP in line.labels}
+    if not all(map(math.isfinite, stamps.values())):
+        raise ValueError("a time that is none")
     if not stamps:
         return lines
     return tuple(

@@ -101,6 +101,7 @@ def test_another_family_may_be_broken() -> None:
         (b"<html>jobs 42\n", "text/html", Reply.MALFORMED, "the page is text/html, not metrics"),
         (b"jobs \xff\n", TEXT, Reply.MALFORMED, "the page is not UTF-8"),
         (b"jobs many\n", TEXT, Reply.MALFORMED, "not as metrics are written: "),
+        ("jobs ٤٢\n".encode(), TEXT, Reply.MALFORMED, "not as metrics are written: beyond ASCII outside of labels"),
         (b'jobs{queue="a} 1\n', TEXT, Reply.MALFORMED, "not as metrics are written: "),
     ],
 )

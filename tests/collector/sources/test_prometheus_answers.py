@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from collector.http import Failure
 from collector.samples import Reply
 from collector.sources import prometheus_answers
-from collector.sources.prometheus_answers import Lines, decode
+from collector.sources.prometheus_answers import STAMP, Lines, decode
 from tests.support.prometheus import a_vector
 
 
@@ -97,6 +97,22 @@ def test_an_error_has_a_kind_and_the_servers_words(kind: str, reply: Reply) -> N
     answer = refused({"status": "error", "errorType": kind, "error": "what is wrong"})
 
     assert answer == Failure(reply=reply, said=f"{kind}: what is wrong")
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        pytest.param([{"metric": {}, "value": [10**400, "1"]}], id="a time beyond all bounds"),
+        pytest.param([{"metric": {}, "value": [1.0, "٤٢"]}], id="digits of another script"),
+        pytest.param([{"metric": {}, "value": [1.0, "1_000"]}], id="digits as Python writes them"),
+        pytest.param(
+            [{"metric": {}, "value": [1.0, "42"]}, {"metric": {STAMP: "1"}, "value": [1.0, "NaN"]}],
+            id="the time of a sample is none",
+        ),
+    ],
+)
+def test_what_prometheus_never_writes_is_not_its_answer(result: list[dict[str, Any]]) -> None:
+    assert refused(success("vector", result)).reply is Reply.MALFORMED
 
 
 def test_text_is_no_number() -> None:
