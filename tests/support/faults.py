@@ -148,6 +148,10 @@ class Side:
     """Counts and running time an interval ago."""
     frozen: tuple[Mapping[str, float], float] | None = None
     """What is shown instead of those of now."""
+    spoil: Callable[[bytes], bytes] = bytes
+    """What becomes of an honest answer on its way."""
+    wire: Callable[[bytes], bytes] = bytes
+    """What becomes of a response over HTTP, with its head."""
 
     @property
     def uptime(self) -> float:

@@ -171,6 +171,27 @@ def run(column: Column, phase: Phase, ours: Fault | None, spoil: Callable[[Scrap
         return play(whole)
 
 
+def polled(
+    column: Column, spoil: Callable[[bytes], bytes] = bytes, wire: Callable[[bytes], bytes] = bytes
+) -> tuple[Scrape, float]:
+    """Poll one group once, whose counterpart's every answer is spoilt; the scrape, and how many seconds it took."""
+    scene = Scene(None, Kind.GAUGE, Phase.STEADY, low=False)
+
+    async def once(run: _Run) -> tuple[Scrape, float]:
+        run.loop = asyncio.get_running_loop()
+        side = Side(group=scene.group, members=MEMBERS, rising=False, spoil=spoil, wire=wire)
+        side.go_on(INTERVAL)
+        run.sides = {scene.group: side}
+        async with run._poller() as (poller, scenery), run._counterparts(scenery) as (_, declared):
+            catalogue = _catalogue(column, [scene], declared)
+            rosters = {GroupId(scene.group): _roster(GroupId(scene.group), side)}
+            began = run.clock().steady
+            return await poller.poll(catalogue, rosters, timeout=DEADLINE), run.clock().steady - began
+
+    with tempfile.TemporaryDirectory() as home:
+        return play(once(_Run(column, [scene], None, Path(home), lambda scrape: scrape)))
+
+
 def ticks(column: Column) -> int:
     cells = [column.cell(fault, kind) for fault in Fault for kind in Kind]
     lingers = max((cell.lingers for cell in cells if isinstance(cell, Fails)), default=0)

@@ -101,7 +101,7 @@ class _Socket:
             Fault.GARBAGE: b"\x00\xff\x17" + bytes(range(256)),
             Fault.AUTH: b"Permission denied\n",
         }
-        writer.write(honest if fault is None else spoilt.get(fault, honest))
+        writer.write(self._side.spoil(honest) if fault is None else spoilt.get(fault, honest))
 
     def _honest(self) -> bytes:
         return f"Name: HAProxy\nUptime_sec: {self._side.uptime:.0f}\n\n{_table(self._side)}\n".encode()

@@ -126,6 +126,7 @@ class _Conversation(asyncio.Protocol):
 
     def _say(self, asked: Asked) -> None:
         told, fault = self._face.answer(asked), self._face.side.fault
+        told = told._replace(body=self._face.side.spoil(told.body))
         honest = _response(told)
         match fault:
             case Fault.TIMEOUT:
@@ -138,7 +139,8 @@ class _Conversation(asyncio.Protocol):
                 self._transport.write(honest[:-10] if fault is Fault.TRUNCATED else _GARBAGE)
                 self._transport.close()
             case _:
-                self._transport.write(_response(_INSTEAD.get(fault, lambda told: told)(told)))
+                response = _response(_INSTEAD.get(fault, lambda told: told)(told))
+                self._transport.write(self._face.side.wire(response))
 
     def _drip(self, response: bytes) -> None:
         async def drip() -> None:

@@ -112,7 +112,7 @@ class _Agent(asyncio.DatagramProtocol):
             case Fault.GARBAGE:
                 self._transport.sendto(b"\x00\xff\x17" + SECRET.encode() + bytes(range(256)), addr)
             case _:
-                self._transport.sendto(honest, addr)
+                self._transport.sendto(self._side.spoil(honest), addr)
 
 
 class _Agents:
