@@ -1,9 +1,9 @@
 r"""The log of ticks, as bytes: what is there after a crash is what was appended before it.
 
-A log begins with `MAGIC`. After it come frames: the payload's length and CRC-32 (little-endian, 32 bits each), a byte
-that says of which kind, the payload. A *layout* names series; a *tick* refers to one by number and brings its
-columns; a *missed* says whose ticks were lost on the way. A frame that is cut off, or whose sum is wrong, was never
-written: nothing after the first cut is believed, and what has a wrong sum is left out.
+A log begins with `MAGIC`. After it come frames: the payload's length and CRC-32 (little-endian, 32 bits each; the sum
+begins with the kind), a byte that says of which kind, the payload. A *layout* names series; a *tick* refers to one by
+number and brings its columns; a *missed* says whose ticks were lost on the way. A frame that is cut off, or whose sum is
+wrong, was never written: nothing after the first cut is believed, and what has a wrong sum is left out.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def note_missed(at: Moment, groups: Sequence[GroupId]) -> bytes:
 
 def _framed(kind: int, parts: Iterable[bytes]) -> bytes:
     payload = b"".join(parts)
-    return _HEAD.pack(len(payload), zlib.crc32(payload), kind) + payload
+    return _HEAD.pack(len(payload), zlib.crc32(payload, kind), kind) + payload
 
 
 class Readable(Protocol):
@@ -132,7 +132,7 @@ class LogReader:
             if kind not in _READERS or len(payload) < length:
                 self.torn = before
                 return
-            frame = _understood(kind, payload) if zlib.crc32(payload) == checksum else None
+            frame = _understood(kind, payload) if zlib.crc32(payload, kind) == checksum else None
             if frame is None:
                 self.damaged += 1
             else:

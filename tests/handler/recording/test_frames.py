@@ -79,7 +79,7 @@ def test_garbage_after_the_mark_is_not_believed(garbage: bytes) -> None:
 @pytest.mark.parametrize("kind", [1, 2, 3])
 @pytest.mark.parametrize("payload", [b"", b"{", b"\x00" * 40, b"[1]"])
 def test_a_frame_of_another_make_with_a_right_sum_is_left_out(kind: int, payload: bytes) -> None:
-    frame = struct.pack("<IIB", len(payload), zlib.crc32(payload), kind) + payload
+    frame = struct.pack("<IIB", len(payload), zlib.crc32(payload, kind), kind) + payload
     found, reader = frames(MAGIC + frame + PARTS[3])
 
     assert reader.torn == 0

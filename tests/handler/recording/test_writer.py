@@ -315,6 +315,20 @@ def test_the_budget_holds_at_every_instant_and_readers_never_miss_a_row(tmp_path
     assert looked[0] > 40
 
 
+def test_a_backlog_that_is_larger_than_the_budget_is_written_all_the_same(tmp_path: Path) -> None:
+    recorded = Recorded(tmp_path, Recording(budget=2 << 20), clock=lambda: at(24 * HOUR))
+    layout = a_layout(*(("web", "cpu", f"m-{number:03}") for number in range(100)))
+    random = np.random.default_rng(5)
+
+    writer = recorded.write(
+        *(((WEB,), a_scrape(at(n * 60.0), layout, random.random(100).tolist())) for n in range(1200))
+    )
+
+    assert writer.facts.lost == 0
+    assert recorded.bytes <= recorded.settings.budget
+    assert max(each.hour * HOUR - NINE for each in disk.found_in(tmp_path).standing) == 19 * HOUR
+
+
 def test_what_is_over_the_budget_goes_oldest_first(tmp_path: Path) -> None:
     recorded = Recorded(tmp_path, Recording(budget=1 << 20, then=60.0), clock=lambda: at(10 * HOUR))
     layout = a_layout(*(("web", "cpu", f"m-{number:03}") for number in range(100)))
