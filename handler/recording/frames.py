@@ -2,8 +2,8 @@ r"""The log of ticks, as bytes: what is there after a crash is what was appended
 
 A log begins with `MAGIC`. After it come frames: the payload's length and CRC-32 (little-endian, 32 bits each; the sum
 begins with the kind), a byte that says of which kind, the payload. A *layout* names series; a *tick* refers to one by
-number and brings its columns; a *missed* says whose ticks were lost on the way. A frame that is cut off, or whose sum is
-wrong, was never written: nothing after the first cut is believed, and what has a wrong sum is left out.
+number and brings its columns; a *missed* says whose ticks were lost on the way. A frame that is cut off, or whose sum
+is wrong, was never written: nothing after the first cut is believed, and what has a wrong sum is left out.
 """
 
 from __future__ import annotations
