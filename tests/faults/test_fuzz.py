@@ -146,11 +146,11 @@ def test_no_bytes_break_a_decoder_and_none_become_a_number_that_is_not_there(
 
 
 @pytest.mark.parametrize("decoder", DECODERS)
-@pytest.mark.parametrize("odd", range(len(ODDITIES)))
-def test_nothing_odd_in_the_place_of_any_number_breaks_a_decoder(decoder: str, odd: int) -> None:
+def test_nothing_odd_in_the_place_of_any_number_breaks_a_decoder(decoder: str) -> None:
     body, numbers = DECODERS[decoder]
-    for spoilt in with_odd_numbers(body, ODDITIES[odd]):
-        assert set(numbers(spoilt)) <= numbers_in(spoilt)
+    for odd in ODDITIES:
+        for spoilt in with_odd_numbers(body, odd):
+            assert set(numbers(spoilt)) <= numbers_in(spoilt), odd[:20]
 
 
 FETCHED = [

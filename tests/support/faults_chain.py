@@ -74,7 +74,7 @@ from trigger.requests import Fleet, GroupState
 
 BEGINS = 4
 """The tick at which the fault begins."""
-AFTER = 5
+AFTER = 4
 HELD = 3
 """TRUE ticks that a policy needs: 60 s."""
 DESIRED = 4
