@@ -71,7 +71,9 @@ class _Foreign(logging.Handler):
     """What libraries say, as lines like ours."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Tell it; of an exception its last place, not its whole trace."""
+        """Tell it; of an exception its last place, not its whole trace. What we said ourselves is told already."""
+        if record.name == _LOG.name:
+            return
         error = record.exc_info[1] if record.exc_info else None
         frame = traceback.extract_tb(error.__traceback__)[-1:] if error is not None else ()
         fields = {

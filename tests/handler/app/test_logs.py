@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import json
+import logging
 
 import pytest
 
@@ -37,3 +38,14 @@ def test_json_lines_carry_the_same_fields(stream: io.StringIO) -> None:
     told = json.loads(stream.getvalue())
     assert (told["level"], told["event"], told["group"]) == ("WARNING", "trouble_began", "web")
     assert told["message"] == 'two\nlines and a "quote"'
+
+
+def test_what_we_say_is_told_once_though_it_also_reaches_the_logger_of_others(
+    stream: io.StringIO, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    logs.configure(stream=stream)
+    monkeypatch.setattr(logging.getLogger("trimtab"), "propagate", True)
+
+    logs.warn("trouble_began", group="web")
+
+    assert len(stream.getvalue().splitlines()) == 1
