@@ -23,7 +23,7 @@ from handler.pushes.said import Said, TooMany, Unreadable, WrongShape, quoted, w
 _SAMPLE = re.compile(
     r"""(?P<name>[a-zA-Z_:][a-zA-Z0-9_:]*+)
         (?:[ \t]*+\{(?P<labels>(?:[^"{}]|"(?:[^"\\]|\\.)*+")*+)\})?
-        [ \t]*+(?P<value>[^ \t#{}"]++)
+        (?:(?<=\})[ \t]*+|[ \t]++)(?P<value>[^ \t#{}"]++)
         (?:[ \t]++(?P<at>[^ \t#{}"]++))?
         (?:[ \t]++\#.*+)?""",
     re.VERBOSE | re.ASCII,

@@ -143,3 +143,7 @@ def test_more_values_than_one_request_may_bring_are_too_large() -> None:
     told = text("\n".join(f"a{number} 1" for number in range(VALUES_AT_MOST + 1)))
     assert isinstance(told, Unreadable)
     assert told.too_large
+
+
+def test_a_name_does_not_run_into_its_value() -> None:
+    assert isinstance(text("hits836.2\n"), Unreadable)
