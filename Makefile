@@ -2,6 +2,7 @@
 SHELL := /bin/sh
 BIN := .venv/bin
 BALANCER ?= shared_listener
+PORT ?= 8460
 PYTEST ?=
 
 .PHONY: help run test check format schema dashboards bench lock clean
@@ -9,9 +10,9 @@ PYTEST ?=
 help: ## show this list
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
 
-run: ## the demo fleet: real processes, real SNMP, a short day of load; BALANCER=haproxy to use that
+run: ## the demo fleet: real processes, real SNMP, a short day of load; BALANCER=haproxy to use that, PORT=8461 if 8460 is taken
 	@.ci/environment requirements.txt
-	@$(BIN)/trimtab demo --balancer $(BALANCER)
+	@$(BIN)/trimtab demo --balancer $(BALANCER) --port $(PORT)
 
 test: ## all tests
 	@.ci/environment requirements-dev.txt

@@ -6,12 +6,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
 
 from collector.misses import Miss
 from collector.samples import Reply
+from config.units import CounterId
 
 _ANY: Final = ""
 _SNMP_AUTH = (
@@ -61,6 +63,7 @@ _REMEDIES: Mapping[tuple[str, Reply], str] = MappingProxyType(
             "prometheus",
             Reply.NO_SUCH_COUNTER,
         ): "the query finds nothing (for this member): try it in Prometheus itself, and look at label",
+        ("prometheus", Reply.MALFORMED): "Prometheus makes no number of the query: try it in Prometheus itself",
         ("push", Reply.TIMEOUT): "nothing has been pushed yet: look whether the sender runs, and at its token",
         ("push", Reply.STALE): "nothing new has been pushed: look whether the sender still runs",
         ("alert", Reply.TIMEOUT): "no alert brings a value now: while none fires, there is none",
@@ -75,6 +78,22 @@ def remedy(source: str, reply: Reply) -> str:
         KeyError: for OK, which is no failure.
     """
     return _REMEDIES.get((source, reply)) or _REMEDIES[_ANY, reply]
+
+
+def say_all(misses: Iterable[Miss], sources: Mapping[CounterId, str]) -> tuple[str, ...]:
+    """Lines for people, in order: counters that one silence took from the same members share a line.
+
+    Args:
+        misses: of one group.
+        sources: what the source of each counter is called; a counter without one is left out.
+    """
+    alike: dict[tuple[str, Miss], list[CounterId]] = {}
+    for miss in misses:
+        if (source := sources.get(miss.counter)) is not None:
+            alike.setdefault((source, replace(miss, counter=CounterId(""))), []).append(miss.counter)
+    return tuple(
+        say(replace(miss, counter=CounterId(", ".join(names))), source) for (source, miss), names in alike.items()
+    )
 
 
 def say(miss: Miss, source: str) -> str:

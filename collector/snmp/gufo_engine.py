@@ -278,7 +278,7 @@ _CLOCK = Trouble(reply=Reply.AUTH, said=REPORTS[_NOT_IN_TIME_WINDOW])
 _NOT_THEIRS = Trouble(reply=Reply.AUTH, said="not signed by the agent")
 _DEAF = Trouble(
     reply=Reply.AUTH,
-    said="the agent says who it is but does not answer: it does not where priv or its password is another",
+    said="the agent says who it is, but not more: look at priv, a wrong password of which is met by silence",
     cure=Cure.PATIENCE,
 )
 _NO_FAULT = Trouble(reply=Reply.NO_SUCH_COUNTER, said="")

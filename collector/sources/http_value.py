@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import assert_never
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 from collector.http import Answer, Failure, HttpClient, Question
 from collector.http_failures import instant_of
@@ -98,7 +98,7 @@ class HttpSource:
         )
         if isinstance(answer, Failure):
             for wish in wishes:
-                asked.sheet.fail(wish.row, answer.reply, answer.said)
+                asked.sheet.fail(wish.row, answer.reply, f"{place_of(page.url)}: {answer.said}")
             return
         kind, picks = answer.headers.get("content-type", ""), [wish.source.pick for wish in wishes]
         if len(answer.body) < _LONG:
@@ -171,6 +171,15 @@ def _pages(asked: Round) -> Mapping[Page, Sequence[Wish]]:
 
 
 _GROUP = re.compile(r"\$group\b")
+
+
+def place_of(url: str) -> str:
+    """Whose answer failed, for messages: host and port, without what may hold secrets.
+
+    >>> place_of("https://queue.example.org:8443/web?token=x"), place_of("http://[::1]:9100/metrics")
+    ('queue.example.org:8443', '[::1]:9100')
+    """
+    return urlsplit(url).netloc.rpartition("@")[2]
 
 
 def url_of(at: MemberAddress | FixedAddress, group: GroupId, member: Member | None) -> str | None:

@@ -57,7 +57,7 @@ class PrometheusSource:
         for query, rows in wishes.items():
             servers.setdefault(query.server, []).append(query)
             for wish in rows:
-                asked.sheet.fail(wish.row, Reply.UNREACHABLE, "no answer yet when the round ended")
+                asked.sheet.fail(wish.row, Reply.UNREACHABLE, f"{query.server.id}: no answer yet when the round ended")
         now = asked.clock().steady
         self._times.tidy(now)
         self._reducer.tidy(now)
@@ -137,7 +137,7 @@ class PrometheusSource:
         async with self._turns.setdefault(server.url, asyncio.Semaphore(_AT_ONCE)):
             answer = await self._http.ask(question)
         if isinstance(answer, Failure):
-            return _blameless(answer), 0.0
+            return _of_server(server, _blameless(answer)), 0.0
         if len(answer.body) < _LONG:
             return decode(answer.body, answer.status), answer.at
         return await asyncio.to_thread(decode, answer.body, answer.status), answer.at
@@ -156,6 +156,11 @@ def _blameless(failure: Failure) -> Failure:
             return Failure(reply=Reply.UNREACHABLE, said=f"{failure.said}: there is no query API at this address")
         case _:
             return failure
+
+
+def _of_server(server: PrometheusServer, failure: Failure) -> Failure:
+    """Say who failed: by the server's name, never its address, in which people write passwords."""
+    return Failure(reply=failure.reply, said=f"{server.id}: {failure.said}")
 
 
 def _refuse(sheet: Sheet, wishes: Iterable[Wish], failure: Failure) -> None:

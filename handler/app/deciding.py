@@ -201,16 +201,19 @@ def _listen(room: Room, scrape: Scrape, hearing: Hearing, interval: Seconds) -> 
 
 
 def _tell(change: Began | Ended) -> None:
-    """Log an outage of a channel or of a counter, by what it is of; a whole group's channel has no member."""
+    """Log an outage of a channel or of a counter, by what it is of; a whole group's channel has no member.
+
+    Where a channel falls silent, the counter is one of those that it carries: the one whose failure is told.
+    """
     channel = change.channel
-    member, counter = (None, change.counter) if channel is None else (channel.member, None)
+    member = None if channel is None else channel.member
     match change:
         case Began():
             logs.warn(
                 "counter_lost" if channel is None else "unheard_began",
                 group=change.group,
                 member=member,
-                counter=counter,
+                counter=change.counter,
                 source=change.source,
                 reply=change.reply.name.lower(),
                 said=change.said or None,
@@ -219,6 +222,6 @@ def _tell(change: Began | Ended) -> None:
         case Ended():
             event = "counter_found" if channel is None else "unheard_ended"
             source = None if channel is None else channel.source
-            logs.say(event, group=change.group, member=member, counter=counter, source=source)
+            logs.say(event, group=change.group, member=member, counter=change.counter, source=source)
         case _:
             assert_never(change)

@@ -8,7 +8,7 @@ import secrets
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 
-from collector.remedies import say
+from collector.remedies import say_all
 from collector.targets import counters_of
 from config.counters import source_word
 from config.errors import Refused
@@ -76,11 +76,9 @@ class Desk:
     def misses(self, group: GroupId) -> tuple[str, ...]:
         """What the last poll did not bring, in words."""
         declared = self._engine.catalogue().counters
-        return tuple(
-            say(miss, source_word(declared[miss.counter]))
-            for miss in self._room(group).misses
-            if miss.counter in declared
-        )
+        misses = self._room(group).misses
+        words = {miss.counter: source_word(declared[miss.counter]) for miss in misses if miss.counter in declared}
+        return say_all(misses, words)
 
     async def probe(self, group: GroupId, counters: Collection[CounterId]) -> tuple[Probed, ...]:
         """Read counters of every member now."""

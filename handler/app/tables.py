@@ -164,18 +164,25 @@ def hooks_table(hooks: list[dict[str, Any]]) -> RenderableType:
     return table if hooks else Text("there are no webhooks: trimtab hook new NAME")
 
 
+_NO_RATE = "no rate yet: the source had no newer count a second later; ask again, or see why for the last one"
+
+
 def probe_table(found: list[dict[str, Any]]) -> RenderableType:
     """One line a reading; below them, for each kind of failure, what is wrong and what to do."""
     table = _table("MEMBER", "COUNTER", "VALUE", "READING", "TYPE", "AGE", "TOOK")
-    wrong: dict[str, None] = {}
+    wrong: dict[str, dict[str, None]] = {}
     for each in found:
         table.add_row(*_cells(each["member"] or "the group", each["counter"]), *_reading_cells(each))
         if each["reply"] != "ok":
             said = f" ({each['said']})" if each["said"] else ""
-            wrong[f"{each['counter']}: {each['reply'].replace('_', ' ')}{said}; {each['remedy']}"] = None
+            told = f"{each['reply'].replace('_', ' ')}{said}; {each['remedy']}"
+            wrong.setdefault(told, {})[each["counter"]] = None
+        elif each["value"] is None and each["kind"] == "counter":
+            wrong.setdefault(_NO_RATE, {})[each["counter"]] = None
     if not found:
         return Text("there is nobody to ask: no member is in service")
-    return Group(table, *(Text(printable(line), style="yellow") for line in wrong))
+    lines = (f"{', '.join(counters)}: {told}" for told, counters in wrong.items())
+    return Group(table, *(Text(printable(line), style="yellow") for line in lines))
 
 
 def _reading_cells(each: dict[str, Any]) -> tuple[Text, ...]:

@@ -257,7 +257,7 @@ def test_what_is_no_number_says_why(response: bytes, reply: Reply, said: str) ->
     scrape = answered(response, a_value("$.n"))
 
     assert answers(scrape) == {("a", "v"): reply}
-    assert scrape.said[0].startswith(said)
+    assert said in scrape.said[0]
 
 
 def test_several_matches_need_rows() -> None:

@@ -257,7 +257,7 @@ def test_a_server_that_is_silent_delays_no_other_and_nobody_is_blamed() -> None:
 
     cut, given_up = asyncio.run(scene())
     assert answers(cut) == answers(given_up) == {("a", "q"): Reply.UNREACHABLE}
-    assert given_up.said[0] == "no whole answer within 0.1 s"
+    assert given_up.said[0] == "prom: no whole answer within 0.1 s"
 
 
 @pytest.mark.parametrize(
@@ -265,10 +265,10 @@ def test_a_server_that_is_silent_delays_no_other_and_nobody_is_blamed() -> None:
     [
         ("503 x", {"status": "error", "errorType": "timeout", "error": "too slow"}, Reply.UNREACHABLE, "timeout: too"),
         ("422 x", {"status": "error", "errorType": "execution", "error": "bad"}, Reply.MALFORMED, "execution: bad"),
-        ("404 x", {}, Reply.UNREACHABLE, "HTTP 404 Not Found: there is no query API at this address"),
-        ("401 x", {}, Reply.AUTH, "HTTP 401 Unauthorized"),
-        ("429 x", {}, Reply.RATE_LIMITED, "HTTP 429 Too Many Requests"),
-        ("502 x", {}, Reply.UNREACHABLE, "HTTP 502 Bad Gateway"),
+        ("404 x", {}, Reply.UNREACHABLE, "prom: HTTP 404 Not Found: there is no query API at this address"),
+        ("401 x", {}, Reply.AUTH, "prom: HTTP 401 Unauthorized"),
+        ("429 x", {}, Reply.RATE_LIMITED, "prom: HTTP 429 Too Many Requests"),
+        ("502 x", {}, Reply.UNREACHABLE, "prom: HTTP 502 Bad Gateway"),
         ("500 x", {}, Reply.UNREACHABLE, "HTTP 500 Internal Server Error"),
         ("400 x", {}, Reply.MALFORMED, "HTTP 400 Bad Request"),
     ],
@@ -292,7 +292,7 @@ def test_a_server_without_a_clock_answers_nothing_of_the_past() -> None:
     scrape = scraped(asking(f"http://127.0.0.1:{free_tcp_port()}", counters))
 
     assert answers(scrape) == {("", "q"): Reply.UNREACHABLE}
-    assert scrape.said[0] == "Connection refused"
+    assert scrape.said[0] == "prom: Connection refused"
 
 
 def test_an_error_that_repeats_our_token_is_shown_without_it() -> None:
