@@ -62,6 +62,8 @@ class Seats(NamedTuple):
     """(present,) which run that is."""
     expected: Floats
     """(run,) counted members."""
+    left_out: Floats
+    """(run,) members that do not count yet."""
 
 
 class Row(NamedTuple):
@@ -69,8 +71,10 @@ class Row(NamedTuple):
 
     low: Floats
     value: Floats
-    """0.0 and meaningless where nobody was heard."""
+    """0.0 and meaningless unless ``valid``."""
     high: Floats
+    valid: Bools
+    """Whether there is a value: somebody was heard, and enough for a rank."""
     heard: Floats
     """Members that answered."""
     expected: Floats
@@ -80,7 +84,8 @@ class Row(NamedTuple):
 
     def pick(self, places: Ints) -> Row:
         """Take these tracks, in this order."""
-        return Row(*(column[places] for column in self))
+        low, value, high, valid, *heads = self
+        return Row(low[places], value[places], high[places], valid[places], *(column[places] for column in heads))
 
 
 def tracks_of(tracks: Sequence[Track], runs: Mapping[Run, int], counters: Mapping[CounterId, Counter]) -> Tracks:
@@ -119,8 +124,13 @@ def seats_of(layout: Layout, runs: Ints, count: int) -> Seats:
     rows = counted[np.argsort(runs[counted], kind="stable")]
     expected = np.bincount(runs[rows], minlength=count)
     present = np.flatnonzero(expected)
-    starts = np.cumsum(expected[present]) - expected[present]
-    return Seats(rows=rows, starts=starts, runs=present, expected=expected.astype(np.float64))
+    return Seats(
+        rows=rows,
+        starts=np.cumsum(expected[present]) - expected[present],
+        runs=present,
+        expected=expected.astype(np.float64),
+        left_out=np.bincount(runs[~layout.counted & (runs >= 0)], minlength=count).astype(np.float64),
+    )
 
 
 def tally(seats: Seats, measured: Measured, replied_at: Floats) -> Tally:
@@ -168,7 +178,7 @@ def reduced(tracks: Tracks, seen: Tally, lists: Lists | None = None) -> Row:
         lists: what was heard of each run, in order; ``None``: nothing of any.
     """
     count = tracks.run.size
-    low, value, high, heard = np.empty(count), np.empty(count), np.empty(count), seen.heard.copy()
+    low, value, high, valid = np.empty(count), np.empty(count), np.empty(count), seen.heard > 0
     for how, places in tracks.made_by.items():
         part, ends = seen.pick(places), (tracks.least[places], tracks.greatest[places])
         if isinstance(how, Reduce):
@@ -176,9 +186,9 @@ def reduced(tracks: Tracks, seen: Tally, lists: Lists | None = None) -> Row:
             continue
         mine = silent_lists(part.heard.size) if lists is None else lists.pick(tracks.run[places])
         low[places], value[places], high[places] = spread(how, mine, part, *ends)
-        heard[places[short(how, part)]] = 0.0
-    value[heard == 0] = 0.0
-    return Row(low=low, value=value, high=high, heard=heard, expected=seen.expected, newest=seen.newest)
+        valid[places[short(how, part)]] = False
+    value[~valid] = 0.0
+    return Row(low, value, high, valid, seen.heard, seen.expected, seen.newest)
 
 
 def silence(tracks: Tracks, before: Floats, after: Floats) -> Row:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from aggregator.across import Row, Run, Seats, in_order, reduced, seats_of, silence, tally
-from aggregator.cohorts import Ask, cohort_of
-from aggregator.frames import Aggregate, Cell, Frame, Insufficient, Lack, WindowKey
+from aggregator.across import Run, Seats, in_order, reduced, seats_of, silence, tally
+from aggregator.cells import Cells, Ledger, answers
+from aggregator.cohorts import cohort_of
+from aggregator.frames import Frame
 from aggregator.rates import NO_BASELINE, Columns, columns_of, measure
-from aggregator.windows import Ring, over
+from aggregator.rings import Ring
 from collector.samples import Floats, Layout, Scrape
 from config.model import Catalogue
 from config.units import GroupId, Moment
@@ -32,7 +33,9 @@ class Aggregator:
 
     def __init__(self, catalogue: Catalogue, groups: Sequence[GroupId]) -> None:
         self._cohort = cohort_of(catalogue, groups)
-        self._rings = tuple(Ring(part.length, part.tracks.size) for part in self._cohort.parts)
+        self._rings = tuple(
+            Ring(part.length, part.tracks.size, [ask.how for ask in part.asks]) for part in self._cohort.parts
+        )
         self._expected: Floats = np.zeros(len(self._cohort.places))
         """(track,) members at the newest tick."""
         self._baseline = NO_BASELINE
@@ -67,13 +70,15 @@ class Aggregator:
         row = reduced(tracks, tally(seating.seats, measured, scrape.replied_at).pick(tracks.run), lists)
         missed = silence(tracks, self._expected, row.expected) if tick > self._tick + 1 else row
         self._tick, self._expected = tick, row.expected
-        cells: dict[GroupId, dict[WindowKey, Cell]] = {group: {} for group in self._cohort.groups}
+        left_out = seating.seats.left_out[tracks.run]
+        ledgers: list[Ledger] = []
         for part, ring in zip(self._cohort.parts, self._rings, strict=True):
             ring.put(tick, row.pick(part.tracks), missed.pick(part.tracks))
-            for ask in part.asks:
-                for (group, key), cell in zip(ask.homes, _answers(ask, ring, row, scrape.at), strict=True):
-                    cells[group][key] = cell
-        return {group: Frame(group=group, at=scrape.at, cells=inside) for group, inside in cells.items()}
+            ledgers += (Ledger(ask, answers(ask, ring, row, left_out, scrape.at)) for ask in part.asks)
+        return {
+            group: Frame(group=group, at=scrape.at, cells=Cells(places, ledgers))
+            for group, places in self._cohort.cells.items()
+        }
 
     def succeed(self, old: Aggregator) -> None:
         """Take over from the aggregator of the catalogue before a reload, ahead of the first `take`.
@@ -141,47 +146,3 @@ class _Seating:
     layout: Layout
     columns: Columns
     seats: Seats
-
-
-_LACKS = (None, Lack.NO_MEMBERS, Lack.TOO_FEW, Lack.NO_SAMPLES, Lack.STALE)
-"""What is lacking, the most telling first."""
-
-
-def _answers(ask: Ask, ring: Ring, row: Row, at: Moment) -> Iterator[Cell]:
-    """Make the cells of one ask, in the order of its homes."""
-    window = over(ask.how, ring.newest(ask.length, ask.columns), ask.bounded)
-    age = np.maximum(at.steady - window.newest, 0.0)
-    expected = row.expected[ask.tracks]
-    lacking = np.select(
-        [expected == 0, ring.watched()[ask.columns] < ask.length, window.samples == 0, age > ask.freshness],
-        [1, 2, 3, 4],
-        default=0,
-    )
-    columns = zip(
-        lacking.tolist(),
-        row.heard[ask.tracks].astype(np.intp).tolist(),
-        expected.astype(np.intp).tolist(),
-        window.samples.tolist(),
-        window.low.tolist(),
-        window.value.tolist(),
-        window.high.tolist(),
-        window.coverage.tolist(),
-        age.tolist(),
-        strict=True,
-    )
-    for lack, heard, asked, samples, low, value, high, coverage, old in columns:
-        because = _LACKS[lack]
-        if because is not None:
-            yield Insufficient(because=because, samples=samples, needed=ask.length, heard=heard, expected=asked)
-            continue
-        yield Aggregate(
-            value=value,
-            low=low,
-            high=high,
-            samples=samples,
-            needed=ask.length,
-            heard=heard,
-            expected=asked,
-            coverage=coverage,
-            age=old,
-        )

@@ -20,6 +20,8 @@ from config.units import CounterId, GroupId, Seconds
 
 Home = tuple[GroupId, WindowKey]
 """Where a cell belongs."""
+Place = tuple[int, int]
+"""Where its answer stands: the number of the ask, counted through all parts, and the window within it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -64,6 +66,8 @@ class Cohort:
     places: Mapping[Track, int]
     tracks: Tracks
     parts: tuple[Part, ...]
+    cells: Mapping[GroupId, Mapping[WindowKey, Place]]
+    """Every window of every group."""
 
     def counter_of(self, run: Run) -> Counter | None:
         """Look up how a run's counter is declared; ``None``: nobody asks for the run."""
@@ -93,6 +97,7 @@ def cohort_of(catalogue: Catalogue, groups: Sequence[GroupId]) -> Cohort:
     places = {track: index for index, track in enumerate(lengths)}
     lags = {counter: catalogue.counters[counter].lag for _, counter in runs}
     ground = _Ground(interval, freshness, lags, tracks, places)
+    parts = tuple(_part(length, inside, ground) for length, inside in by_length.items())
     return Cohort(
         interval=interval,
         groups=tuple(groups),
@@ -100,7 +105,8 @@ def cohort_of(catalogue: Catalogue, groups: Sequence[GroupId]) -> Cohort:
         runs=runs,
         places=places,
         tracks=tracks,
-        parts=tuple(_part(length, inside, ground) for length, inside in by_length.items()),
+        parts=parts,
+        cells=_cells(groups, parts),
     )
 
 
@@ -136,6 +142,14 @@ def _ask(ticks: int, how: Reduction, homes: Sequence[Home], columns: Mapping[Tra
         bounded=ground.tracks.bounded[tracks],
         freshness=np.array([ground.freshness[group] + ground.lags[key.counter] for group, key in homes]),
     )
+
+
+def _cells(groups: Iterable[GroupId], parts: Iterable[Part]) -> Mapping[GroupId, Mapping[WindowKey, Place]]:
+    cells: dict[GroupId, dict[WindowKey, Place]] = {group: {} for group in groups}
+    for number, ask in enumerate(ask for part in parts for ask in part.asks):
+        for place, (group, key) in enumerate(ask.homes):
+            cells[group][key] = number, place
+    return cells
 
 
 def _track(home: Home) -> Track:

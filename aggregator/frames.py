@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -31,6 +32,8 @@ class Lack(enum.Enum):
     """The newest value is older than the group's freshness."""
     NO_MEMBERS = "no_members"
     """There is nobody to ask."""
+    TOO_FEW_HEARD = "too_few_heard"
+    """Fewer members (or ticks) were heard than a rank counts to."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +59,9 @@ class Aggregate:
     coverage: float
     """Least share of members heard at any tick of the window: what a quorum is compared with."""
     age: Seconds
-    """Since the newest answer."""
+    """Since the newest answer, by the time that it carries, or else since it arrived."""
+    left_out: int = 0
+    """Members asked at the newest tick and not counted, since they warm up."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +73,10 @@ class Insufficient:
     needed: int
     heard: int
     expected: int
+    low: float = -math.inf
+    """What the value would be within, had everybody answered; finite at most where too few did for a rank."""
+    high: float = math.inf
+    left_out: int = 0
 
 
 Cell = Aggregate | Insufficient

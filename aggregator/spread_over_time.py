@@ -8,39 +8,50 @@ import numpy as np
 
 from aggregator.ordering import between
 from aggregator.rates import Ints
-from aggregator.stretches import Stretch
+from aggregator.stretches import Stretch, added
 from aggregator.tallies import Bounded
 from collector.samples import Bools, Floats
-from config.reductions import Rank, Statistic
+from config.reductions import Rank, Reduction, Statistic
 
 
-def spread_over_time(how: Statistic | Rank, stretch: Stretch, samples: Ints) -> Bounded:
-    """Reduce a stretch: the value over the ticks at which anybody was heard, the bounds over all of them.
+def spread_over_time(how: Statistic | Rank, stretch: Stretch) -> Bounded:
+    """Reduce a stretch: the value over the ticks that have one, the bounds over all of them.
 
-    Bounded as `aggregator.spread.spread`.
+    Bounded as `aggregator.spread.spread`. Where everybody was heard at every tick there is one answer, and no bounds
+    to be worked out.
 
     Args:
         how: the reduction.
-        stretch: (tick, track)
-        samples: (track,) ticks with at least one answer.
+        stretch: the ticks.
     """
-    if how is Statistic.STDDEV:
-        return _deviation(stretch, samples)
-    ticks = np.full(samples.size, len(stretch.value))
-    heard = np.sort(np.where(stretch.heard, stretch.value, np.inf), axis=0)
-    value = np.where(samples > 0, _picked(how, heard, np.maximum(samples, 1)), 0.0)
-    if stretch.exact:
-        return Bounded(value, value, value)
-    low, high = np.sort(stretch.low, axis=0), np.sort(stretch.high, axis=0)
-    return Bounded(_picked(how, low, ticks), value, _picked(how, high, ticks))
+    value = _deviation(stretch) if how is Statistic.STDDEV else _ordered(how, stretch)
+    low, high, open_ = value.copy(), value.copy(), np.flatnonzero(stretch.coverage < 1.0)
+    if open_.size:
+        low[open_], high[open_] = _bounds(how, stretch.column("low", open_), stretch.column("high", open_))
+    return Bounded(low, value, high)
 
 
-def short_of_ticks(how: Statistic | Rank, stretch: Stretch, samples: Ints) -> Bools:
-    """Where too few ticks were heard to tell: fewer than the rank, and than all."""
+def short_of_ticks(how: Reduction, stretch: Stretch) -> Bools:
+    """Where too few ticks have a value to tell: fewer than the rank, and than all."""
     if isinstance(how, Rank):
-        few: Bools = samples < min(how.nth, len(stretch.value))
+        few: Bools = stretch.samples < min(how.nth, len(stretch.order))
         return few
-    return np.zeros(samples.size, dtype=np.bool_)
+    return np.zeros(stretch.samples.size, dtype=np.bool_)
+
+
+def _bounds(how: Statistic | Rank, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    """Bound these ticks of these tracks, of which not all are known."""
+    if how is Statistic.STDDEV:
+        return np.zeros(low.shape[1]), (high.max(axis=0) - low.min(axis=0)) / 2
+    ticks = np.full(low.shape[1], len(low))
+    return _picked(how, np.sort(low, axis=0), ticks), _picked(how, np.sort(high, axis=0), ticks)
+
+
+def _ordered(how: Statistic | Rank, stretch: Stretch) -> Floats:
+    ascending = stretch.column("value")
+    ascending[~stretch.column("valid")] = np.inf
+    ascending.sort(axis=0)
+    return _picked(how, ascending, np.maximum(stretch.samples, 1))
 
 
 def _picked(how: Statistic | Rank, ascending: Floats, count: Ints) -> Floats:
@@ -63,16 +74,14 @@ def _at(ascending: Floats, place: Ints) -> Floats:
     return row
 
 
-def _deviation(stretch: Stretch, samples: Ints) -> Bounded:
-    heard, count = stretch.heard, np.maximum(samples, 1)
-    mean = stretch.total(stretch.value) / count
-    away = np.where(heard, stretch.value - mean, 0.0)
+def _deviation(stretch: Stretch) -> Floats:
+    count = np.maximum(stretch.samples, 1)
+    away: Floats = stretch.column("value")
+    away -= added(away) / count
+    away[~stretch.column("valid")] = 0.0
     largest = np.abs(away).max(axis=0)
     largest[largest == 0] = 1.0
     away /= largest  # squares of what is great would overflow
-    value = largest * np.sqrt(stretch.total(away * away) / count)
-    if stretch.exact:
-        return Bounded(value, value, value)
-    known = (heard & (stretch.low == stretch.high)).all(axis=0)
-    half = (stretch.high.max(axis=0) - stretch.low.min(axis=0)) / 2
-    return Bounded(np.where(known, value, 0.0), value, np.where(known, value, half))
+    away *= away
+    deviation: Floats = largest * np.sqrt(added(away) / count)
+    return deviation

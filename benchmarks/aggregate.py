@@ -11,7 +11,8 @@ import numpy as np
 
 from aggregator.across import Row
 from aggregator.aggregate import Aggregator
-from aggregator.windows import Ring, over
+from aggregator.rings import Ring
+from aggregator.windows import over
 from collector.samples import Layout, Reply, Scrape
 from collector.targets import Member, Roster, layout_for
 from config.counters import Counter, HaproxyField, Kind
@@ -48,7 +49,7 @@ _SETS: Mapping[str, Sequence[Reduction]] = {
 def _window_ms(hows: Sequence[Reduction], *, silent: float) -> float:
     """Return the median milliseconds of CPU to put one tick into a full ring and reduce all of it."""
     tracks, ticks, draw = 100_000, 60, np.random.default_rng(7)
-    ring, every, bounded = Ring(ticks, tracks), np.arange(tracks), np.ones(tracks, dtype=np.bool_)
+    ring, every, bounded = Ring(ticks, tracks, hows), np.arange(tracks), np.ones(tracks, dtype=np.bool_)
     spent = []
     for tick in range(ticks + 7):
         value = draw.uniform(0.0, 100.0, tracks)
@@ -56,7 +57,7 @@ def _window_ms(hows: Sequence[Reduction], *, silent: float) -> float:
         missing = heard == 0
         low, high = np.where(missing, 0.0, value), np.where(missing, 100.0, value)
         at = np.where(missing, -np.inf, float(tick))
-        row = Row(low, np.where(missing, 0.0, value), high, heard, np.ones(tracks), at)
+        row = Row(low, np.where(missing, 0.0, value), high, ~missing, heard, np.ones(tracks), at)
         begun = time.process_time()
         ring.put(tick, row, row)
         for how in hows if tick >= ticks else ():

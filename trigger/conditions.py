@@ -8,6 +8,7 @@ A condition counts only as far as nobody who was silent could have changed it:
 The aggregate                         may shrink (remove, set)    only grows (add)
 ====================================  ==========================  =========================
 there is none (`Insufficient`)        UNKNOWN                     UNKNOWN
+too few for a rank, there is a range  the whole interval decides  the whole interval decides
 quorum declared and reached           the value decides           the value decides
 everybody was heard                   the value decides           the value decides
 unheard, the counter has a range      the whole interval decides  the whole interval decides
@@ -42,7 +43,7 @@ def judge(condition: Condition, cell: Cell, *, shrinking: bool) -> Verdict:
     """
     match cell:
         case Insufficient():
-            truth = Truth.UNKNOWN
+            truth = _truth_within(condition, cell.low, cell.high)
         case Aggregate():
             truth = _truth_of(condition, cell, shrinking=shrinking)
         case _:

@@ -34,12 +34,14 @@ class ConditionExplanation:
     value: float | None
     """``None``: nothing to show; ``lack`` says why."""
     low: float | None
-    """What the value could be if the unheard had answered; ``None`` where that is unbounded or there is no value."""
+    """What the value could be if the unheard had answered; ``None`` where that is unbounded or nothing was heard."""
     high: float | None
     heard: int
     expected: int
     age: Seconds | None
     lack: Lack | None
+    left_out: int = 0
+    """Members that are not counted, since they warm up."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,6 +191,7 @@ def _condition(catalogue: Catalogue, group: Group, policy: Policy, verdict: Verd
         expected=cell.expected,
         age=age,
         lack=lack,
+        left_out=cell.left_out,
     )
 
 
@@ -198,7 +201,7 @@ def _measured(cell: Cell) -> tuple[float | None, float | None, float | None, Sec
         case Aggregate():
             return cell.value, _bounded(cell.low), _bounded(cell.high), cell.age, None
         case Insufficient():
-            return None, None, None, None, cell.because
+            return None, _bounded(cell.low), _bounded(cell.high), None, cell.because
         case _:
             assert_never(cell)
 

@@ -160,10 +160,13 @@ def _would_fire(policy: PolicyExplanation) -> str:
 
 def _condition(condition: ConditionExplanation) -> str:
     name = _name(condition)
-    if condition.value is None:
+    if condition.value is not None:
+        value = _quantity(_number(condition.value, condition.threshold), condition)
+        return f"{name} = {value} ({_heard(condition)}), {_judged(condition)}"
+    if condition.low is None or condition.high is None:
         return f"{name} is unknown: {_lack(condition)}"
-    value = _quantity(_number(condition.value, condition.threshold), condition)
-    return f"{name} = {value} ({_heard(condition)}), {_judged(condition)}"
+    between = f"between {_number(condition.low)} and {_quantity(_number(condition.high), condition)}"
+    return f"{name} is {between} ({_lack(condition)}), {_judged(condition)}"
 
 
 def _name(condition: ConditionExplanation) -> str:
@@ -189,6 +192,8 @@ def _judged(condition: ConditionExplanation) -> str:
 def _heard(condition: ConditionExplanation) -> str:
     """Who answered, how long ago, and what the value could be if the others had."""
     parts = [] if condition.expected == 1 else [f"{condition.heard} of {condition.expected} members"]
+    if condition.left_out:
+        parts.append(_left_out(condition))
     if condition.age is not None:
         parts.append(f"{_span(condition.age)} old")
     heard = ", ".join(parts)
@@ -201,6 +206,10 @@ def _heard(condition: ConditionExplanation) -> str:
     return f"{heard}; {'no range is declared for the unheard' if unknown else 'the unheard left out'}"
 
 
+def _left_out(condition: ConditionExplanation) -> str:
+    return f"{condition.left_out} left out to warm up"
+
+
 def _lack(condition: ConditionExplanation) -> str:
     match condition.lack:
         case Lack.NO_SAMPLES:
@@ -210,7 +219,9 @@ def _lack(condition: ConditionExplanation) -> str:
         case Lack.STALE:
             return "the last answer is too old"
         case Lack.NO_MEMBERS:
-            return "there is nobody to ask"
+            return f"there is nobody to ask{f', with {_left_out(condition)}' if condition.left_out else ''}"
+        case Lack.TOO_FEW_HEARD:
+            return f"{condition.heard} of {condition.expected} members heard, too few to rank"
         case None:
             return "it was not measured"
         case _:

@@ -6,107 +6,158 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 
-import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from aggregator.aggregate import Aggregator
 from aggregator.frames import Aggregate, Cell, Insufficient, Lack
+from config.counters import Counter
 from config.reductions import Rank, Reduce, Reduction, Statistic
-from tests.support.aggregator import Watch, a_counter
+from tests.support.aggregator import (
+    WEB,
+    Watch,
+    a_catalogue,
+    a_condition,
+    a_counter,
+    a_group,
+    a_layout,
+    a_policy,
+    a_scrape,
+    series,
+)
 
 LOW, HIGH = -50.0, 150.0
-ALL: Sequence[Reduction] = [*Reduce, *Statistic, Rank(1, True), Rank(2, True), Rank(3, False), Rank(9, True)]
-ACROSS = [how for how in ALL if how is not Reduce.LAST]
+BOUNDED = a_counter(range=(LOW, HIGH))
+OVER_TIME: Sequence[Reduction] = [*Reduce, *Statistic, Rank(1, True), Rank(2, True), Rank(3, False), Rank(9, True)]
+ACROSS = [how for how in OVER_TIME if how is not Reduce.LAST]
+Pair = tuple[Reduction, Reduction]
+PAIRS: Sequence[Pair] = list(itertools.product(ACROSS, OVER_TIME))
 
-Answers = Mapping[str, float | None]
-_values = st.floats(min_value=LOW, max_value=HIGH, allow_subnormal=False) | st.sampled_from([LOW, 0.0, 42.0, HIGH])
-_ticks = st.lists(st.dictionaries(st.sampled_from("abcde"), st.none() | _values, min_size=1), min_size=1, max_size=6)
+Tick = Mapping[str, float | None]
+numbers = st.floats(min_value=LOW, max_value=HIGH, allow_subnormal=False) | st.sampled_from([LOW, 0.0, 42.0, HIGH])
+ticks = st.lists(
+    st.dictionaries(st.sampled_from("abcde"), st.none() | st.just(math.nan) | numbers, min_size=1),
+    min_size=1,
+    max_size=6,
+)
+"""Members come and go; some do not answer, and some answer what is no number."""
+unhurried = settings(deadline=None, max_examples=25)
 
 
 def by_pandas(how: Reduction, values: pd.Series, expected: int) -> float:
     """One reduction of what was heard; NaN where too few were."""
     heard = values.dropna()
-    if isinstance(how, Rank):
-        chosen = min(how.nth, expected)
-        ranked = heard.nlargest(chosen) if how.highest else heard.nsmallest(chosen)
-        return float(ranked.iloc[-1]) if len(ranked) == chosen else math.nan
-    if isinstance(how, Statistic):
-        return float(heard.std(ddof=0) if how.share is None else heard.quantile(how.share))
     if heard.empty:
         return math.nan
-    named = {Reduce.AVG: "mean", Reduce.LAST: lambda each: each.iloc[-1]}
-    return float(heard.agg(named.get(how, how.value)))
+    match how:
+        case Rank(nth=nth, highest=highest):
+            chosen = min(nth, expected)
+            ranked = heard.nlargest(chosen) if highest else heard.nsmallest(chosen)
+            return float(ranked.iloc[-1]) if len(ranked) == chosen else math.nan
+        case Statistic():
+            return float(heard.std(ddof=0) if how.share is None else heard.quantile(how.share))
+        case Reduce():
+            named = {Reduce.AVG: "mean", Reduce.LAST: lambda each: each.iloc[-1]}
+            return float(heard.agg(named.get(how, how.value)))
 
 
-def expected_value(ticks: Sequence[Answers], across: Reduction, aggregate: Reduction) -> float:
-    rows = [pd.Series(tick, dtype="float64") for tick in ticks]
-    reduced = pd.Series([by_pandas(across, row, len(row)) if row.notna().any() else math.nan for row in rows])
-    if reduced.notna().sum() == 0:
-        return math.nan
-    return by_pandas(aggregate, reduced, len(reduced))
+def expected_values(history: Sequence[Tick]) -> Mapping[Pair, float]:
+    """What each pair of reductions comes to; NaN: nothing."""
+    rows = [pd.Series(tick, dtype="float64") for tick in history]
+    reduced = {how: pd.Series([by_pandas(how, row, len(row)) for row in rows]) for how in ACROSS}
+    return {(across, how): by_pandas(how, reduced[across], len(rows)) for across, how in PAIRS}
 
 
-def last_cell(ticks: Sequence[Answers], across: Reduction, aggregate: Reduction, *, bounded: bool = True) -> Cell:
-    counter = a_counter(range=(LOW, HIGH) if bounded else None)
-    watch = Watch(counter=counter, across=across, aggregate=aggregate, ticks=len(ticks), freshness=1000)
-    return watch.ticks(*ticks)
+def cells_of(history: Sequence[Tick], counter: Counter = BOUNDED) -> Mapping[Pair, Cell]:
+    """The window over all of a history, by every pair of reductions."""
+    window = 10.0 * len(history)
+    names = {f"c{number}": pair for number, pair in enumerate(PAIRS)}
+    catalogue = a_catalogue(
+        counters=[counter],
+        conditions=[
+            a_condition(name, across=across, aggregate=aggregate, window=window)
+            for name, (across, aggregate) in names.items()
+        ],
+        policies=[a_policy(when=[*names])],
+        groups=[a_group(freshness=1000)],
+    )
+    aggregator = Aggregator(catalogue, [WEB])
+    for number, tick in enumerate(history):
+        layout = a_layout([series(name) for name in tick])
+        scrape = a_scrape(layout, 10.0 * number, {series(name): value for name, value in tick.items()})
+        frame = aggregator.take(scrape)[WEB]
+    return {(key.across, key.aggregate): cell for key, cell in frame.cells.items()}
 
 
-@pytest.mark.parametrize("aggregate", ALL, ids=lambda how: how.value)
-@pytest.mark.parametrize("across", ACROSS, ids=lambda how: how.value)
-@settings(max_examples=12)
-@given(ticks=_ticks)
-def test_a_window_comes_to_what_pandas_makes_of_it(
-    ticks: Sequence[Answers], across: Reduction, aggregate: Reduction
-) -> None:
-    cell = last_cell(ticks, across, aggregate)
-    wanted = expected_value(ticks, across, aggregate)
-
-    if math.isnan(wanted):
-        assert isinstance(cell, Insufficient)
-        return
-    assert isinstance(cell, Aggregate)
-    assert cell.value == pytest.approx(wanted, rel=1e-9, abs=1e-7)
-    assert cell.low <= cell.value <= cell.high
+@unhurried
+@given(ticks)
+def test_a_window_comes_to_what_pandas_makes_of_it(history):
+    found = cells_of(history)
+    for pair, wanted in expected_values(history).items():
+        cell = found[pair]
+        if math.isnan(wanted):
+            assert isinstance(cell, Insufficient), pair
+        else:
+            assert isinstance(cell, Aggregate), pair
+            assert cell.value == pytest.approx(wanted, rel=1e-9, abs=1e-7), pair
+            assert cell.low <= cell.value <= cell.high, pair
 
 
-@pytest.mark.parametrize("aggregate", ALL, ids=lambda how: how.value)
-@pytest.mark.parametrize("across", ACROSS, ids=lambda how: how.value)
-@settings(max_examples=12)
-@given(ticks=_ticks, silence=st.lists(_values, min_size=30, max_size=30))
-def test_no_answer_of_the_unheard_leaves_the_bounds(
-    ticks: Sequence[Answers], silence: list[float], across: Reduction, aggregate: Reduction
-) -> None:
-    cell = last_cell(ticks, across, aggregate)
+@unhurried
+@given(ticks, st.lists(numbers, min_size=30, max_size=30))
+def test_no_answer_of_the_unheard_leaves_the_bounds(history, silence):
+    """Also where too few were heard to have a value."""
     said = itertools.cycle(silence)
-    spoken = [{name: next(said) if value is None else value for name, value in tick.items()} for tick in ticks]
-    if not isinstance(cell, Aggregate) or aggregate is Reduce.COUNT:
-        return  # of a window, counting counts ticks, whatever they hold
+    spoken = [
+        {name: next(said) if value is None or math.isnan(value) else value for name, value in tick.items()}
+        for tick in history
+    ]
+    found = cells_of(history)
+    for pair, actual in expected_values(spoken).items():
+        cell = found[pair]
+        if pair[1] is not Reduce.COUNT:  # of a window, counting counts ticks, whatever they hold
+            assert cell.low - 1e-7 <= actual <= cell.high + 1e-7, pair
 
-    actual = expected_value(spoken, across, aggregate)
 
-    assert cell.low - 1e-7 <= actual <= cell.high + 1e-7
+def last_cell(history: Sequence[Tick], across: Reduction, aggregate: Reduction, *, bounded: bool = True) -> Cell:
+    counter = BOUNDED if bounded else a_counter()
+    return Watch(counter=counter, across=across, aggregate=aggregate, ticks=len(history)).ticks(*history)
 
 
 @pytest.mark.parametrize("across", [Rank(2, True), Statistic.P95, Statistic.STDDEV], ids=lambda how: how.value)
-def test_silence_without_a_range_bounds_nothing(across: Reduction) -> None:
+def test_silence_without_a_range_bounds_nothing(across):
     cell = last_cell([{"a": 1.0, "b": 2.0, "c": None}], across, Reduce.AVG, bounded=False)
-
     assert isinstance(cell, Aggregate)
     assert (cell.low, cell.high) == (-math.inf, math.inf)
 
 
-def test_a_rank_beyond_those_who_were_heard_is_no_value() -> None:
-    cell = last_cell([{"a": 1.0, "b": None, "c": None}], Rank(2, True), Reduce.AVG)
-
+@pytest.mark.parametrize(
+    ("history", "across", "aggregate", "expected"),
+    [
+        pytest.param([{"a": 1.0, "b": None, "c": None}], Rank(2, True), Reduce.AVG, (LOW, HIGH), id="of members"),
+        pytest.param([{"a": 1.0, "b": 2.0, "c": None}], Rank(3, True), Reduce.AVG, (LOW, 1.0), id="third of three"),
+        pytest.param([{"a": 1.0}, {"a": None}], Reduce.AVG, Rank(2, True), (LOW, 1.0), id="of ticks"),
+    ],
+)
+def test_a_rank_beyond_those_who_were_heard_is_no_value_and_within_the_range(history, across, aggregate, expected):
+    cell = last_cell(history, across, aggregate)
     assert isinstance(cell, Insufficient)
-    assert cell.because is Lack.NO_SAMPLES
+    assert (cell.because, cell.low, cell.high) == (Lack.TOO_FEW_HEARD, *expected)
 
 
-def test_great_values_do_not_overflow_the_deviation() -> None:
+def test_a_rank_beyond_those_who_were_heard_is_unknown_without_a_range():
+    cell = last_cell([{"a": 1.0, "b": None, "c": None}], Rank(2, True), Reduce.AVG, bounded=False)
+    assert (cell.low, cell.high) == (-math.inf, math.inf)
+
+
+def test_those_who_were_heard_are_told_also_where_they_are_too_few_to_rank():
+    cell = last_cell([{"a": 1.0, "b": 2.0, "c": None}], Rank(3, True), Reduce.AVG)
+    assert (cell.heard, cell.expected) == (2, 3)
+
+
+def test_great_values_do_not_overflow_the_deviation():
     cell = last_cell([{"a": 1e300, "b": -1e300}], Statistic.STDDEV, Statistic.STDDEV, bounded=False)
-
     assert isinstance(cell, Aggregate)
-    assert np.isfinite(cell.value)
+    assert math.isfinite(cell.value)

@@ -357,4 +357,4 @@ def test_windows_take_memory_by_what_is_asked_and_not_by_time() -> None:
     before = long.aggregator.bytes
     long.ticks(*({"a": 1.0} for _ in range(50)))
 
-    assert long.aggregator.bytes == before == 10 * short.aggregator.bytes
+    assert short.aggregator.bytes < long.aggregator.bytes == before <= 10 * short.aggregator.bytes

@@ -28,6 +28,7 @@ class Tick:
 
     values: list[float | None]
     newest: float = -math.inf
+    left_out: int = 0
 
     @property
     def heard(self) -> list[float]:
@@ -58,6 +59,7 @@ class Oracle:
             reading = Reading(answer) if isinstance(answer, float) else answer
             value = None if reading is None else self._value(name, at + reading.late, reading)
             if name in warming:
+                tick.left_out += 1
                 continue
             tick.values.append(value)
             if value is not None and reading is not None:
@@ -126,6 +128,7 @@ class Oracle:
                     needed=self.needed,
                     heard=len(now.heard),
                     expected=len(now.values),
+                    left_out=now.left_out,
                 )
         value = reduce_all(self.aggregate, [reduce_all(self.across, tick.heard) for tick in heard])
         low, high = self._bounds(newest)
@@ -139,6 +142,7 @@ class Oracle:
             expected=len(now.values),
             coverage=min(len(tick.heard) / len(tick.values) if tick and tick.values else 0.0 for tick in window),
             age=max(at - last_answer, 0.0),
+            left_out=now.left_out,
         )
 
     def _bounds(self, newest: int) -> tuple[float, float]:

@@ -78,6 +78,11 @@ def missing(because: Lack = Lack.NO_SAMPLES, *, heard: int = 0, expected: int = 
     return Insufficient(because=because, samples=0, needed=2, heard=heard, expected=expected)
 
 
+def unranked(low: float, high: float) -> Insufficient:
+    """Too few were heard for a rank, and the counter has a range."""
+    return Insufficient(because=Lack.TOO_FEW_HEARD, samples=0, needed=2, heard=2, expected=3, low=low, high=high)
+
+
 # What is declared
 
 

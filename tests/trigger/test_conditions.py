@@ -12,6 +12,7 @@ the quorum is not looked at                                      test_the_unhear
 a quorum declared counts as reached                              test_the_unheard (quorum-missed)
 a quorum reached exactly does not count                          test_the_unheard (quorum-exactly)
 only ``low`` (or only ``high``) is compared                      test_an_interval_decides_only_as_a_whole
+`Insufficient` is UNKNOWN whatever it lies within                 test_too_few_for_a_rank_…
 conjunction: UNKNOWN and TRUE is TRUE                            test_conjunction, test_unknown_never_fires
 conjunction: of nothing is TRUE                                  test_conjunction (nothing)
 ===============================================================  ===================================================
@@ -28,7 +29,7 @@ from hypothesis import strategies as st
 
 from aggregator.frames import Aggregate, Lack
 from config.model import Compare
-from tests.support.trigger import a_condition, measured, missing
+from tests.support.trigger import a_condition, measured, missing, unranked
 from trigger.conditions import conjunction, judge
 from trigger.verdicts import Truth
 
@@ -40,6 +41,22 @@ INF = math.inf
 @pytest.mark.parametrize("lack", list(Lack))
 def test_without_an_aggregate_nothing_is_known(lack: Lack, shrinking: bool) -> None:
     assert judge(a_condition(), missing(lack), shrinking=shrinking).truth is U
+
+
+@pytest.mark.parametrize("shrinking", [False, True])
+@pytest.mark.parametrize(
+    ("low", "high", "expected"),
+    [
+        pytest.param(0.0, 80.0, F, id="none above"),
+        pytest.param(81.0, 100.0, T, id="all above"),
+        pytest.param(0.0, 81.0, U, id="some above"),
+    ],
+)
+def test_too_few_for_a_rank_are_judged_by_what_it_lies_within(
+    low: float, high: float, expected: Truth, shrinking: bool
+) -> None:
+    condition = a_condition(quorum=0.5)
+    assert judge(condition, unranked(low, high), shrinking=shrinking).truth is expected
 
 
 @pytest.mark.parametrize("shrinking", [False, True])

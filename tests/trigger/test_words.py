@@ -34,6 +34,7 @@ def a_condition(
     heard: int = 10,
     expected: int = 10,
     lack: Lack | None = None,
+    left_out: int = 0,
 ) -> ConditionExplanation:
     return ConditionExplanation(
         condition=ConditionId("busy"),
@@ -52,6 +53,7 @@ def a_condition(
         expected=expected,
         age=None if value is None else 4.0,
         lack=lack,
+        left_out=left_out,
     )
 
 
@@ -214,6 +216,25 @@ def test_several_conditions_are_listed_below_their_policy() -> None:
         pytest.param(a_condition(None, Truth.UNKNOWN, lack=Lack.TOO_FEW), "not been watched for 1m yet", id="too-few"),
         pytest.param(a_condition(None, Truth.UNKNOWN, lack=Lack.STALE), "the last answer is too old", id="stale"),
         pytest.param(a_condition(None, Truth.UNKNOWN, lack=Lack.NO_MEMBERS), "there is nobody to ask", id="no-members"),
+        pytest.param(
+            a_condition(None, Truth.UNKNOWN, lack=Lack.NO_MEMBERS, left_out=2),
+            "there is nobody to ask, with 2 left out to warm up",
+            id="nobody-but-newcomers",
+        ),
+        pytest.param(
+            a_condition(left_out=2), "(10 of 10 members, 2 left out to warm up, 4 s old)", id="newcomers-left-out"
+        ),
+        pytest.param(
+            a_condition(None, Truth.UNKNOWN, across="highest 3", heard=2, expected=5, lack=Lack.TOO_FEW_HEARD),
+            "is unknown: 2 of 5 members heard, too few to rank",
+            id="too-few-to-rank",
+        ),
+        pytest.param(
+            a_condition(None, across="highest 3", low=0.0, high=30.0, heard=2, expected=3, lack=Lack.TOO_FEW_HEARD),
+            "cpu highest 3 across members, avg 1m is between 0 and 30 % (2 of 3 members heard, too few to rank), "
+            "not above 80 %",
+            id="too-few-to-rank-and-yet-decided",
+        ),
     ],
 )
 def test_a_condition_in_words(condition: ConditionExplanation, text: str) -> None:

@@ -1,0 +1,136 @@
+"""The cells of frames: worked out in columns, each made when it is looked at."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from aggregator.across import Row
+from aggregator.cohorts import Ask, Place
+from aggregator.frames import Aggregate, Cell, Insufficient, Lack, WindowKey
+from aggregator.rates import Ints
+from aggregator.rings import Ring
+from aggregator.windows import over
+from collector.samples import Floats
+from config.units import Moment
+
+
+class Answers(NamedTuple):
+    """What the windows of one ask came to; all arrays are (window,), and fields mean what they do in a `Cell`."""
+
+    because: Ints
+    """Index into ``_LACKS``."""
+    heard: Ints
+    expected: Ints
+    left_out: Ints
+    samples: Ints
+    low: Floats
+    value: Floats
+    high: Floats
+    coverage: Floats
+    age: Floats
+
+
+def answers(ask: Ask, ring: Ring, row: Row, left_out: Floats, at: Moment) -> Answers:
+    """Reduce all windows of one ask.
+
+    Args:
+        ask: which.
+        ring: that they look at.
+        row: (track,) the newest tick of the whole cohort.
+        left_out: (track,) members that do not count yet.
+        at: when the frame is taken.
+    """
+    window = over(ask.how, ring.newest(ask.length, ask.columns), ask.bounded)
+    age = np.maximum(at.steady - window.newest, 0.0)
+    expected, watched = row.expected[ask.tracks], ring.watched()[ask.columns]
+    silent = np.isneginf(window.newest)
+    return Answers(
+        because=np.select(
+            [expected == 0, watched < ask.length, silent, age > ask.freshness, ~window.valid],
+            [1, 2, 3, 4, 5],
+            default=0,
+        ),
+        heard=row.heard[ask.tracks].astype(np.intp),
+        expected=expected.astype(np.intp),
+        left_out=left_out[ask.tracks].astype(np.intp),
+        samples=window.samples,
+        low=window.low,
+        value=window.value,
+        high=window.high,
+        coverage=window.coverage,
+        age=age,
+    )
+
+
+_LACKS = (None, Lack.NO_MEMBERS, Lack.TOO_FEW, Lack.NO_SAMPLES, Lack.STALE, Lack.TOO_FEW_HEARD)
+"""What is lacking, the most telling first."""
+
+
+_Numbers = tuple[int, int, int, int, int, float, float, float, float, float]
+
+
+class Ledger:
+    """The answers of one ask, and the cells that somebody has looked at."""
+
+    __slots__ = ("_answers", "_needed", "_rows")
+
+    def __init__(self, ask: Ask, found: Answers) -> None:
+        self._needed = ask.length
+        self._answers = found
+        self._rows: Sequence[_Numbers] | None = None
+        """The same in Python's own numbers, row by row; ``None``: nobody has looked yet."""
+
+    def cell(self, place: int) -> Cell:
+        """Make the cell of one window."""
+        if self._rows is None:
+            self._rows = list(zip(*(column.tolist() for column in self._answers), strict=True))
+        lack, heard, expected, left_out, samples, low, value, high, coverage, age = self._rows[place]
+        because = _LACKS[lack]
+        if because is None:
+            return Aggregate(
+                value=value,
+                low=low,
+                high=high,
+                samples=samples,
+                needed=self._needed,
+                heard=heard,
+                expected=expected,
+                coverage=coverage,
+                age=age,
+                left_out=left_out,
+            )
+        bounded = because is Lack.TOO_FEW_HEARD
+        return Insufficient(
+            because=because,
+            samples=samples,
+            needed=self._needed,
+            heard=heard,
+            expected=expected,
+            low=low if bounded else -math.inf,
+            high=high if bounded else math.inf,
+            left_out=left_out,
+        )
+
+
+class Cells(Mapping[WindowKey, Cell]):
+    """The cells of one group."""
+
+    __slots__ = ("_ledgers", "_places")
+
+    def __init__(self, places: Mapping[WindowKey, Place], ledgers: Sequence[Ledger]) -> None:
+        self._places = places
+        self._ledgers = ledgers
+
+    def __getitem__(self, key: WindowKey) -> Cell:
+        ask, place = self._places[key]
+        return self._ledgers[ask].cell(place)
+
+    def __iter__(self) -> Iterator[WindowKey]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)

@@ -1,0 +1,185 @@
+"""A ring of rows per length of window."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from functools import partial
+from math import isqrt
+
+import numpy as np
+
+from aggregator.across import Row
+from aggregator.rates import Ints
+from aggregator.stretches import OF, OF_EVERY_WINDOW, Fold, Places, Rows, Stretch
+from collector.samples import Floats
+from config.reductions import Reduction
+
+
+class Ring:
+    """The last ``length`` ticks of some tracks, a row per tick, addressed by the tick's number.
+
+    A row that was never written is silent and bounded by nothing, so that what was not watched can not be mistaken
+    for what was measured. Every window is reduced afresh from its rows, or from blocks of them that were: a spike
+    leaves no error behind.
+
+    Args:
+        length: ticks.
+        tracks: how many.
+        hows: what its windows are reduced by, for blocks to be folded.
+    """
+
+    __slots__ = ("_block", "_every", "_folds", "_rows", "_whole", "last", "length", "since")
+
+    def __init__(self, length: int, tracks: int, hows: Collection[Reduction] = ()) -> None:
+        self.length = length
+        self.last: int | None = None
+        """Number of the newest tick; ``None``: none yet."""
+        self.since: Ints = np.full(tracks, _NEVER)
+        """(track,) the tick from which on there has been somebody to watch."""
+        self._every = np.arange(tracks)
+        self._rows = _never_written(length, tracks)
+        self._block = isqrt(length)
+        """Ticks of a block; block n has those from n times so many on."""
+        folds = (*OF_EVERY_WINDOW, *(fold for how in dict.fromkeys(hows) for fold in OF.get(how, ())))
+        blocks = -(-length // self._block) + 1
+        self._folds = {fold: np.tile(fold.of(self._rows, slice(0, 1), slice(None)), (blocks, 1)) for fold in folds}
+        """(block, track) what each block came to."""
+        self._whole: dict[int, Stretch] = {}
+        """What was read since the last tick of all tracks, by length."""
+
+    @property
+    def bytes(self) -> int:
+        """The memory that it takes, whatever has been put into it."""
+        return sum(array.nbytes for array in (*self._rows, *self._folds.values()))
+
+    def put(self, tick: int, row: Row, missed: Row) -> None:
+        """Write one tick; a second row for the newest tick replaces the first.
+
+        A tick at which a track has no members ends its watch: nobody was there to be seen, busy or idle.
+
+        Args:
+            tick: number of the tick; not before the newest.
+            row: (track,) what was seen.
+            missed: (track,) what to write for the ticks between the newest and this one.
+        """
+        first = tick if self.last is None else self.last + 1
+        for between in range(max(first, tick - self.length + 1), tick):
+            self._write(between, missed)
+        self._write(tick, row)
+        self.last = tick
+        self.since = np.where(row.expected > 0, np.minimum(self.since, tick), _NEVER)
+
+    def newest(self, ticks: int, tracks: Ints) -> Stretch:
+        """Read the newest ticks, at most the ring's own length, of these tracks.
+
+        Raises:
+            ValueError: the ring is empty.
+        """
+        if self.last is None:
+            raise ValueError("nothing can be read from a ring before the first tick is put into it")
+        if not np.array_equal(tracks, self._every):
+            return self._stretch(self.last, ticks, tracks)
+        if ticks not in self._whole:
+            self._whole[ticks] = self._stretch(self.last, ticks, slice(None))
+        return self._whole[ticks]
+
+    def watched(self) -> Ints:
+        """Count the ticks for which each track has been watched, the newest included; missed ones count."""
+        return np.zeros_like(self.since) if self.last is None else np.maximum(self.last - self.since + 1, 0)
+
+    def skip_to(self, tick: int) -> None:
+        """Let ``tick`` be the newest, knowing nothing of the ticks on the way there; never goes back."""
+        if self.last is None:
+            self.last = tick
+        nothing = np.zeros(self.since.size)
+        blank = Row(nothing - np.inf, nothing, nothing + np.inf, nothing > 0, nothing, nothing, nothing - np.inf)
+        for between in range(self.last + 1, tick + 1)[-self.length :]:
+            self._write(between, blank)
+        self.last = max(self.last, tick)
+
+    def adopt(self, old: Ring, pairs: Sequence[tuple[int, int]], shift: int) -> None:
+        """Take over the history of tracks from a ring that is given up.
+
+        Args:
+            old: the ring that has it.
+            pairs: track there, track here.
+            shift: what to add to its tick numbers; none may then be newer than the newest here.
+
+        Raises:
+            ValueError: one of its ticks would be newer.
+        """
+        if old.last is None or not pairs:
+            return
+        newest = old.last + shift
+        if self.last is None or self.last < newest:
+            raise ValueError(f"tick {newest} is adopted by a ring that ends at {self.last}; expected skip_to before")
+        theirs, ours = (np.array(side, dtype=np.intp) for side in zip(*pairs, strict=True))
+        oldest = max(newest - old.length, self.last - self.length) + 1
+        for tick in range(oldest, newest + 1):
+            for mine, other in zip(self._rows, old._rows, strict=True):
+                mine[tick % self.length, ours] = other[(tick - shift) % old.length, theirs]
+        self.since[ours] = np.maximum(old.since[theirs] + shift, oldest)
+        for block in range(-(-(self.last - self.length + 1) // self._block), (self.last + 1) // self._block):
+            self._fold_block(block)
+
+    def _write(self, tick: int, row: Row) -> None:
+        place, rows = tick % self.length, self._rows
+        rows.low[place], rows.value[place], rows.high[place] = row.low, row.value, row.high
+        rows.valid[place] = row.valid
+        rows.share[place] = row.heard / np.maximum(row.expected, 1.0)
+        rows.newest[place] = row.newest
+        self._whole = {}
+        if (tick + 1) % self._block == 0:
+            self._fold_block(tick // self._block)
+
+    def _fold_block(self, block: int) -> None:
+        first = block * self._block
+        for fold, blocks in self._folds.items():
+            blocks[block % len(blocks)] = self._fold_rows(fold, first, first + self._block - 1, slice(None))
+
+    def _stretch(self, last: int, ticks: int, tracks: Places) -> Stretch:
+        fold = partial(self._fold, last=last, ticks=ticks, tracks=tracks)
+        samples, coverage, newest = map(fold, OF_EVERY_WINDOW)
+        order = [tick % self.length for tick in range(last, last - ticks, -1)]
+        return Stretch(self._rows, order, tracks, fold, samples.astype(np.intp), coverage, newest)
+
+    def _fold(self, fold: Fold, *, last: int, ticks: int, tracks: Places) -> Floats:
+        """Fold the ticks up to ``last``: whole blocks where they lie within, single rows at both ends."""
+        first, size = last - ticks + 1, self._block
+        begin, end = -(-first // size), (last + 1) // size
+        if begin >= end or fold not in self._folds:
+            return self._fold_rows(fold, first, last, tracks)
+        blocks = self._folds[fold]
+        parts = [fold.by.reduce(blocks[places][:, tracks], axis=0) for places in _places(begin, end - 1, len(blocks))]
+        ends = ((first, begin * size - 1), (end * size, last))
+        parts += [self._fold_rows(fold, start, stop, tracks) for start, stop in ends if start <= stop]
+        return fold.joined(parts)
+
+    def _fold_rows(self, fold: Fold, first: int, last: int, tracks: Places) -> Floats:
+        return fold.joined([fold.of(self._rows, places, tracks) for places in _places(first, last, self.length)])
+
+
+_NEVER = 2**60
+"""A tick that no ring gets to, and that can be shifted."""
+
+
+def _never_written(length: int, tracks: int) -> Rows:
+    shape = (length, tracks)
+    return Rows(
+        low=np.full(shape, -np.inf),
+        value=np.zeros(shape),
+        high=np.full(shape, np.inf),
+        valid=np.zeros(shape, dtype=np.bool_),
+        share=np.zeros(shape),
+        newest=np.full(shape, -np.inf),
+    )
+
+
+def _places(first: int, last: int, size: int) -> Iterator[slice]:
+    """Where the numbers from ``first`` to ``last`` stand in a ring of that size: one piece, or two."""
+    begin, end = first % size, last % size
+    if begin <= end:
+        yield slice(begin, end + 1)
+    else:
+        yield slice(begin, size)
+        yield slice(0, end + 1)
