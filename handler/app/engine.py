@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -13,15 +13,17 @@ from collector.board import Board
 from collector.poll import Poller
 from collector.pushes import Pushes
 from config.access import SecretRef
-from config.errors import DeclarationError, DriverError, Problem, Refused, StoreError
+from config.errors import DeclarationError, Refused, StoreError
 from config.load import load
 from config.model import Balancer, Catalogue, Mode
-from config.units import BalancerId, GroupId, Instant, Moment, PolicyId, Seconds
+from config.units import GroupId, Instant, Moment, PolicyId, Seconds
 from handler.app import logs
 from handler.app.alerting import Alerting
+from handler.app.balancer_watch import BalancerWatch
 from handler.app.converging import Keeper
 from handler.app.courier import Courier
 from handler.app.deciding import Decider
+from handler.app.definitions import definition_of, definitions
 from handler.app.door import Door, Question
 from handler.app.guard import Guard
 from handler.app.hooks import Hooks
@@ -36,7 +38,6 @@ from handler.app.reporting import Reporter
 from handler.app.rooms import Room
 from handler.balancers.interface import Balancer as BalancerPort
 from handler.converge import Converger, Pass
-from handler.desired import Definition
 from handler.store.interface import Store, StoredGroup
 from handler.web.daemon import Health, Reloaded
 from trigger.requests import Decision
@@ -77,28 +78,6 @@ class Parts:
     retention: Retention = Retention()
     recordings: Path | None = None
     """Where samples are recorded, if they are."""
-
-
-def definition_of(
-    catalogue: Catalogue, group: GroupId, kept: Mapping[BalancerId, Balancer] | None = None
-) -> Definition:
-    """One group's declaration with all that it refers to.
-
-    ``kept`` are balancers that members are still behind: they stay, as declared now if they still are, since members
-    remain on those that they were made with, whatever is declared since.
-    """
-    declared = catalogue.groups[group]
-    profile = catalogue.profiles[declared.profile]
-    before = kept or {}
-    used = {use.balancer for use in declared.balancers}
-    return Definition(
-        group=declared,
-        profile=profile,
-        cloud=catalogue.clouds[profile.cloud],
-        balancers={
-            balancer: catalogue.balancers.get(balancer) or before[balancer] for balancer in sorted(used | before.keys())
-        },
-    )
 
 
 def rules_of(catalogue: Catalogue, policies: Iterable[PolicyId]) -> tuple[object, ...]:
@@ -171,7 +150,7 @@ class Engine:
         )
         self._chores: list[asyncio.Task[None]] = []
         self._changing = asyncio.Lock()
-        self._incarnations: dict[BalancerId, str] = {}
+        self._balancer_watch = BalancerWatch(self.rooms, parts.balancer_for)
 
     def catalogue(self) -> Catalogue:
         """The catalogue in force."""
@@ -195,7 +174,7 @@ class Engine:
         self._chores = [
             asyncio.create_task(self._every(_FLUSH, "flush", self._flush)),
             asyncio.create_task(self._every(_PRUNE, "prune", self._prune)),
-            asyncio.create_task(self._every(_WATCH, "watch", self._watch_balancers)),
+            asyncio.create_task(self._every(_WATCH, "watch", self._balancer_watch.look)),
             asyncio.create_task(self._every(_WATCH, "recording", self.recordings.keep)),
             asyncio.create_task(self._heartbeat()),
         ]
@@ -300,8 +279,8 @@ class Engine:
         await self._decider.stop()
         try:
             async with self.door.shut():
-                definitions = await asyncio.to_thread(self._definitions, catalogue)
-                await asyncio.to_thread(self.parts.store.declare, definitions, now.wall)
+                defined = await asyncio.to_thread(definitions, catalogue, self.parts.store, self.parts.file)
+                await asyncio.to_thread(self.parts.store.declare, defined, now.wall)
                 for stored in await asyncio.to_thread(self.parts.store.groups):
                     self._furnish(stored, catalogue)
                 self._catalogue = catalogue
@@ -317,41 +296,6 @@ class Engine:
         declared = [room for room in self.rooms.values() if room.state.desired is not None and not room.state.orphaned]
         with contextlib.suppress(StoreError):  # the groups' status tells it, and the next tick looks again
             await self.door.ask_all([Question(room=room, at=now) for room in declared])  # bounds may have changed
-
-    def _definitions(self, catalogue: Catalogue) -> list[Definition]:
-        before = {group.id: group.definition for group in self.parts.store.groups()}
-        problems = (self._moved(catalogue, before[group]) for group in sorted(catalogue.groups) if group in before)
-        if moved := tuple(problem for problem in problems if problem is not None):
-            raise DeclarationError(moved)
-        return [
-            definition_of(catalogue, group, self._kept(before[group]) if group in before else None)
-            for group in sorted(catalogue.groups)
-        ]
-
-    def _moved(self, catalogue: Catalogue, before: Definition) -> Problem | None:
-        """Why a group cannot be looked after on the cloud that is declared now: its members are on another one.
-
-        There, none of them would be found: all would be taken as gone, and left behind.
-        """
-        group, cloud = before.group.id, before.cloud.id
-        profile = catalogue.profiles[catalogue.groups[group].profile]
-        if profile.cloud == cloud or not self.parts.store.members(group):
-            return None
-        site = catalogue.sites.get(("groups", group))
-        return Problem(
-            file=site.file if site else str(self.parts.file),
-            line=site.line if site else 0,
-            column=site.column if site else 0,
-            message=f"group {group} has members on cloud {cloud}, and its profile is on cloud {profile.cloud} now: "
-            "members do not move between clouds; declare a group of another name there",
-        )
-
-    def _kept(self, before: Definition) -> dict[BalancerId, Balancer]:
-        """The balancers that members are behind, or that a pass under way may still put members behind."""
-        records = self.parts.store.members(before.group.id)
-        behind = {balancer for record in records for balancer, _ in record.balancers}
-        behind |= {use.balancer for use in before.group.balancers}
-        return {balancer: declared for balancer, declared in before.balancers.items() if balancer in behind}
 
     def _furnish(self, stored: StoredGroup, catalogue: Catalogue) -> None:
         room = self.rooms.get(stored.id)
@@ -413,23 +357,6 @@ class Engine:
         if rows:
             logs.say("history_pruned", rows=rows)
 
-    async def _watch_balancers(self) -> None:
-        """Wake the groups of a balancer that has restarted, or might have since their last pass seated members."""
-        for declared in _balancers(self.rooms.values()):
-            try:
-                incarnation = await asyncio.to_thread(self.parts.balancer_for(declared).incarnation)
-            except DriverError:
-                continue  # a pass will say what is wrong; nothing is known of its members
-            before = self._incarnations.get(declared.id)
-            self._incarnations[declared.id] = incarnation
-            if before == incarnation:
-                continue
-            if before is not None:
-                logs.warn("balancer_restarted", balancer=declared.id)
-            for room in self.rooms.values():
-                if declared.id in room.definition.balancers:
-                    room.wake.set()
-
     async def _heartbeat(self) -> None:
         while True:
             due = self.parts.clock().steady + _HEARTBEAT
@@ -440,18 +367,6 @@ class Engine:
 def _story(catalogue: Catalogue, group: GroupId) -> tuple[object, ...]:
     """All that is declared of a group, wherever in the file."""
     return definition_of(catalogue, group), *rules_of(catalogue, catalogue.groups[group].policies)
-
-
-def _balancers(rooms: Iterable[Room]) -> list[Balancer]:
-    """Those that the last passes had to do with."""
-    declared = {
-        balancer: room.definition.balancers[balancer]
-        for room in list(rooms)
-        if room.seen is not None
-        for balancer in room.seen.world.seatings
-        if balancer in room.definition.balancers
-    }
-    return [declared[name] for name in sorted(declared)]
 
 
 def _late(room: Room, now: float) -> bool:

@@ -315,9 +315,9 @@ def test_ten_thousand_series_do_not_hold_up_the_event_loop() -> None:
     async def watch() -> None:
         nonlocal held
         while True:
-            before = time.monotonic()
+            before = time.thread_time()
             await asyncio.sleep(0.001)
-            held = max(held, time.monotonic() - before)
+            held = max(held, time.thread_time() - before)
 
     async def scene() -> Scrape:
         async with a_server(replying(a_vector(*series))) as port, a_client() as client:
@@ -332,4 +332,4 @@ def test_ten_thousand_series_do_not_hold_up_the_event_loop() -> None:
     scrape = asyncio.run(scene())
     assert (scrape.reply == Reply.OK).all()
     assert scrape.value.sum() == sum(range(10_000))
-    assert held < 0.5  # about 0.05 on an idle machine, of which the test's own server takes half
+    assert held < 0.25  # of processor time, about 0.05, of which the test's own server takes half

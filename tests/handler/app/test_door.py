@@ -14,8 +14,8 @@ from config.load import parse
 from config.model import Adjustment, Catalogue, Verb
 from config.units import PolicyId
 from handler.app import clock
+from handler.app.definitions import definition_of
 from handler.app.door import Door, Question
-from handler.app.engine import definition_of
 from handler.app.rooms import Room, Seen
 from handler.steps import Plan
 from handler.store.interface import Store, Tick

@@ -1,0 +1,82 @@
+"""What a catalogue declares of each group, held against the members that are there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from config.errors import DeclarationError, Problem
+from config.model import Balancer, Catalogue
+from config.units import BalancerId, GroupId
+from handler.desired import Definition
+from handler.store.interface import Store
+
+
+def definition_of(
+    catalogue: Catalogue, group: GroupId, kept: Mapping[BalancerId, Balancer] | None = None
+) -> Definition:
+    """One group's declaration with all that it refers to.
+
+    ``kept`` are balancers that members are still behind: they stay, as declared now if they still are, since members
+    remain on those that they were made with, whatever is declared since.
+    """
+    declared = catalogue.groups[group]
+    profile = catalogue.profiles[declared.profile]
+    before = kept or {}
+    used = {use.balancer for use in declared.balancers}
+    return Definition(
+        group=declared,
+        profile=profile,
+        cloud=catalogue.clouds[profile.cloud],
+        balancers={
+            balancer: catalogue.balancers.get(balancer) or before[balancer] for balancer in sorted(used | before.keys())
+        },
+    )
+
+
+def definitions(catalogue: Catalogue, store: Store, file: Path) -> list[Definition]:
+    """Every group's definition, with the balancers that members of it are still behind. Reads the store.
+
+    Args:
+        catalogue: that is to come into force.
+        store: what is there, and how it was declared.
+        file: where the catalogue comes from, for messages.
+
+    Raises:
+        DeclarationError: a group that has members is declared on another cloud.
+        StoreError: the store cannot be read.
+    """
+    before = {group.id: group.definition for group in store.groups()}
+    found = (_moved(catalogue, before[group], store, file) for group in sorted(catalogue.groups) if group in before)
+    if problems := tuple(problem for problem in found if problem is not None):
+        raise DeclarationError(problems)
+    return [
+        definition_of(catalogue, group, _kept(before[group], store) if group in before else None)
+        for group in sorted(catalogue.groups)
+    ]
+
+
+def _moved(catalogue: Catalogue, before: Definition, store: Store, file: Path) -> Problem | None:
+    """Why a group cannot be looked after on the cloud that is declared now: its members are on another one.
+
+    There, none of them would be found: all would be taken as gone, and left behind.
+    """
+    group, cloud = before.group.id, before.cloud.id
+    profile = catalogue.profiles[catalogue.groups[group].profile]
+    if profile.cloud == cloud or not store.members(group):
+        return None
+    site = catalogue.sites.get(("groups", group))
+    return Problem(
+        file=site.file if site else str(file),
+        line=site.line if site else 0,
+        column=site.column if site else 0,
+        message=f"group {group} has members on cloud {cloud}, and its profile is on cloud {profile.cloud} now: "
+        "members do not move between clouds; declare a group of another name there",
+    )
+
+
+def _kept(before: Definition, store: Store) -> dict[BalancerId, Balancer]:
+    """The balancers that members are behind, or that a pass under way may still put members behind."""
+    behind = {balancer for record in store.members(before.group.id) for balancer, _ in record.balancers}
+    behind |= {use.balancer for use in before.group.balancers}
+    return {balancer: declared for balancer, declared in before.balancers.items() if balancer in behind}
