@@ -194,6 +194,8 @@ class FakeBalancer:
     addresses: dict[MemberName, tuple[str, int]] = field(default_factory=dict)
     drained: dict[MemberName, Instant] = field(default_factory=dict)
     lives: int = 1
+    looks: int = 0
+    """How often it was asked which life this is."""
 
     def seats(self) -> Mapping[MemberName, Seat]:
         with self.faults.around("seats"):
@@ -225,6 +227,7 @@ class FakeBalancer:
             self.drained.pop(member, None)
 
     def incarnation(self) -> str:
+        self.looks += 1
         return str(self.lives)
 
     def reload(self) -> None:

@@ -442,7 +442,7 @@ def test_a_balancer_that_forgot_its_members_seats_them_again_at_once(
 
     async def scene(up: Up) -> None:
         await up.grown(2)
-        await up.until(lambda: BalancerId("edge") in up.engine._incarnations)
+        await up.until(lambda: house.edge.looks > 1)
         house.edge.reload()
         await up.until(lambda: list(house.edge.states.values()) == [SeatState.SERVING] * 2)
 
