@@ -9,6 +9,8 @@ from dataclasses import dataclass
 class Reduce(enum.Enum):
     """How many values become one, across members, over a window, or across rows."""
 
+    __hash__ = object.__hash__  # every cell of every tick is looked up by two of these; an enum's own hashes its name
+
     AVG = "avg"
     MIN = "min"
     MAX = "max"

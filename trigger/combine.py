@@ -43,6 +43,8 @@ def combined(bids: Sequence[Bid], base: int, evaluation: Evaluation | None) -> t
         base: the desired size that all of them started from.
         evaluation: whose policies are asked for consent to a scale-in; without one nobody is.
     """
+    if not bids:
+        return (), None
     heard = tuple(_with_consent(bid, base, evaluation) for bid in bids)
     running = [bid for bid in heard if bid.size is not None]
     winner = _winner(heard, running)

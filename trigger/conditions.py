@@ -59,20 +59,22 @@ def conjunction(truths: Iterable[Truth]) -> Truth:
     >>> conjunction([Truth.TRUE, Truth.UNKNOWN]).name, conjunction([Truth.FALSE, Truth.UNKNOWN]).name
     ('UNKNOWN', 'FALSE')
     """
-    seen = set(truths)
-    if Truth.FALSE in seen:
-        return Truth.FALSE
-    return Truth.TRUE if seen == {Truth.TRUE} else Truth.UNKNOWN
+    of_all: Truth | None = None
+    for truth in truths:
+        if truth is Truth.FALSE:
+            return truth
+        if of_all is not Truth.UNKNOWN:
+            of_all = truth
+    return Truth.UNKNOWN if of_all is None else of_all
 
 
 def _truth_of(condition: Condition, aggregate: Aggregate, *, shrinking: bool) -> Truth:
-    by_value = _truth_within(condition, aggregate.value, aggregate.value)
     if condition.quorum is not None and aggregate.coverage >= condition.quorum:
-        return by_value
+        return _truth_within(condition, aggregate.value, aggregate.value)
     by_interval = _truth_within(condition, aggregate.low, aggregate.high)
     unbounded = math.isinf(aggregate.low) or math.isinf(aggregate.high)
     if by_interval is Truth.UNKNOWN and unbounded and not shrinking:
-        return by_value
+        return _truth_within(condition, aggregate.value, aggregate.value)
     return by_interval
 
 

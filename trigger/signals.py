@@ -10,7 +10,7 @@ How they weigh on a decision stands in `trigger.guards` (refusals) and `trigger.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from typing import assert_never
 
@@ -56,13 +56,15 @@ def ended(state: GroupState, alert: AlertId, key: str, now: Instant) -> GroupSta
 
 def lasting(state: GroupState, now: Instant) -> GroupState:
     """Drop signals that are over; the very same state where there are none."""
-    if all(signal.until > now for signal in state.signals):
+    if not state.signals or all(signal.until > now for signal in state.signals):
         return state
     return _with(state, state.signals, now)
 
 
-def floor_of(group: Group, signals: Iterable[Signal]) -> int:
+def floor_of(group: Group, signals: Collection[Signal]) -> int:
     """The least size that alerts leave: the greatest of min and their floors, never above max."""
+    if not signals:
+        return group.minimum
     floors = (signal.size or 0 for signal in signals if signal.kind is SignalKind.FLOOR)
     return max(group.minimum, min(max(floors, default=0), group.maximum))
 

@@ -82,7 +82,7 @@ def _change(group: Group, fleet: Fleet, state: GroupState, least: int) -> tuple[
 def _tidied(group: Group, state: GroupState, now: Instant) -> GroupState:
     """Drop quiet times and signals that are over, and excuses for a size that needs none."""
     state = lasting(state, now)
-    if any(quiet.until <= now for quiet in state.quiets):
+    if state.quiets and any(quiet.until <= now for quiet in state.quiets):
         state = replace(state, quiets=tuple(quiet for quiet in state.quiets if quiet.until > now))
     excused = state.forced or state.kept
     if excused and state.desired is not None and group.minimum <= state.desired <= group.maximum:
