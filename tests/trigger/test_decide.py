@@ -344,15 +344,16 @@ def test_policies_and_alarms_never_outgrow_the_budget_nor_take_more_than_they_as
 ) -> None:
     decision = decide(group, requests, fleet, state, at(), evaluation=evaluation)
     winner = decision.winner
-    if winner is None or winner.request.cause is Cause.PERSON or decision.desired_to is None:
+    size = decision.desired_to if decision.advised_to is None else decision.advised_to
+    if winner is None or winner.request.cause is Cause.PERSON or size is None:
         return
     base = winner.clamps[0].after if winner.clamps and winner.clamps[0].guard in _UNASKED else decision.desired_from
     if base is None:
         return
-    assert decision.desired_to <= max(base, base + fleet.creates_left)
-    if decision.desired_to < base and not state.forced:
+    assert size <= max(base, base + fleet.creates_left)
+    if size < base and not state.forced:
         assert winner.wanted is not None
-        assert decision.desired_to >= winner.wanted
+        assert size >= winner.wanted
 
 
 _UNASKED = (Reason.BOUNDS, Reason.ALERT_FLOOR, Reason.BLIND_FLOOR)
