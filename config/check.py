@@ -15,7 +15,18 @@ from config.counters import AlertedValue, Counter, Per
 from config.effects import FirePolicy
 from config.errors import Problem
 from config.findings import Finding
-from config.model import BalancerUse, Catalogue, Condition, Group, HaproxyBalancer, Policy, SharedListener, Site, Verb
+from config.model import (
+    BalancerUse,
+    Catalogue,
+    Condition,
+    Group,
+    HaproxyBalancer,
+    Holds,
+    Policy,
+    SharedListener,
+    Site,
+    Verb,
+)
 from config.nearest import hint
 from config.overlaps import overlap_of, truths
 from config.reductions import Reduce, Statistic
@@ -172,6 +183,18 @@ def _least_amounts(catalogue: Catalogue) -> Iterator[Finding]:
         if policy.adjustment.verb is Verb.SET and policy.adjustment.at_least:
             message = "a policy that sets the size changes it by no amount: at_least goes with add or remove"
             yield Finding(("policies", policy.id, "at_least"), message, (("policies", policy.id, "set"),))
+
+
+def _counted(catalogue: Catalogue) -> Iterator[Finding]:
+    for policy in catalogue.policies.values():
+        if policy.in_a_row is None:
+            continue
+        if policy.duration > 0:
+            message = "a policy counts evaluations in a row or measures a duration: keep one"
+            yield Finding(("policies", policy.id, "in_a_row"), message, (("policies", policy.id, "duration"),))
+        if policy.holds is Holds.AVERAGE:
+            message = "an average over the duration has nothing to count: leave in_a_row or holds out"
+            yield Finding(("policies", policy.id, "in_a_row"), message, (("policies", policy.id, "holds"),))
 
 
 def _durations(catalogue: Catalogue) -> Iterator[Finding]:
@@ -334,6 +357,7 @@ _RULES: tuple[Callable[[Catalogue], Iterator[Finding]], ...] = (
     _quorums,
     _thresholds,
     _least_amounts,
+    _counted,
     _durations,
     _windows,
     _contradictions,

@@ -74,6 +74,13 @@ class ConditionDocument(Declared):
     )
 
 
+class InARowDocument(Declared):
+    """So many evaluations in a row instead of a duration: OneFlow's period_number and period."""
+
+    times: Annotated[int, Field(ge=1, le=1000)] = must("How often in a row the conditions must hold.", 3)
+    every: Span = key("How far apart they are judged, at least. At every tick, if left out.", "60s", default=0)
+
+
 class PolicyDocument(Declared):
     """When every condition has held for the duration, adjust the size; then be quiet for a while."""
 
@@ -89,6 +96,9 @@ class PolicyDocument(Declared):
 
     when: Annotated[list[Name], Field(min_length=1)] = must("Conditions that must all hold.", ["busy"])
     duration: Span = key("How long they must hold. 0s: at once.", "120s", default=0)
+    in_a_row: Annotated[InARowDocument | None, Given] = key(
+        "Instead of a duration: in so many evaluations in a row.", {"times": 3, "every": "60s"}
+    )
     holds: Annotated[Holds, _Lax] = key(
         "throughout: true at every evaluation. average: the average over the duration satisfies them.",
         "throughout",

@@ -102,12 +102,24 @@ class Holds(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class InARow:
+    """Instead of a duration: so many evaluations in a row, OneFlow's ``period_number`` and ``period``."""
+
+    times: int
+    """At least 1."""
+    every: Seconds
+    """Evaluations are no closer than this, nor than ticks are."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
     """When every condition has held for ``duration``, adjust; then be quiet for ``quiet_time``."""
 
     id: PolicyId
     when: tuple[ConditionId, ...]
     duration: Seconds = 0.0
+    in_a_row: InARow | None = None
+    """Counted instead of ``duration``, which is then 0."""
     holds: Holds = Holds.THROUGHOUT
     adjustment: Adjustment
     quiet_time: Seconds = 300.0

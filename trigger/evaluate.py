@@ -6,17 +6,17 @@ from collections.abc import Mapping
 
 from aggregator.frames import Frame
 from aggregator.specs import window_key
-from config.model import Catalogue, Group, Holds, Policy
-from config.units import GroupId, Moment, PolicyId, Seconds
-from trigger import timers
+from config.model import Catalogue, Group, Policy
+from config.units import GroupId, Moment, PolicyId
 from trigger.conditions import conjunction, judge
+from trigger.progress import Kept, Progress, progress
 from trigger.reasons import Reason
 from trigger.requests import Cause, Request
-from trigger.verdicts import Advice, Evaluation, Hold, Truth, Verdict
+from trigger.verdicts import Advice, Evaluation, Truth, Verdict
 
 
 def evaluate(
-    catalogue: Catalogue, group: GroupId, frame: Frame, holds: Mapping[PolicyId, Hold], now: Moment
+    catalogue: Catalogue, group: GroupId, frame: Frame, holds: Mapping[PolicyId, Kept], now: Moment
 ) -> Evaluation:
     """Judge every policy of ``group`` and carry its holds over this tick.
 
@@ -24,19 +24,20 @@ def evaluate(
         catalogue: the snapshot that ``frame`` was made for.
         group: a group of the catalogue.
         frame: this tick's cells; every window of `aggregator.specs.keys_for` has one.
-        holds: those of the last evaluation; none after a restart, or after a policy fired.
+        holds: those of the last evaluation; none after a restart, and what `trigger.progress.restarted` leaves of them
+            after a policy fired.
         now: when the frame was taken.
     """
     declared = catalogue.groups[group]
     advices = []
-    kept: dict[PolicyId, Hold] = {}
+    kept: dict[PolicyId, Kept] = {}
     for policy in (catalogue.policies[name] for name in declared.policies):
         verdicts = _verdicts(catalogue, declared, policy, frame)
         truth = conjunction(verdict.truth for verdict in verdicts)
-        current = timers.hold(holds.get(policy.id), truth, now.steady, declared.interval)
-        if current is not None:
-            kept[policy.id] = current
-        advices.append(_advice(policy, truth, verdicts, current, declared.interval))
+        come = progress(policy, holds.get(policy.id), truth, now.steady, declared.interval)
+        if come.kept is not None:
+            kept[policy.id] = come.kept
+        advices.append(_advice(policy, truth, verdicts, come))
     return Evaluation(group=group, at=now, advices=tuple(advices), holds=kept)
 
 
@@ -61,24 +62,17 @@ def _verdicts(catalogue: Catalogue, group: Group, policy: Policy, frame: Frame) 
     )
 
 
-def _advice(
-    policy: Policy, truth: Truth, verdicts: tuple[Verdict, ...], current: Hold | None, interval: Seconds
-) -> Advice:
-    needed = _needed(policy)
+def _advice(policy: Policy, truth: Truth, verdicts: tuple[Verdict, ...], come: Progress) -> Advice:
     return Advice(
         policy=policy.id,
         adjustment=policy.adjustment,
         truth=truth,
         verdicts=verdicts,
-        reason=_reason(truth, ready=timers.long_enough(current, needed, interval)),
-        held=timers.held(current),
-        needed=needed,
+        reason=_reason(truth, ready=come.ready),
+        held=come.held,
+        needed=come.needed,
+        in_a_row=come.in_a_row,
     )
-
-
-def _needed(policy: Policy) -> Seconds:
-    """How long the truth must hold: not at all where the window already is the average over the duration."""
-    return 0.0 if policy.holds is Holds.AVERAGE else policy.duration
 
 
 def _reason(truth: Truth, *, ready: bool) -> Reason | None:

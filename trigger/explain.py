@@ -14,7 +14,7 @@ from config.units import ConditionId, CounterId, GroupId, Instant, PolicyId, Sec
 from trigger.reasons import Reason
 from trigger.requests import Answer, Cause, Clamp, Decision, Fleet, Pause, Quiet, Signal
 from trigger.signals import lasting
-from trigger.verdicts import Advice, Evaluation, Truth, Verdict
+from trigger.verdicts import Advice, Counted, Evaluation, Truth, Verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +53,8 @@ class PolicyExplanation:
     reason: Reason
     held: Seconds
     needed: Seconds
+    in_a_row: Counted | None = None
+    """Where evaluations are counted instead."""
     conditions: tuple[ConditionExplanation, ...]
 
 
@@ -162,6 +164,7 @@ def _policy(catalogue: Catalogue, group: Group, advice: Advice, answered: Reason
         reason=answered if advice.reason is None else advice.reason,
         held=advice.held,
         needed=advice.needed,
+        in_a_row=advice.in_a_row,
         conditions=tuple(
             _condition(catalogue, group, policy, verdict)
             for verdict in advice.verdicts

@@ -45,6 +45,26 @@ class Hold:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Streak:
+    """How often in a row a policy's conditions were TRUE, evaluation by evaluation. Does not survive a restart."""
+
+    true: int
+    judged_at: Monotonic
+    """The last evaluation that counted, or reset."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counted:
+    """How far a streak has come."""
+
+    true: int
+    times: int
+    """How many are wanted."""
+    every: Seconds
+    """How far apart they are judged, in whole ticks."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Advice:
     """What one policy says at one tick, before any guard."""
 
@@ -57,6 +77,8 @@ class Advice:
     """NOT_MET, HOLDING or BLIND; ``None``: ready, and the door decides."""
     held: Seconds
     needed: Seconds
+    in_a_row: Counted | None = None
+    """Where evaluations are counted; ``held`` and ``needed`` are then these in seconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,5 +89,5 @@ class Evaluation:
     at: Moment
     advices: tuple[Advice, ...]
     """In the order of the group's policies."""
-    holds: Mapping[PolicyId, Hold]
+    holds: Mapping[PolicyId, Hold | Streak]
     """Only policies that hold something."""

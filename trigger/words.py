@@ -142,16 +142,21 @@ def _outcome(policy: PolicyExplanation, answer: AnswerExplanation | None, now: I
         case Reason.NOT_MET:
             return _would_fire(policy)
         case Reason.HOLDING:
+            if policy.in_a_row is not None:
+                return f"true {policy.in_a_row.true} of {policy.in_a_row.times} times in a row"
             left = _span(policy.needed - policy.held)
             return f"held {_span(policy.held)} of {_span(policy.needed)}, would fire in {left} if it stays so"
         case Reason.BLIND:
             return "blind, so it does not fire"
         case _:
-            held = f"held {_span(policy.held)}; " if policy.needed else ""
+            held = f"held {_span(policy.held)}; " if policy.needed and policy.in_a_row is None else ""
             return held + (sentence_of(policy.reason) if answer is None else _answered(answer, now))
 
 
 def _would_fire(policy: PolicyExplanation) -> str:
+    if policy.in_a_row is not None:
+        counted = policy.in_a_row
+        return f"would fire after {counted.times} times in a row, {_span(counted.every)} apart"
     if len(policy.conditions) == 1:
         compare = _compare(policy.conditions[0].compare)
         return f"would fire after {_span(policy.needed)} {compare}" if policy.needed else f"would fire once {compare}"

@@ -17,8 +17,9 @@ from handler.steps import Plan
 from handler.store.interface import StoredGroup
 from handler.world import World
 from trigger.explain import Explanation
+from trigger.progress import Kept, restarted
 from trigger.requests import Fleet, GroupState
-from trigger.verdicts import Evaluation, Hold
+from trigger.verdicts import Evaluation
 
 _POLLED = frozenset({MemberState.IN_SERVICE, MemberState.UNKNOWN})
 
@@ -49,7 +50,7 @@ class Room:
     failed_builds: int = 0
     back_off_until: Instant | None = None
     seen: Seen | None = None
-    holds: Mapping[PolicyId, Hold] = field(default_factory=dict)
+    holds: Mapping[PolicyId, Kept] = field(default_factory=dict)
     restarts: int = 0
     """How often all holds have begun anew."""
     evaluation: Evaluation | None = None
@@ -82,7 +83,7 @@ class Room:
 
     def restart_holds(self) -> None:
         """A policy fired: every hold of the group begins anew."""
-        self.holds = {}
+        self.holds = restarted(self.holds)
         self.restarts += 1
 
     def fleet(self) -> Fleet:

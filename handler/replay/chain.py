@@ -9,8 +9,9 @@ from config.model import Catalogue
 from config.units import GroupId, Moment, PolicyId
 from trigger.decide import decide
 from trigger.evaluate import evaluate, requests_from
+from trigger.progress import Kept, restarted
 from trigger.requests import Decision, Fleet, GroupState, Request
-from trigger.verdicts import Evaluation, Hold
+from trigger.verdicts import Evaluation
 
 
 class Chain:
@@ -24,7 +25,7 @@ class Chain:
     def __init__(self, catalogue: Catalogue, group: GroupId, state: GroupState) -> None:
         self._catalogue = catalogue
         self._group = catalogue.groups[group]
-        self._holds: Mapping[PolicyId, Hold] = {}
+        self._holds: Mapping[PolicyId, Kept] = {}
         self.state = state
         self.evaluation: Evaluation | None = None
         """The newest."""
@@ -49,5 +50,5 @@ class Chain:
         decision = decide(self._group, requests, fleet, self.state, at, evaluation=evaluation)
         self.state = decision.state
         if decision.restarts_holds:
-            self._holds = {}
+            self._holds = restarted(self._holds)
         return decision

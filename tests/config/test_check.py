@@ -161,6 +161,13 @@ def test_a_policy_that_is_too_short_for_many_groups_is_reported_once_with_the_sl
     assert len(caught.value.problems) == 1
 
 
+@pytest.mark.parametrize("beside", ["duration: 5m", "duration: 5m, holds: average", "holds: average"])
+def test_a_policy_counts_or_measures_and_never_both(beside: str) -> None:
+    with pytest.raises(DeclarationError) as caught:
+        declared(("add: 2", f"add: 2, in_a_row: {{times: 3}}, {beside}"))
+    assert {problem.message.partition(":")[0] for problem in caught.value.problems} == {"policies.out.in_a_row"}
+
+
 def test_a_quorum_needs_members() -> None:
     catalogue = declared(("above: 80", "above: 80, quorum: 90%"))
     cpu = dataclasses.replace(catalogue.counters[CounterId("cpu")], per=Per.GROUP)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aggregator.frames import Cell, Lack
-from config.model import Catalogue, Compare, Holds
+from config.model import Catalogue, Compare, Holds, InARow
 from config.units import PolicyId
 from tests.support.trigger import (
     NOON,
@@ -24,15 +24,16 @@ from tests.support.trigger import (
     remove,
 )
 from trigger.evaluate import evaluate, requests_from
+from trigger.progress import Kept, restarted
 from trigger.reasons import Reason
-from trigger.verdicts import Evaluation, Hold, Truth
+from trigger.verdicts import Counted, Evaluation, Truth
 
 OUT = PolicyId("out")
 
 
 def watched(catalogue: Catalogue, ticks: Sequence[tuple[float, Mapping[str, Cell]]]) -> list[Evaluation]:
     """Evaluate tick after tick, each (seconds, cells), holds carried on."""
-    holds: Mapping[PolicyId, Hold] = {}
+    holds: Mapping[PolicyId, Kept] = {}
     seen = []
     for seconds, cells in ticks:
         now = at(seconds)
@@ -53,6 +54,25 @@ def test_a_policy_fires_at_the_first_true_tick_that_completes_its_duration() -> 
     seen = watched(catalogue, [(30.0 * tick, HIGH) for tick in range(5)])
     assert reasons(seen) == [Reason.HOLDING] * 4 + [None]
     assert seen[-1].advices[0].held == seen[-1].advices[0].needed == 120
+
+
+def test_a_policy_that_counts_fires_at_the_last_of_so_many_in_a_row_and_only_when_it_is_judged() -> None:
+    catalogue = a_catalogue(policies=[replace(a_policy(), in_a_row=InARow(times=2, every=60.0))])
+    seen = watched(catalogue, [(30.0 * tick, HIGH) for tick in range(5)])
+    assert reasons(seen) == [Reason.HOLDING, Reason.HOLDING, None, Reason.HOLDING, None]
+
+
+def test_what_was_counted_begins_anew_after_a_change_of_size_and_what_was_held_is_gone() -> None:
+    counting = replace(a_policy("in"), in_a_row=InARow(times=2, every=60.0))
+    catalogue = a_catalogue(policies=[a_policy("out", duration=60), counting])
+    seen = watched(catalogue, [(0.0, HIGH), (60.0, HIGH)])
+
+    kept = restarted(seen[-1].holds)
+
+    assert kept.keys() == {"in"}
+    after = evaluate(catalogue, WEB, a_frame(catalogue, HIGH, now=at(120)), kept, at(120))
+    assert [advice.reason for advice in after.advices] == [Reason.HOLDING, Reason.HOLDING]
+    assert after.advices[1].in_a_row == Counted(true=1, times=2, every=60.0)
 
 
 def test_ticks_that_jitter_do_not_cost_a_tick() -> None:

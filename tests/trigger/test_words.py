@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import doctest
+from dataclasses import replace
 from types import ModuleType
 
 import pytest
@@ -15,7 +16,7 @@ from trigger import conditions, sizing, words
 from trigger.explain import AnswerExplanation, ConditionExplanation, Explanation, PolicyExplanation
 from trigger.reasons import Reason
 from trigger.requests import Cause, Clamp, Pause, Quiet, Signal, SignalKind
-from trigger.verdicts import Direction, Truth
+from trigger.verdicts import Counted, Direction, Truth
 from trigger.words import brief, say, sentence_of
 
 
@@ -171,6 +172,18 @@ def test_a_scale_out_with_its_clamp() -> None:
 )
 def test_what_a_policy_waits_for(policy: PolicyExplanation, line: str) -> None:
     assert said(an_explanation(policy))[2].endswith(line)
+
+
+def test_what_is_counted_is_told_in_times_and_not_in_seconds() -> None:
+    counted = replace(a_policy(a_condition(), held=60, needed=180), in_a_row=Counted(true=1, times=3, every=60.0))
+
+    waiting, holding = (
+        say(an_explanation(replace(counted, reason=reason)), Instant(NOON))
+        for reason in (Reason.NOT_MET, Reason.HOLDING)
+    )
+
+    assert any("; would fire after 3 times in a row, 60 s apart" in line for line in waiting)
+    assert any("; true 1 of 3 times in a row" in line for line in holding)
 
 
 def test_several_conditions_are_listed_below_their_policy() -> None:
