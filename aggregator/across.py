@@ -67,7 +67,7 @@ class Seats(NamedTuple):
 
 
 class Row(NamedTuple):
-    """One tick of every track; all arrays are (track,)."""
+    """One tick of every track; all arrays are (track,), or (tick, track) for many at once: ``expected`` is (track,)."""
 
     low: Floats
     value: Floats
@@ -85,7 +85,8 @@ class Row(NamedTuple):
     def pick(self, places: Ints) -> Row:
         """Take these tracks, in this order."""
         low, value, high, valid, *heads = self
-        return Row(low[places], value[places], high[places], valid[places], *(column[places] for column in heads))
+        bounds = low[..., places], value[..., places], high[..., places]
+        return Row(*bounds, valid[..., places], *(column[..., places] for column in heads))
 
 
 def tracks_of(tracks: Sequence[Track], runs: Mapping[Run, int], counters: Mapping[CounterId, Counter]) -> Tracks:
@@ -134,15 +135,15 @@ def seats_of(layout: Layout, runs: Ints, count: int) -> Seats:
 
 
 def tally(seats: Seats, measured: Measured, replied_at: Floats) -> Tally:
-    """Count and reduce what was heard of each run. A member that is warming up has no seat."""
-    heard = silent_tally(seats.expected)
+    """Count and reduce what was heard of each run, at one tick or at many. A member that is warming up has no seat."""
+    heard = silent_tally(seats.expected, replied_at.shape[:-1])
     if seats.rows.size:
-        usable, value, at = measured.usable[seats.rows], measured.value[seats.rows], replied_at[seats.rows]
-        heard.heard[seats.runs] = np.add.reduceat(usable, seats.starts, dtype=np.float64)
-        heard.total[seats.runs] = np.add.reduceat(np.where(usable, value, 0.0), seats.starts)
-        heard.least[seats.runs] = np.minimum.reduceat(np.where(usable, value, np.inf), seats.starts)
-        heard.greatest[seats.runs] = np.maximum.reduceat(np.where(usable, value, -np.inf), seats.starts)
-        heard.newest[seats.runs] = np.maximum.reduceat(np.where(usable, at, -np.inf), seats.starts)
+        usable, value, at = (column[..., seats.rows] for column in (measured.usable, measured.value, replied_at))
+        heard.heard[..., seats.runs] = np.add.reduceat(usable, seats.starts, axis=-1, dtype=np.float64)
+        heard.total[..., seats.runs] = np.add.reduceat(np.where(usable, value, 0.0), seats.starts, axis=-1)
+        heard.least[..., seats.runs] = np.minimum.reduceat(np.where(usable, value, np.inf), seats.starts, axis=-1)
+        heard.greatest[..., seats.runs] = np.maximum.reduceat(np.where(usable, value, -np.inf), seats.starts, axis=-1)
+        heard.newest[..., seats.runs] = np.maximum.reduceat(np.where(usable, at, -np.inf), seats.starts, axis=-1)
     return heard
 
 
@@ -153,16 +154,16 @@ def in_order(seats: Seats, measured: Measured) -> Lists:
     return lists_of(measured.value[heard], owner, seats.expected.size)
 
 
-def silent_tally(expected: Floats) -> Tally:
-    """Tally a tick at which nobody answered."""
-    count = expected.size
+def silent_tally(expected: Floats, ticks: tuple[int, ...] = ()) -> Tally:
+    """Tally a tick, or so many at once, at which nobody answered."""
+    shape = (*ticks, expected.size)
     return Tally(
         expected=expected,
-        heard=np.zeros(count),
-        total=np.zeros(count),
-        least=np.full(count, np.inf),
-        greatest=np.full(count, -np.inf),
-        newest=np.full(count, -np.inf),
+        heard=np.zeros(shape),
+        total=np.zeros(shape),
+        least=np.full(shape, np.inf),
+        greatest=np.full(shape, -np.inf),
+        newest=np.full(shape, -np.inf),
     )
 
 
@@ -177,12 +178,11 @@ def reduced(tracks: Tracks, seen: Tally, lists: Lists | None = None) -> Row:
         seen: (track,) the tally of each track's run.
         lists: what was heard of each run, in order; ``None``: nothing of any.
     """
-    count = tracks.run.size
-    low, value, high, valid = np.empty(count), np.empty(count), np.empty(count), seen.heard > 0
+    low, value, high, valid = *(np.empty(seen.heard.shape) for _ in range(3)), seen.heard > 0
     for how, places in tracks.made_by.items():
         part, ends = seen.pick(places), (tracks.least[places], tracks.greatest[places])
         if isinstance(how, Reduce):
-            low[places], value[places], high[places] = _reduced(how, part, *ends)
+            low[..., places], value[..., places], high[..., places] = _reduced(how, part, *ends)
             continue
         mine = silent_lists(part.heard.size) if lists is None else lists.pick(tracks.run[places])
         low[places], value[places], high[places] = spread(how, mine, part, *ends)

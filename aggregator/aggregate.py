@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from aggregator.across import Run, Seats, in_order, reduced, seats_of, silence, tally
-from aggregator.cells import Cells, Ledger, answers
-from aggregator.cohorts import cohort_of
+from aggregator.cells import Answers, Cells, Ledger, answers
+from aggregator.cohorts import Ask, cohort_of
 from aggregator.frames import Frame
-from aggregator.rates import NO_BASELINE, Columns, columns_of, measure
+from aggregator.rates import NO_BASELINE, Columns, columns_of, measure, measure_all, readings_of
 from aggregator.rings import Ring
 from collector.samples import Floats, Layout, Scrape
 from config.model import Catalogue
@@ -74,11 +74,22 @@ class Aggregator:
         ledgers: list[Ledger] = []
         for part, ring in zip(self._cohort.parts, self._rings, strict=True):
             ring.put(tick, row.pick(part.tracks), missed.pick(part.tracks))
-            ledgers += (Ledger(ask, answers(ask, ring, row, left_out, scrape.at)) for ask in part.asks)
-        return {
-            group: Frame(group=group, at=scrape.at, cells=Cells(places, ledgers))
-            for group, places in self._cohort.cells.items()
-        }
+            ledgers += (Ledger(ask, answers(ask, ring, row, left_out, scrape.at.steady)) for ask in part.asks)
+        return self._frames(scrape.at, ledgers)
+
+    def take_all(self, scrapes: Iterable[Scrape]) -> Iterator[Mapping[GroupId, Frame]]:
+        """Take polls in, in their order: what `take` answers to each of them, to the last bit, in far less time each.
+
+        Those that have one layout and follow on each other are worked out together, so memory grows with their number.
+        The aggregator is ahead of the frames that were looked at.
+
+        Raises:
+            ValueError: as `take`.
+        """
+        for run in self._runs(scrapes):
+            yield self.take(run[0])
+            if len(run) > 1:
+                yield from self._swept(run[1:])
 
     def succeed(self, old: Aggregator) -> None:
         """Take over from the aggregator of the catalogue before a reload, ahead of the first `take`.
@@ -113,11 +124,53 @@ class Aggregator:
         declared = self._cohort.counter_of(run)
         return declared is not None and declared == old._cohort.counter_of(run)
 
+    def _runs(self, scrapes: Iterable[Scrape]) -> Iterator[list[Scrape]]:
+        """Divide polls into those that can be taken in together: the first decides what tick the others are."""
+        run: list[Scrape] = []
+        for scrape in scrapes:
+            if run and not self._follows(scrape, run):
+                yield run
+                run = []
+            run.append(scrape)
+        if run:
+            yield run
+
+    def _follows(self, scrape: Scrape, run: Sequence[Scrape]) -> bool:
+        together = scrape.layout is run[0].layout and self._cohort.in_sweeps and self._seating is not None
+        return together and self._tick_of(scrape.at) == self._tick_of(run[-1].at) + 1
+
+    def _swept(self, scrapes: Sequence[Scrape]) -> Iterator[Mapping[GroupId, Frame]]:
+        """Take in polls that follow on the newest, and have its layout."""
+        seating, tracks = self._seated(scrapes[0].layout), self._cohort.tracks
+        readings = readings_of(scrapes)
+        measured, self._baseline = measure_all(seating.columns, self._baseline, readings)
+        row = reduced(tracks, tally(seating.seats, measured, readings.replied_at).pick(tracks.run))
+        self._tick += len(scrapes)
+        left_out = seating.seats.left_out[tracks.run]
+        steady = np.array([[scrape.at.steady] for scrape in scrapes])
+        asks: list[Ask] = []
+        found: list[Iterator[Answers]] = []
+        for part, ring in zip(self._cohort.parts, self._rings, strict=True):
+            sweep = ring.sweep(row.pick(part.tracks))
+            asks += part.asks
+            found += (answers(ask, sweep, row, left_out, steady).ticks() for ask in part.asks)
+        for scrape in scrapes:
+            yield self._frames(scrape.at, [Ledger(ask, next(each)) for ask, each in zip(asks, found, strict=True)])
+
+    def _frames(self, at: Moment, ledgers: Sequence[Ledger]) -> Mapping[GroupId, Frame]:
+        return {
+            group: Frame(group=group, at=at, cells=Cells(places, ledgers))
+            for group, places in self._cohort.cells.items()
+        }
+
+    def _tick_of(self, at: Moment) -> int:
+        return round((at.steady - (self._origin or 0.0)) / self._cohort.interval)
+
     def _number(self, at: Moment) -> int:
         if self._origin is None:
             self._origin = at.steady
         interval = self._cohort.interval
-        tick = round((at.steady - self._origin) / interval)
+        tick = self._tick_of(at)
         if tick < self._tick:
             raise ValueError(f"a scrape of tick {tick} came after one of tick {self._tick}; expected them in order")
         if self._seating is None:

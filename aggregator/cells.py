@@ -12,14 +12,16 @@ from aggregator.across import Row
 from aggregator.cohorts import Ask, Place
 from aggregator.frames import Aggregate, Cell, Insufficient, Lack, WindowKey
 from aggregator.rates import Ints
-from aggregator.rings import Ring
+from aggregator.rings import Ring, Sweep
 from aggregator.windows import over
 from collector.samples import Floats
-from config.units import Moment
 
 
 class Answers(NamedTuple):
-    """What the windows of one ask came to; all arrays are (window,), and fields mean what they do in a `Cell`."""
+    """What the windows of one ask came to; all arrays are (window,), and fields mean what they do in a `Cell`.
+
+    Of a sweep they are (tick, window), or (window,) where all ticks have the same.
+    """
 
     because: Ints
     """Index into ``_LACKS``."""
@@ -33,20 +35,25 @@ class Answers(NamedTuple):
     coverage: Floats
     age: Floats
 
+    def ticks(self) -> Iterator[Answers]:
+        """Those of each tick, where they are (tick, window)."""
+        columns = np.broadcast_arrays(*self)
+        return (Answers(*(column[tick] for column in columns)) for tick in range(len(self.value)))
 
-def answers(ask: Ask, ring: Ring, row: Row, left_out: Floats, at: Moment) -> Answers:
+
+def answers(ask: Ask, ring: Ring | Sweep, row: Row, left_out: Floats, steady: float | Floats) -> Answers:
     """Reduce all windows of one ask.
 
     Args:
         ask: which.
-        ring: that they look at.
-        row: (track,) the newest tick of the whole cohort.
+        ring: that they look at; of a sweep, as of every tick of it at once.
+        row: (track,) the newest tick of the whole cohort; all of those of a sweep.
         left_out: (track,) members that do not count yet.
-        at: when the frame is taken.
+        steady: when the frame is taken, in steady seconds; for a sweep (tick, 1).
     """
     window = over(ask.how, ring.newest(ask.length, ask.columns), ask.bounded)
-    age = np.maximum(at.steady - window.newest, 0.0)
-    expected, watched = row.expected[ask.tracks], ring.watched()[ask.columns]
+    age = np.maximum(steady - window.newest, 0.0)
+    expected, watched = row.expected[ask.tracks], ring.watched()[..., ask.columns]
     silent = np.isneginf(window.newest)
     return Answers(
         because=np.select(
@@ -54,7 +61,7 @@ def answers(ask: Ask, ring: Ring, row: Row, left_out: Floats, at: Moment) -> Ans
             [1, 2, 3, 4, 5],
             default=0,
         ),
-        heard=row.heard[ask.tracks].astype(np.intp),
+        heard=row.heard[..., ask.tracks].astype(np.intp),
         expected=expected.astype(np.intp),
         left_out=left_out[ask.tracks].astype(np.intp),
         samples=window.samples,

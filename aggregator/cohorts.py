@@ -15,7 +15,7 @@ from aggregator.specs import keys_for, ticks_of
 from collector.samples import Bools, Floats
 from config.counters import Counter
 from config.model import Catalogue
-from config.reductions import Reduction
+from config.reductions import Reduce, Reduction
 from config.units import CounterId, GroupId, Seconds
 
 Home = tuple[GroupId, WindowKey]
@@ -68,6 +68,11 @@ class Cohort:
     parts: tuple[Part, ...]
     cells: Mapping[GroupId, Mapping[WindowKey, Place]]
     """Every window of every group."""
+
+    @property
+    def in_sweeps(self) -> bool:
+        """Whether many ticks can be worked out at once: nothing has to be put in order, across members or over time."""
+        return not self.tracks.in_order and all(isinstance(ask.how, Reduce) for part in self.parts for ask in part.asks)
 
     def counter_of(self, run: Run) -> Counter | None:
         """Look up how a run's counter is declared; ``None``: nobody asks for the run."""

@@ -7,13 +7,13 @@ layout; what is remembered from poll to poll is a `Baseline`, replaced and never
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from collector.samples import Bools, Floats, Layout, Reply, Scrape, Series
+from collector.samples import Bools, Codes, Floats, Layout, Reply, Scrape, Series
 from config.counters import Counter, Kind
 from config.units import Seconds
 
@@ -36,8 +36,33 @@ CONSECUTIVE = 1.5
 """Readings at most this many intervals apart follow on each other. Source: DESIGN.md "Judging", duration."""
 
 
+class Readings(NamedTuple):
+    """What was read, as a `Scrape` has it: (series,), or (poll, series) of many polls at once."""
+
+    value: Floats
+    reply: Codes
+    replied_at: Floats
+    uptime: Floats
+
+    @property
+    def usable(self) -> Bools:
+        """Which of them can be measurements."""
+        usable: Bools = (self.reply == Reply.OK) & (np.abs(self.value) <= LARGEST)
+        return usable
+
+
+def readings_of(scrapes: Sequence[Scrape]) -> Readings:
+    """Put polls of one layout together: (poll, series)."""
+    return Readings(
+        value=np.stack([scrape.value for scrape in scrapes]),
+        reply=np.stack([scrape.reply for scrape in scrapes]),
+        replied_at=np.stack([scrape.replied_at for scrape in scrapes]),
+        uptime=np.stack([scrape.uptime for scrape in scrapes]),
+    )
+
+
 class Measured(NamedTuple):
-    """What was measured. Both arrays have one entry per series of the layout."""
+    """What was measured. Both arrays have one entry per series of the layout, for each poll."""
 
     value: Floats
     """In the counter's unit; 0.0 and meaningless unless ``usable``."""
@@ -133,16 +158,37 @@ def measure(columns: Columns, before: Baseline, scrape: Scrape) -> tuple[Measure
     Returns:
         The values, and the baseline for the next poll. A series that left the layout is forgotten.
     """
-    usable = (scrape.reply == Reply.OK) & (np.abs(scrape.value) <= LARGEST)
-    value = np.where(usable, scrape.value, 0.0)
-    earlier, now = _aligned(before, columns), _answers(columns, scrape, usable)
+    readings = Readings(scrape.value, scrape.reply, scrape.replied_at, scrape.uptime)
+    earlier, now = _aligned(before, columns), _answers(columns, readings)
+    return _measured(columns, readings, earlier, now), _newest(earlier, now)
+
+
+def measure_all(columns: Columns, before: Baseline, readings: Readings) -> tuple[Measured, Baseline]:
+    """Do the same for polls that follow on each other, all at once.
+
+    Args:
+        columns: of the layout that all of them have.
+        before: what the first is compared with.
+        readings: (poll, series) each.
+
+    Returns:
+        The values, (poll, series), and the baseline for the poll after the last.
+    """
+    now = _answers(columns, readings)
+    earlier, after = _followed(_aligned(before, columns), now)
+    return _measured(columns, readings, earlier, now), after
+
+
+def _measured(columns: Columns, readings: Readings, earlier: Baseline, now: Baseline) -> Measured:
+    usable = readings.usable
+    value = np.where(usable, readings.value, 0.0)
     with np.errstate(over="ignore"):
         rate = _rates(columns, earlier, now)
-        usable[columns.rising] = ~np.isnan(rate)
-        value[columns.rising] = np.where(np.isnan(rate), 0.0, rate)
+        usable[..., columns.rising] = ~np.isnan(rate)
+        value[..., columns.rising] = np.where(np.isnan(rate), 0.0, rate)
         value *= columns.scale
     usable &= np.abs(value) <= LARGEST
-    return Measured(value=np.where(usable, value, 0.0), usable=usable), _newest(earlier, now)
+    return Measured(value=np.where(usable, value, 0.0), usable=usable)
 
 
 def _modulus(counter: Counter) -> float:
@@ -159,15 +205,15 @@ def _fastest(counter: Counter) -> float:
     return min(max(map(abs, counter.range)) / abs(counter.scale), LARGEST)
 
 
-def _answers(columns: Columns, scrape: Scrape, usable: Bools) -> Baseline:
+def _answers(columns: Columns, readings: Readings) -> Baseline:
     rows = columns.rising
-    heard = usable[rows]
+    heard = readings.usable[..., rows]
     return Baseline(
         columns=columns,
         series=columns.series,
-        value=np.where(heard, scrape.value[rows], 0.0),
-        at=np.where(heard, scrape.replied_at[rows], np.nan),
-        uptime=np.where(heard, scrape.uptime[rows], np.nan),
+        value=np.where(heard, readings.value[..., rows], 0.0),
+        at=np.where(heard, readings.replied_at[..., rows], np.nan),
+        uptime=np.where(heard, readings.uptime[..., rows], np.nan),
     )
 
 
@@ -198,7 +244,7 @@ def _rates(columns: Columns, before: Baseline, now: Baseline) -> Floats:
     valid = (elapsed > 0) & (advance >= 0) & told
     valid &= ~_restarted(before, now, elapsed) & ~_repeated(before, now, elapsed) & ~_leapt(before, now, elapsed)
     valid &= _certain(columns, elapsed, np.where(back, advance, 0.0))
-    rate: Floats = np.divide(advance, elapsed, out=np.full(elapsed.size, np.nan), where=valid)
+    rate: Floats = np.divide(advance, elapsed, out=np.full(elapsed.shape, np.nan), where=valid)
     return rate
 
 
@@ -246,7 +292,7 @@ def _certain(columns: Columns, elapsed: Floats, wrapped: Floats) -> Bools:
 
 def _newest(before: Baseline, now: Baseline) -> Baseline:
     """Keep the last answer of each series: the new one where there is one that is newer, and no repetition."""
-    older = np.isnan(now.at) | (now.at <= before.at) | _repeated(before, now, now.at - before.at)
+    older = _older(before, now)
     return Baseline(
         columns=now.columns,
         series=now.series,
@@ -254,3 +300,31 @@ def _newest(before: Baseline, now: Baseline) -> Baseline:
         at=np.where(older, before.at, now.at),
         uptime=np.where(older, before.uptime, now.uptime),
     )
+
+
+def _older(before: Baseline, now: Baseline) -> Bools:
+    """Tell where there is no answer that is newer than the last."""
+    return np.isnan(now.at) | (now.at <= before.at) | _repeated(before, now, now.at - before.at)
+
+
+def _followed(before: Baseline, now: Baseline) -> tuple[Baseline, Baseline]:
+    """Say what each of many polls is compared with, (poll, rising), and what the poll after them will be."""
+    earlier = _stacked([before, *_polls(now)][:-1])
+    if not _older(earlier, now).any():
+        return earlier, _polls(now)[-1]
+    last = [before]
+    for poll in _polls(now):
+        last.append(_newest(last[-1], poll))
+    return _stacked(last[:-1]), last[-1]
+
+
+def _polls(many: Baseline) -> list[Baseline]:
+    return [
+        replace(many, value=value, at=at, uptime=uptime)
+        for value, at, uptime in zip(many.value, many.at, many.uptime, strict=True)
+    ]
+
+
+def _stacked(polls: Sequence[Baseline]) -> Baseline:
+    value, at, uptime = (np.stack([getattr(poll, name) for poll in polls]) for name in ("value", "at", "uptime"))
+    return replace(polls[0], value=value, at=at, uptime=uptime)

@@ -83,6 +83,32 @@ class Ring:
             self._whole[ticks] = self._stretch(self.last, ticks, slice(None))
         return self._whole[ticks]
 
+    def sweep(self, rows: Row) -> Sweep:
+        """Write ticks that follow on the newest, and read the windows as of each of them.
+
+        Args:
+            rows: (tick, track) at least one; ``expected`` is (track,).
+
+        Raises:
+            ValueError: the ring is empty: nothing tells which ticks they are.
+        """
+        if self.last is None:
+            raise ValueError("a sweep follows on a tick; expected one to be put into the ring before")
+        first, count = self.last + 1, len(rows.value)
+        history = [tick % self.length for tick in range(first - self.length + 1, first)]
+        new = _rows_of(rows)
+        swept = Rows(*(np.concatenate([old[history], fresh]) for old, fresh in zip(self._rows, new, strict=True)))
+        self.last += count
+        kept = range(max(first, self.last - self.length + 1), self.last + 1)
+        for column, fresh in zip(self._rows, new, strict=True):
+            column[[tick % self.length for tick in kept]] = fresh[-len(kept) :]
+        self._whole = {}
+        whole = -(-(self.last - self.length + 1) // self._block)
+        for block in range(max(whole, first // self._block), (self.last + 1) // self._block):
+            self._fold_block(block)
+        self.since = np.where(rows.expected > 0, np.minimum(self.since, first), _NEVER)
+        return Sweep(swept, self.since, range(first, self.last + 1))
+
     def watched(self) -> Ints:
         """Count the ticks for which each track has been watched, the newest included; missed ones count."""
         return np.zeros_like(self.since) if self.last is None else np.maximum(self.last - self.since + 1, 0)
@@ -124,10 +150,8 @@ class Ring:
 
     def _write(self, tick: int, row: Row) -> None:
         place, rows = tick % self.length, self._rows
-        rows.low[place], rows.value[place], rows.high[place] = row.low, row.value, row.high
-        rows.valid[place] = row.valid
-        rows.share[place] = row.heard / np.maximum(row.expected, 1.0)
-        rows.newest[place] = row.newest
+        for column, fresh in zip(rows, _rows_of(row), strict=True):
+            column[place] = fresh
         self._whole = {}
         if (tick + 1) % self._block == 0:
             self._fold_block(tick // self._block)
@@ -159,8 +183,59 @@ class Ring:
         return fold.joined([fold.of(self._rows, places, tracks) for places in _places(first, last, self.length)])
 
 
+class Sweep:
+    """Many ticks that follow on each other, read all at once: windows as of each of them; arrays are (tick, track).
+
+    What it answers is what the ring would have answered at each of these ticks, to the last bit.
+
+    Args:
+        rows: what a ring held of the ticks before them, and then they themselves.
+        since: (track,) the tick from which on there has been somebody to watch; the same for all of them.
+        numbers: theirs.
+    """
+
+    __slots__ = ("_numbers", "_rows", "_since")
+
+    def __init__(self, rows: Rows, since: Ints, numbers: range) -> None:
+        self._rows = rows
+        self._since = since
+        self._numbers = numbers
+
+    def newest(self, ticks: int, tracks: Ints) -> Stretch:
+        """Read the newest ticks, at most as many as the ring has, as of every tick."""
+        fold = partial(self._fold, ticks=ticks, tracks=tracks)
+        samples, coverage, newest = map(fold, OF_EVERY_WINDOW)
+        end, count = len(self._rows.value), len(self._numbers)
+        order = [slice(end - count - back, end - back) for back in range(ticks)]
+        return Stretch(self._rows, order, tracks, fold, samples.astype(np.intp), coverage, newest)
+
+    def watched(self) -> Ints:
+        """Count the ticks for which each track has been watched, as of every tick."""
+        return np.maximum(np.array(self._numbers)[:, np.newaxis] - self._since + 1, 0)
+
+    def _fold(self, fold: Fold, *, ticks: int, tracks: Places) -> Floats:
+        """Fold every window from pieces of 1, 2, 4… ticks, each made of two of the size before."""
+        count = len(self._numbers)
+        oldest = len(self._rows.value) - count - ticks + 1
+        pieces = fold.entries(self._rows, slice(oldest, None), tracks).astype(np.float64)
+        parts, size, begin = [], 1, 0
+        while True:
+            if ticks & size:
+                parts.append(pieces[begin : begin + count])
+                begin += size
+            if begin == ticks:
+                return fold.joined(parts)
+            pieces = fold.by(pieces[:-size], pieces[size:])
+            size *= 2
+
+
 _NEVER = 2**60
 """A tick that no ring gets to, and that can be shifted."""
+
+
+def _rows_of(row: Row) -> Rows:
+    share = row.heard / np.maximum(row.expected, 1.0)
+    return Rows(low=row.low, value=row.value, high=row.high, valid=row.valid, share=share, newest=row.newest)
 
 
 def _never_written(length: int, tracks: int) -> Rows:

@@ -36,7 +36,7 @@ def short_of_ticks(how: Reduction, stretch: Stretch) -> Bools:
     if isinstance(how, Rank):
         few: Bools = stretch.samples < min(how.nth, len(stretch.order))
         return few
-    return np.zeros(stretch.samples.size, dtype=np.bool_)
+    return np.zeros(stretch.samples.shape, dtype=np.bool_)
 
 
 def _bounds(how: Statistic | Rank, low: Floats, high: Floats) -> tuple[Floats, Floats]:

@@ -13,6 +13,7 @@ from collector.samples import Bools, Floats
 from config.reductions import Reduce, Reduction
 
 Places = slice | Ints
+Place = int | slice
 
 
 class Rows(NamedTuple):
@@ -28,9 +29,16 @@ class Rows(NamedTuple):
     newest: Floats
     """Steady seconds of the newest answer; -inf where nobody answered."""
 
-    def tick(self, place: int, tracks: Places) -> Rows:
-        """Take one row of these tracks: each array is (track,)."""
-        return Rows(*(column[place][tracks] for column in self))
+    def tick(self, place: Place, tracks: Places) -> Rows:
+        """Take one row of these tracks, or one for each of many windows: each array is (track,) or (window, track)."""
+        return Rows(
+            low=self.low[place][..., tracks],
+            value=self.value[place][..., tracks],
+            high=self.high[place][..., tracks],
+            valid=self.valid[place][..., tracks],
+            share=self.share[place][..., tracks],
+            newest=self.newest[place][..., tracks],
+        )
 
 
 class Fold(NamedTuple):
@@ -48,11 +56,13 @@ class Fold(NamedTuple):
 
     def of(self, rows: Rows, places: Places, tracks: Places) -> Floats:
         """Fold these rows of these tracks: (track,)."""
-        column = getattr(rows, self.column)[places][:, tracks]
-        if self.absent is not None:
-            column = np.where(rows.valid[places][:, tracks], column, self.absent)
-        folded: Floats = self.by.reduce(column, axis=0, dtype=np.float64)
+        folded: Floats = self.by.reduce(self.entries(rows, places, tracks), axis=0, dtype=np.float64)
         return folded
+
+    def entries(self, rows: Rows, places: Places, tracks: Places) -> npt.NDArray[Any]:
+        """What is folded of these rows of these tracks: (tick, track)."""
+        column: npt.NDArray[Any] = getattr(rows, self.column)[places][:, tracks]
+        return column if self.absent is None else np.where(rows.valid[places][:, tracks], column, self.absent)
 
     def joined(self, parts: Sequence[Floats]) -> Floats:
         """Fold what parts of the ticks came to."""
@@ -73,12 +83,15 @@ OF: Mapping[Reduction, Sequence[Fold]] = {Reduce.MIN: LEAST, Reduce.MAX: GREATES
 
 
 class Stretch(NamedTuple):
-    """The newest ticks of some tracks; good until the next tick comes. The arrays but ``rows`` are (track,)."""
+    """The newest ticks of some tracks; good until the next tick comes. The arrays but ``rows`` are (track,).
+
+    Of a `Sweep` it is the newest ticks as of each of many: then they are (window, track), and so is each tick of it.
+    """
 
     rows: Rows
     """All that there are, of all tracks."""
-    order: Sequence[int]
-    """Which of them it has, the newest first."""
+    order: Sequence[Place]
+    """Which of them it has, the newest first; of many windows at once, where each has that tick."""
     tracks: Places
     fold: Callable[[Fold], Floats]
     """Folds its ticks."""
@@ -102,7 +115,7 @@ class Stretch(NamedTuple):
     def total(self, column: str) -> Floats:
         """Add up the ticks of one column, in order: a window comes to the same wherever its ring begins."""
         rows = getattr(self.rows, column)
-        return added(rows[place][self.tracks] for place in self.order)
+        return added(rows[place][..., self.tracks] for place in self.order)
 
 
 def added(rows: Iterable[Floats]) -> Floats:

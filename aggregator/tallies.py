@@ -9,7 +9,10 @@ from collector.samples import Floats
 
 
 class Tally(NamedTuple):
-    """What was heard at one tick. All arrays are (run,), or (track,) once picked; heads are whole numbers."""
+    """What was heard at one tick. All arrays are (run,), or (track,) once picked; heads are whole numbers.
+
+    Of many ticks at once they are (tick, run), but for ``expected``.
+    """
 
     expected: Floats
     """Counted members: those that ought to answer."""
@@ -25,7 +28,7 @@ class Tally(NamedTuple):
 
     def pick(self, places: Ints) -> Tally:
         """Take these entries, in this order."""
-        return Tally(*(column[places] for column in self))
+        return Tally(*(column[..., places] for column in self))
 
 
 class Bounded(NamedTuple):

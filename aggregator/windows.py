@@ -15,7 +15,7 @@ from config.reductions import Reduce, Reduction
 
 
 class Window(NamedTuple):
-    """What a window comes to; all arrays are (track,)."""
+    """What a window comes to; all arrays are (track,), as those of its `Stretch`."""
 
     low: Floats
     value: Floats
@@ -82,7 +82,7 @@ def _over(how: Reduce, stretch: Stretch) -> Bounded:
             return Bounded(newest.low, _last(stretch), newest.high)
         case Reduce.COUNT:
             heard = samples.astype(np.float64)
-            return Bounded(heard, heard, np.full(samples.size, ticks))
+            return Bounded(heard, heard, np.full(samples.shape, ticks))
         case _:
             assert_never(how)
 

@@ -15,7 +15,7 @@ from handler.replay.comparing import Comparison, Difference
 from handler.replay.happenings import Course, acted, creates_left, request_of, state_before
 from handler.replay.outcomes import Line, line_of
 from handler.replay.samples import Index
-from handler.replay.scrapes import Cohort, polls_of
+from handler.replay.scrapes import Cohort, bundles_of
 from handler.replay.tallies import Meter, Tally
 from trigger.requests import Decision, Fleet
 
@@ -48,18 +48,18 @@ def replay_recorded(catalogue: Catalogue, cohort: Cohort, courses: Mapping[Group
         group: _Follower(catalogue, group, cohort.sizes.get(group), courses, first_at) for group in cohort.groups
     }
     aggregator, steady = Aggregator(catalogue, cohort.groups), float("-inf")
-    for number, scrape in polls_of(cohort):
-        if scrape.at.steady < steady:  # the machine was started anew, and its windows with it
+    for polls in bundles_of(cohort):
+        if polls[0].scrape.at.steady < steady:  # the machine was started anew, and its windows with it
             aggregator = Aggregator(catalogue, cohort.groups)
             for follower in followers.values():
                 follower.chain.forget_holds()
-        steady = scrape.at.steady
-        frames = aggregator.take(scrape)
-        going = [follower for follower in followers.values() if follower.parted is None]
-        if not going:
+        steady = polls[-1].scrape.at.steady
+        for poll, frames in zip(polls, aggregator.take_all(poll.scrape for poll in polls), strict=True):
+            for follower in followers.values():
+                if follower.parted is None:
+                    follower.tick(poll.number, frames[follower.group.id])
+        if all(follower.parted for follower in followers.values()):
             break
-        for follower in going:
-            follower.tick(number, frames[follower.group.id])
     return tuple(follower.run() for follower in followers.values())
 
 

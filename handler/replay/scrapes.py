@@ -151,6 +151,33 @@ def polls_of(cohort: Cohort) -> Iterator[Poll]:
         )
 
 
+_TOGETHER = 256
+"""Polls: by then the array operations of a poll cost next to nothing."""
+
+_READINGS = 2**17
+"""A megabyte for each of some twenty arrays."""
+
+
+def bundles_of(cohort: Cohort) -> Iterator[Sequence[Poll]]:
+    """Divide the polls, in their order, into bundles to be worked out together.
+
+    None is larger than memory is worth, and steady time never goes back within one.
+    """
+    bundle: list[Poll] = []
+    for poll in polls_of(cohort):
+        if bundle and (_full(bundle) or poll.scrape.at.steady < bundle[-1].scrape.at.steady):
+            yield bundle
+            bundle = []
+        bundle.append(poll)
+    if bundle:
+        yield bundle
+
+
+def _full(bundle: Sequence[Poll]) -> bool:
+    readings = len(bundle) * len(bundle[-1].scrape.layout.series)
+    return len(bundle) >= _TOGETHER or readings >= _READINGS
+
+
 _LAYOUTS = 64
 """Fleets that flap come back to the same layouts; more than so many are not worth their memory."""
 
