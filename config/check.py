@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
 
-from config import alerts, plugins, servers
+from config import alerts, plugins, ranks, servers
 from config.counters import AlertedValue, Counter, Per
 from config.effects import FirePolicy
 from config.errors import Problem
@@ -356,6 +356,7 @@ _RULES: tuple[Callable[[Catalogue], Iterator[Finding]], ...] = (
     _repeats,
     _quorums,
     _thresholds,
+    ranks.unreachable,
     _least_amounts,
     _counted,
     _durations,

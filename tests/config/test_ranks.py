@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import pytest
+
+from config.errors import DeclarationError
+from tests.support.config import declared
+
+_SMALL = ("groups:\n", "groups:\n  small: {profile: web, min: 1, max: 2, policies: [out]}\n")
+"""A second group that asks for the same, of which there are fewer members."""
+
+
+def said(*changes: tuple[str, str]) -> list[str]:
+    """What a change of the small declaration brings up."""
+    try:
+        declared(*changes)
+    except DeclarationError as error:
+        return [problem.message for problem in error.problems]
+    return []
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        [("above: 80", "across: highest 8, above: 80")],
+        [("above: 80", "window: 90s, aggregate: lowest 3, above: 80")],
+        [("above: 80", "aggregate: highest 1, above: 80")],
+        [("above: 80", "across: highest 3, above: 80"), _SMALL],
+        [("above: 80", "window: 60s, aggregate: highest 6, above: 80"), ("max: 8", "max: 8, interval: 10s")],
+        [
+            ("above: 80", "window: 60s, aggregate: highest 3, above: 80"),
+            ("add: 2", "add: 2, holds: average, duration: 2m"),
+        ],
+        [("above: 80", "across: highest 9, above: 80"), ("[out, in]", "[in]")],
+    ],
+    ids=[
+        "as-many-as-max",
+        "as-many-as-ticks",
+        "the-first-of-one-tick",
+        "enough-in-one-of-two-groups",
+        "enough-in-short-intervals",
+        "the-average-over-the-duration-is-asked-instead",
+        "nobody-asks",
+    ],
+)
+def test_ranks_that_can_be_reached(changes: list[tuple[str, str]]) -> None:
+    assert said(*changes) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "remedy"),
+    [
+        ([("above: 80", "across: highest 9, above: 80")], "highest 8"),
+        ([("above: 80", "across: lowest 9, above: 80"), _SMALL], "lowest 8"),
+        ([("above: 80", "window: 60s, aggregate: highest 3, above: 80")], "highest 2"),
+        ([("above: 80", "aggregate: lowest 2, above: 80")], "lowest 1"),
+    ],
+    ids=["members", "members-of-the-largest-group", "ticks", "the-tick-of-a-condition-without-a-window"],
+)
+def test_a_rank_out_of_reach_is_refused_with_one_that_works(changes: list[tuple[str, str]], remedy: str) -> None:
+    (message,) = said(*changes)
+    (written, _), *others = changes
+    working = changes[0][1].replace(message.split(": ")[1].split(" counts")[0], remedy)
+    assert remedy in message
+    assert said((written, working), *others) == []
+
+
+def test_a_window_that_is_too_short_for_its_rank_is_told_how_long_it_must_be() -> None:
+    (message,) = said(("above: 80", "window: 60s, aggregate: highest 3, above: 80"))
+    assert message.endswith("needs a window of 1m30s")
+    assert said(("above: 80", "window: 1m30s, aggregate: highest 3, above: 80")) == []
+
+
+def test_nothing_is_said_of_a_rank_while_a_group_that_might_have_enough_is_refused() -> None:
+    assert [
+        message.split(": ")[0] for message in said(("above: 80", "across: highest 9, above: 80"), ("max: 8", "max: x"))
+    ] == ["groups.web.max"]
