@@ -156,6 +156,12 @@ def _process() -> list[Panel]:
             unit=BYTES,
         ),
         lines(
+            "Windows",
+            "Memory that the windows of all groups take. Only a reload changes it: it follows from what policies ask.",
+            Ask(f"trimtab_window_bytes{{{HERE}}}", "{{instance}}"),
+            unit=BYTES,
+        ),
+        lines(
             "Open files",
             "Descriptors in use, and how many there may be.",
             Ask(f"process_open_fds{{{HERE}}}", "{{instance}}"),
