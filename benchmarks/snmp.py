@@ -1,0 +1,344 @@
+"""What polling SNMP agents costs: beside bare gufo-snmp, beside Prometheus' exporter, with v3, with silence, for long.
+
+Real snmpd processes on loopback addresses, eight objects of each agent; one process stands for many agents. Processor
+time is that of the whole process that asks, agents left out: ours from the socket to the `Scrape`; with
+``prometheus-snmp-exporter`` its own and that of the Prometheus that scrapes it, storage and all. That part is left out
+where the two programs are not installed. ``SNMP_SOAK`` is the length of the last part in seconds, 300 if not set.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import os
+import shutil
+import socket
+import statistics
+import subprocess
+import tempfile
+import time
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from gufo.snmp import SnmpVersion
+from gufo.snmp.aio import SnmpSession
+
+from collector.poll import Poller
+from collector.samples import Reply, Scrape
+from collector.sources.snmp import SnmpSource
+from config.access import AuthProtocol, PrivProtocol, SecretRef, SnmpAccess, SnmpUser
+from config.access import SnmpVersion as Version
+from config.model import Catalogue
+from tests.support.collector import a_catalogue, a_poller, an_object, rosters
+from tests.support.snmpd import AUTH_PASSWORD, PRIV_PASSWORD, free_udp_port, running_snmpd, user_lines
+from tests.support.waiting import stopped, until
+
+OIDS = tuple(f"1.3.6.1.4.1.8072.9999.9999.{number}.0" for number in range(1, 9))
+USER = SnmpUser(
+    name="ada", auth=(AuthProtocol.SHA256, SecretRef(env="AUTH")), priv=(PrivProtocol.AES, SecretRef(env="PRIV"))
+)
+SOAK = float(os.environ.get("SNMP_SOAK", "300"))
+_OVERRIDES = [f"override .{oid} integer {number}" for number, oid in enumerate(OIDS)]
+_PER_PROCESS = 500
+_IN_FLIGHT = 256
+_PATIENT = 10.0
+_INTERVAL = 15.0
+_EXPORTED = 40
+"""Seconds for which Prometheus and its exporter are watched."""
+
+Figures = Iterator[tuple[str, float, str]]
+
+
+def run() -> Figures:
+    """Compare first, then go on for long."""
+    with tempfile.TemporaryDirectory() as place, _agents(Path(place), 1000) as port:
+        yield from asyncio.run(_compared(port))
+        yield from _exporter(Path(place), port)
+        yield from asyncio.run(_silence(port))
+    with tempfile.TemporaryDirectory() as place, _agents(Path(place), 10_000) as port:
+        yield from asyncio.run(_soak(port))
+
+
+# Agents
+
+
+@contextlib.contextmanager
+def _agents(place: Path, count: int) -> Iterator[int]:
+    """So many agents, each at an address of its own, all at one port."""
+    port, users = free_udp_port(), user_lines(USER.name, AuthProtocol.SHA256, PrivProtocol.AES)
+    addresses = [_address(number) for number in range(count)]
+    with contextlib.ExitStack() as running:
+        for first in range(0, count, _PER_PROCESS):
+            home = place / f"agents-{count}-{first}"
+            home.mkdir()
+            some = addresses[first : first + _PER_PROCESS]
+            running.enter_context(running_snmpd(home, addresses=some, port=port, lines=[*_OVERRIDES, *users]))
+        yield port
+
+
+def _address(number: int) -> str:
+    return f"127.33.{number // 250}.{number % 250 + 1}"
+
+
+def _members(count: int) -> Mapping[str, str]:
+    return {f"m{number:05}": _address(number) for number in range(count)}
+
+
+def _asking(access: SnmpAccess) -> tuple[Poller, Catalogue]:
+    counters = [an_object(oid, id=f"c{place}") for place, oid in enumerate(OIDS)]
+    catalogue = a_catalogue(counters, snmp=access, interval=_INTERVAL)
+    return a_poller(SnmpSource(), secrets={"AUTH": AUTH_PASSWORD, "PRIV": PRIV_PASSWORD}), catalogue
+
+
+# Beside the library
+
+
+async def _compared(port: int) -> Figures:
+    """Bare gufo-snmp, v2c and v3 in turns, so that a busy minute meets all of them."""
+    members, rounds = _members(1000), 7
+    listed = rosters(members)
+    plain, signed = _asking(SnmpAccess(port=port)), _asking(SnmpAccess(port=port, version=Version.V3, user=USER))
+    bare = [
+        SnmpSession(address, port=port, community="public", version=SnmpVersion.v2c) for address in members.values()
+    ]
+    used: dict[str, list[float]] = {"bare": [], "v2c": [], "v3": []}
+
+    async def ours(asking: tuple[Poller, Catalogue]) -> None:
+        _whole(await asking[0].poll(asking[1], listed, timeout=_PATIENT))
+
+    first = await _cpu(lambda: ours(signed))
+    await ours(plain)
+    await _all(bare)
+    _settle()
+    for _ in range(rounds):
+        used["bare"].append(await _cpu(lambda: _all(bare)))
+        used["v2c"].append(await _cpu(lambda: ours(plain)))
+        used["v3"].append(await _cpu(lambda: ours(signed)))
+    await plain[0].close()
+    await signed[0].close()
+    middle = {what: statistics.median(each) for what, each in used.items()}
+    return iter(
+        [
+            ("1,000 polls of 8 objects, bare gufo-snmp", middle["bare"], "CPU-s"),
+            ("  the same from socket to scrape, v2c", middle["v2c"], "CPU-s"),
+            ("  times bare gufo-snmp (limit 2)", middle["v2c"] / middle["bare"], "×"),
+            ("  v3, SHA-256 and AES, after first contact", middle["v3"], "CPU-s"),
+            ("  times v2c (limit 2)", middle["v3"] / middle["v2c"], "×"),
+            ("  v3, first contact", first, "CPU-s"),
+        ]
+    )
+
+
+async def _all(sessions: Sequence[SnmpSession]) -> None:
+    window = asyncio.Semaphore(_IN_FLIGHT)
+
+    async def ask(session: SnmpSession) -> None:
+        async with window:
+            assert len(await session.get_many(OIDS)) == len(OIDS)
+
+    async with asyncio.TaskGroup() as tasks:
+        for session in sessions:
+            tasks.create_task(ask(session))
+
+
+def _settle() -> None:
+    """As the daemon does once it runs: what is there stays there, and is not looked through again."""
+    gc.collect()
+    gc.freeze()
+
+
+def _whole(scrape: Scrape) -> None:
+    lost = int((scrape.reply != Reply.OK).sum())
+    assert lost == 0, f"{lost} of {scrape.reply.size} values were lost: {scrape.said}"
+
+
+async def _cpu(work: Callable[[], Awaitable[None]]) -> float:
+    began = time.process_time()
+    await work()
+    return time.process_time() - began
+
+
+# Beside Prometheus
+
+
+def _exporter(place: Path, port: int) -> Figures:
+    """Both ask 200 agents every two seconds, for as long: what does a thousand polls cost each?"""
+    if not all(map(shutil.which, ("prometheus", "prometheus-snmp-exporter"))):
+        return
+    agents, every = 200, 2.0
+    listening, scraping = _free_port(), _free_port()
+    (place / "snmp.yml").write_text(_exporter_file())
+    (place / "prometheus.yml").write_text(_prometheus_file(port, agents, every, listening))
+    exporter = [
+        "prometheus-snmp-exporter",
+        f"--config.file={place}/snmp.yml",
+        f"--web.listen-address=127.0.0.1:{listening}",
+    ]
+    prometheus = [
+        "prometheus",
+        f"--config.file={place}/prometheus.yml",
+        f"--storage.tsdb.path={place}/tsdb",
+        f"--web.listen-address=127.0.0.1:{scraping}",
+    ]
+    with (
+        _running(exporter, place / "exporter.log", listening) as first,
+        _running(prometheus, place / "prometheus.log", scraping) as second,
+    ):
+        time.sleep(3 * every)
+        before, began = _cpu_of(first) + _cpu_of(second), time.monotonic()
+        time.sleep(_EXPORTED)
+        used, polls = _cpu_of(first) + _cpu_of(second) - before, (time.monotonic() - began) / every * agents
+    theirs = used / polls * 1000
+    ours = asyncio.run(_paced(port, agents, every))
+    yield "1,000 polls by prometheus-snmp-exporter and its Prometheus", theirs, "CPU-s"
+    yield "  by us, as many at the same pace", ours, "CPU-s"
+    yield "  times less (limit 6)", theirs / ours, "×"
+
+
+async def _paced(port: int, agents: int, every: float) -> float:
+    poller, catalogue = _asking(SnmpAccess(port=port))
+    listed = rosters(_members(agents))
+    _whole(await poller.poll(catalogue, listed, timeout=_PATIENT))
+    _settle()
+    rounds = int(_EXPORTED / every / 2)
+    began, used = time.monotonic(), time.process_time()
+    for number in range(rounds):
+        _whole(await poller.poll(catalogue, listed, timeout=every))
+        await asyncio.sleep(max(began + (number + 1) * every - time.monotonic(), 0.0))
+    await poller.close()
+    return (time.process_time() - used) / (rounds * agents) * 1000
+
+
+def _exporter_file() -> str:
+    gets = "".join(f"    - {oid}\n" for oid in OIDS)
+    metrics = "".join(
+        f"    - {{name: c{place}, oid: {oid.removesuffix('.0')}, type: gauge, help: c}}\n"
+        for place, oid in enumerate(OIDS)
+    )
+    return f"m:\n  get:\n{gets}  metrics:\n{metrics}  version: 2\n  auth: {{community: public}}\n"
+
+
+def _prometheus_file(port: int, agents: int, every: float, listening: int) -> str:
+    targets = ", ".join(f"'{_address(number)}:{port}'" for number in range(agents))
+    return f"""
+global: {{scrape_interval: {every:g}s}}
+scrape_configs:
+- job_name: snmp
+  metrics_path: /snmp
+  params: {{module: [m]}}
+  static_configs: [{{targets: [{targets}]}}]
+  relabel_configs:
+  - {{source_labels: [__address__], target_label: __param_target}}
+  - {{source_labels: [__param_target], target_label: instance}}
+  - {{target_label: __address__, replacement: "127.0.0.1:{listening}"}}
+"""
+
+
+@contextlib.contextmanager
+def _running(command: Sequence[str], log: Path, port: int) -> Iterator[int]:
+    """Run a program until the block ends; gives its process id once it listens."""
+    with log.open("wb") as output:
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+    with stopped(process):
+        until(lambda: _listens(port), within=20.0, process=process, log=log)
+        yield process.pid
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def _cpu_of(pid: int) -> float:
+    """Seconds of processor time that a process has had."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+# Silence
+
+
+async def _silence(port: int) -> Figures:
+    """One agent in ten does not answer: a socket is open there that nobody reads."""
+    deadline = 4.0
+    loud = _members(900)
+    silent = {f"s{number:05}": f"127.34.0.{number + 1}" for number in range(100)}
+    with contextlib.ExitStack() as deaf:
+        for address in silent.values():
+            opened = deaf.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+            opened.bind((address, port))
+        last: dict[str, list[float]] = {"alone": [], "beside": []}
+        longest = 0.0
+        poller, catalogue = _asking(SnmpAccess(port=port))
+        for _ in range(5):
+            for what, members in (("alone", loud), ("beside", {**loud, **silent})):
+                began = time.monotonic()
+                scrape = await poller.poll(catalogue, rosters(members), timeout=deadline)
+                longest = max(longest, time.monotonic() - began)
+                answered = scrape.replied_at[scrape.reply == Reply.OK]
+                assert answered.size == len(loud) * len(OIDS)
+                last[what].append(float(answered.max()) - began)
+        await poller.close()
+    alone, beside = (statistics.median(last[what]) for what in ("alone", "beside"))
+    return iter(
+        [
+            ("900 agents answer: the last after", alone * 1e3, "ms"),
+            ("  with 100 silent ones beside them", beside * 1e3, "ms"),
+            (f"  longest cycle with a deadline of {deadline:g} s", longest, "s"),
+        ]
+    )
+
+
+# For minutes
+
+
+async def _soak(port: int) -> Figures:
+    """10,000 agents every 15 s; what has grown since the end of the first minute is growth."""
+    poller, catalogue = _asking(SnmpAccess(port=port))
+    listed = rosters(_members(10_000))
+    _whole(await poller.poll(catalogue, listed, timeout=_INTERVAL))
+    _settle()
+    cycles, warm = max(3, int(SOAK / _INTERVAL)), min(4, int(SOAK / _INTERVAL) // 2)
+    late = lost = 0
+    longest = 0.0
+    settled = (0, 0)
+    began, used = time.monotonic(), time.process_time()
+    for number in range(cycles):
+        started = time.monotonic()
+        scrape = await poller.poll(catalogue, listed, timeout=_INTERVAL)
+        took = time.monotonic() - started
+        longest, late = max(longest, took), late + (took > _INTERVAL)
+        lost += int((scrape.reply != Reply.OK).sum())
+        if number + 1 == warm:
+            settled = _descriptors(), _resident()
+        await asyncio.sleep(max(began + (number + 1) * _INTERVAL - time.monotonic(), 0.0))
+    cost = (time.process_time() - used) / (cycles * 10_000) * 1000
+    grown = _descriptors() - settled[0], _resident() - settled[1]
+    await poller.close()
+    return iter(
+        [
+            (f"10,000 agents every 15 s for {cycles * _INTERVAL:g} s: 1,000 polls (limit 0.10)", cost, "CPU-s"),
+            ("  longest cycle", longest, "s"),
+            ("  late cycles (limit 0)", float(late), ""),
+            ("  values that were lost", float(lost), f"of {cycles * 80_000:,}"),
+            ("  descriptors more than after a minute (limit 0)", float(grown[0]), ""),
+            ("  memory more than after a minute", grown[1] / 1024, "MiB"),
+        ]
+    )
+
+
+def _descriptors() -> int:
+    return sum(1 for _ in Path("/proc/self/fd").iterdir())
+
+
+def _resident() -> int:
+    """KiB."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") // 1024
