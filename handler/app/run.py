@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from config.units import Seconds
-from handler.app import logs
+from handler.app import descriptors, logs
 from handler.app.desk import Desk
 from handler.app.directory import StateDirectory
 from handler.app.engine import Engine
@@ -72,6 +72,7 @@ def _push_url(host: str, port: int) -> str:
 async def run_until_signal(file: Path, state: Path, *, host: str, port: int) -> None:
     """Run until INT or TERM; HUP reloads. Raises as `running`."""
     sys.setswitchinterval(_TURN)
+    limit = descriptors.take_all()
     stop, reload = asyncio.Event(), asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -80,9 +81,20 @@ async def run_until_signal(file: Path, state: Path, *, host: str, port: int) -> 
     async with running(file, state, host=host, port=port) as daemon:
         reloading = asyncio.create_task(_reload_on(reload, daemon.desk))
         settling = asyncio.create_task(keep_settled(daemon.engine.alerting.busy))
+        _tell_limit(limit, descriptors.wanted(daemon.engine.catalogue()))
         await stop.wait()
         reloading.cancel()
         settling.cancel()
+
+
+def _tell_limit(limit: int, wanted: int) -> None:
+    if limit < wanted:
+        logs.warn(
+            "few_descriptors",
+            limit=limit,
+            wanted=wanted,
+            remedy="raise LimitNOFILE= of the service, or the hard limit of ulimit -n: polls open a socket each now",
+        )
 
 
 async def _reload_on(asked: asyncio.Event, desk: Desk) -> None:
