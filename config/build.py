@@ -11,7 +11,6 @@ from config.build_counters import counter, server
 from config.digest import digest_of
 from config.effects import Alert, BringValue, Effect, FirePolicy, Freeze, RaiseFloor, Shield
 from config.model import (
-    Adjustment,
     Balancer,
     BalancerUse,
     Budget,
@@ -28,9 +27,9 @@ from config.model import (
     ReadyProbe,
     SharedListener,
     Site,
-    Verb,
 )
 from config.notices import Notify, NotifyCommand, NotifyTarget, NotifyUrl, Severity
+from config.policy_document import PolicyDocument
 from config.units import AlertId, BalancerId, CloudId, ConditionId, CounterId, GroupId, PolicyId, ProfileId, SourceId
 
 
@@ -80,15 +79,14 @@ def _condition(id: ConditionId, entry: written.ConditionDocument) -> Condition:
     )
 
 
-def _policy(id: PolicyId, entry: written.PolicyDocument) -> Policy:
-    verb, amount = next((verb, amount) for verb in Verb if (amount := getattr(entry, verb.value)) is not None)
+def _policy(id: PolicyId, entry: PolicyDocument) -> Policy:
     return Policy(
         id=id,
         when=tuple(ConditionId(condition) for condition in entry.when),
         duration=entry.duration,
         in_a_row=None if entry.in_a_row is None else InARow(times=entry.in_a_row.times, every=entry.in_a_row.every),
         holds=entry.holds,
-        adjustment=Adjustment(verb=verb, amount=amount.number, percent=amount.percent, at_least=entry.at_least or 0),
+        adjustment=entry.action,
         quiet_time=entry.quiet_time,
         quiet_scope=entry.quiet_scope,
     )

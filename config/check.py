@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
 
 from config import alerts, plugins, ranks, servers
+from config.adjustments import Steps, outright
 from config.counters import AlertedValue, Counter, Per
 from config.effects import FirePolicy
 from config.errors import Problem
@@ -18,6 +19,7 @@ from config.findings import Finding
 from config.model import (
     BalancerUse,
     Catalogue,
+    Compare,
     Condition,
     Group,
     HaproxyBalancer,
@@ -180,7 +182,7 @@ def _judged(catalogue: Catalogue) -> Iterator[tuple[Condition, Counter]]:
 
 def _least_amounts(catalogue: Catalogue) -> Iterator[Finding]:
     for policy in catalogue.policies.values():
-        if policy.adjustment.verb is Verb.SET and policy.adjustment.at_least:
+        if policy.adjustment.verb is Verb.SET and outright(policy.adjustment).at_least:
             message = "a policy that sets the size changes it by no amount: at_least goes with add or remove"
             yield Finding(("policies", policy.id, "at_least"), message, (("policies", policy.id, "set"),))
 
@@ -195,6 +197,18 @@ def _counted(catalogue: Catalogue) -> Iterator[Finding]:
         if policy.holds is Holds.AVERAGE:
             message = "an average over the duration has nothing to count: leave in_a_row or holds out"
             yield Finding(("policies", policy.id, "in_a_row"), message, (("policies", policy.id, "holds"),))
+
+
+def _steps(catalogue: Catalogue) -> Iterator[Finding]:
+    """Steps go by a distance, which a condition that is equal or not does not have."""
+    for policy in catalogue.policies.values():
+        if not isinstance(policy.adjustment, Steps):
+            continue
+        condition = catalogue.conditions.get(policy.adjustment.by)
+        if condition is not None and condition.compare is Compare.EQUALS:
+            message = f"{condition.id} is equal or it is not: steps go by above, at_least, below or at_most"
+            where = ("policies", policy.id, "steps")
+            yield Finding(where, message, (("conditions", condition.id), ("policies", policy.id, "when")))
 
 
 def _durations(catalogue: Catalogue) -> Iterator[Finding]:
@@ -359,6 +373,7 @@ _RULES: tuple[Callable[[Catalogue], Iterator[Finding]], ...] = (
     ranks.unreachable,
     _least_amounts,
     _counted,
+    _steps,
     _durations,
     _windows,
     _contradictions,

@@ -18,9 +18,10 @@ from pydantic_core import PydanticCustomError
 
 from config.counter_document import CounterDocument
 from config.declared import Declared, key, must
-from config.model import Compare, Holds, Mode, OnVanish, QuietScope, Victims
+from config.model import Compare, Mode, OnVanish, Victims
 from config.notices import Severity
 from config.outside import AlertDocument
+from config.policy_document import PolicyDocument
 from config.record_document import RecordDocument
 from config.reduction_scalars import Across, Aggregating
 from config.scalars import (
@@ -29,7 +30,6 @@ from config.scalars import (
     BlindRule,
     Given,
     GroupName,
-    Growth,
     HttpPath,
     Listen,
     Name,
@@ -37,8 +37,6 @@ from config.scalars import (
     PositiveSpan,
     RuntimeSocket,
     Share,
-    Shrinkage,
-    Size,
     Span,
     Text,
     Url,
@@ -71,48 +69,6 @@ class ConditionDocument(Declared):
     equals: Annotated[Number | None, Given] = key("True when the value is exactly this.", 0)
     quorum: Annotated[Share | None, Given] = key(
         "With this share of members heard, the unheard are left out and not held against the answer.", "95%"
-    )
-
-
-class InARowDocument(Declared):
-    """So many evaluations in a row instead of a duration: OneFlow's period_number and period."""
-
-    times: Annotated[int, Field(ge=1, le=1000)] = must("How often in a row the conditions must hold.", 3)
-    every: Span = key("How far apart they are judged, at least. At every tick, if left out.", "60s", default=0)
-
-
-class PolicyDocument(Declared):
-    """When every condition has held for the duration, adjust the size; then be quiet for a while."""
-
-    choice: ClassVar[tuple[str, ...]] = ("add", "remove", "set")
-    choice_of: ClassVar[str] = "the adjustment"
-    later: ClassVar[Mapping[str, str]] = {
-        "target": "target tracking",
-        "schedule": "policies by schedule",
-        "until": "policies by schedule",
-        "timezone": "policies by schedule",
-        "floor": "policies by schedule",
-    }
-
-    when: Annotated[list[Name], Field(min_length=1)] = must("Conditions that must all hold.", ["busy"])
-    duration: Span = key("How long they must hold. 0s: at once.", "120s", default=0)
-    in_a_row: Annotated[InARowDocument | None, Given] = key(
-        "Instead of a duration: in so many evaluations in a row.", {"times": 3, "every": "60s"}
-    )
-    holds: Annotated[Holds, _Lax] = key(
-        "throughout: true at every evaluation. average: the average over the duration satisfies them.",
-        "throughout",
-        default="throughout",
-    )
-    add: Annotated[Growth | None, Given] = key("Add members, or a percentage of the desired size.", 2, "10%")
-    remove: Annotated[Shrinkage | None, Given] = key("Remove members, or a percentage of the desired size.", 1, "10%")
-    set: Annotated[Size | None, Given] = key("Set the desired size, or a percentage of it.", 6)
-    at_least: Annotated[Annotated[int, Field(ge=1)] | None, Given] = key(
-        "Add or remove this many members at least; for percentages.", 2
-    )
-    quiet_time: Span = key("After it fired, how long the group is left in peace.", "5m", default="5m")
-    quiet_scope: Annotated[QuietScope, _Lax] = key(
-        "Who is quiet: the group, or only this policy.", "group", default="group"
     )
 
 

@@ -12,6 +12,9 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from config.access import PUBLIC, ServerSource, SnmpAccess
+from config.adjustments import Action
+from config.adjustments import Adjustment as Adjustment  # noqa: PLC0414 part of the model to its readers
+from config.adjustments import Verb as Verb  # noqa: PLC0414 part of the model to its readers
 from config.counters import Counter
 from config.effects import Alert
 from config.notices import Notify
@@ -62,29 +65,6 @@ class Condition:
 # Policies: conditions, how long they must hold, and what to do then.
 
 
-class Verb(enum.Enum):
-    """What an adjustment does to the desired size."""
-
-    ADD = "add"
-    REMOVE = "remove"
-    SET = "set"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Adjustment:
-    """A change of desired size: a count (or percentage of the desired size), lifted to ``at_least`` members."""
-
-    verb: Verb
-    amount: float
-    percent: bool = False
-    at_least: int = 0
-
-    @property
-    def may_shrink(self) -> bool:
-        """Whether carrying it out can remove members: it is then judged as a scale-in."""
-        return self.verb is not Verb.ADD
-
-
 class QuietScope(enum.Enum):
     """Who is quiet after a policy fired."""
 
@@ -121,7 +101,7 @@ class Policy:
     in_a_row: InARow | None = None
     """Counted instead of ``duration``, which is then 0."""
     holds: Holds = Holds.THROUGHOUT
-    adjustment: Adjustment
+    adjustment: Action
     quiet_time: Seconds = 300.0
     quiet_scope: QuietScope = QuietScope.GROUP
 

@@ -14,7 +14,8 @@ that could shrink the group is not ready
 ==========================================  ===================================  ============================
 
 A policy *could shrink the group* if carrying it out now would leave fewer members; ``add``, ``remove: 0%`` and a
-``set`` that is not below the present size have no opinion. One that could shrink the group agrees by being ready, and
+``set`` that is not below the present size have no opinion. Of steps, any one that would leave fewer is enough, since
+nobody knows which will be taken. One that could shrink the group agrees by being ready, and
 only so: NOT_MET says no, HOLDING says not yet, and BLIND cannot say yes. If silence were taken as consent, losing a
 source would lift the veto of the policy that reads it, and missing data would cause a scale-in. Two policies that
 remove members therefore both have to be ready: AWS ("in only if all agree") and Azure ("in: all rules") read it so too.
@@ -80,7 +81,10 @@ def _with_consent(bid: Bid, base: int, evaluation: Evaluation | None) -> Bid:
 def _anybody_disagrees(base: int, evaluation: Evaluation | None) -> bool:
     """Whether a policy that could shrink the group is not ready; whoever asks is, or it would not ask."""
     advices = () if evaluation is None else evaluation.advices
-    return any(advice.reason is not None and resized(base, advice.adjustment) < base for advice in advices)
+    return any(
+        advice.reason is not None and any(resized(base, choice) < base for choice in advice.choices)
+        for advice in advices
+    )
 
 
 def _lost(bid: Bid, reason: Reason) -> Bid:

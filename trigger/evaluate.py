@@ -6,13 +6,15 @@ from collections.abc import Mapping
 
 from aggregator.frames import Frame
 from aggregator.specs import window_key
+from config.adjustments import choices, outright
 from config.model import Catalogue, Group, Policy
 from config.units import GroupId, Moment, PolicyId
 from trigger.conditions import conjunction, judge
 from trigger.progress import Kept, Progress, progress
 from trigger.reasons import Reason
 from trigger.requests import Cause, Request
-from trigger.verdicts import Advice, Evaluation, Truth, Verdict
+from trigger.stepping import taken
+from trigger.verdicts import Advice, Evaluation, Taken, Truth, Verdict
 
 
 def evaluate(
@@ -37,7 +39,8 @@ def evaluate(
         come = progress(policy, holds.get(policy.id), truth, now.steady, declared.interval)
         if come.kept is not None:
             kept[policy.id] = come.kept
-        advices.append(_advice(policy, truth, verdicts, come))
+        step = taken(policy.adjustment, verdicts, catalogue.conditions)
+        advices.append(_advice(policy, truth, verdicts, come, step))
     return Evaluation(group=group, at=now, advices=tuple(advices), holds=kept)
 
 
@@ -47,7 +50,7 @@ def requests_from(catalogue: Catalogue, evaluation: Evaluation) -> tuple[Request
     A policy that is no longer declared asks for nothing: the catalogue may have been exchanged since it was judged.
     """
     return tuple(
-        _request(catalogue.policies[advice.policy], evaluation)
+        _request(catalogue.policies[advice.policy], advice, evaluation)
         for advice in evaluation.advices
         if advice.reason is None and advice.policy in catalogue.policies
     )
@@ -62,10 +65,12 @@ def _verdicts(catalogue: Catalogue, group: Group, policy: Policy, frame: Frame) 
     )
 
 
-def _advice(policy: Policy, truth: Truth, verdicts: tuple[Verdict, ...], come: Progress) -> Advice:
+def _advice(policy: Policy, truth: Truth, verdicts: tuple[Verdict, ...], come: Progress, step: Taken | None) -> Advice:
     return Advice(
         policy=policy.id,
-        adjustment=policy.adjustment,
+        adjustment=outright(policy.adjustment) if step is None else step.adjustment,
+        choices=choices(policy.adjustment),
+        taken=step,
         truth=truth,
         verdicts=verdicts,
         reason=_reason(truth, ready=come.ready),
@@ -83,13 +88,13 @@ def _reason(truth: Truth, *, ready: bool) -> Reason | None:
     return None if ready else Reason.HOLDING
 
 
-def _request(policy: Policy, evaluation: Evaluation) -> Request:
+def _request(policy: Policy, advice: Advice, evaluation: Evaluation) -> Request:
     return Request(
         id=f"{policy.id}@{evaluation.at.wall:.3f}",
         group=evaluation.group,
         cause=Cause.POLICY,
         by=policy.id,
-        adjustment=policy.adjustment,
+        adjustment=advice.adjustment,
         policy=policy.id,
         quiet_time=policy.quiet_time,
         quiet_scope=policy.quiet_scope,

@@ -14,7 +14,7 @@ from config.units import ConditionId, CounterId, GroupId, Instant, PolicyId, Sec
 from trigger.reasons import Reason
 from trigger.requests import Answer, Cause, Clamp, Decision, Fleet, Pause, Quiet, Signal
 from trigger.signals import lasting
-from trigger.verdicts import Advice, Counted, Evaluation, Truth, Verdict
+from trigger.verdicts import Advice, Counted, Evaluation, Taken, Truth, Verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +56,8 @@ class PolicyExplanation:
     in_a_row: Counted | None = None
     """Where evaluations are counted instead."""
     conditions: tuple[ConditionExplanation, ...]
+    taken: Taken | None = None
+    """Of a policy with steps, the one that is taken."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,8 +138,8 @@ def explain(
 def shape(explanation: Explanation) -> Hashable:
     """What makes two ticks the same story: equal shapes extend one span of history, whatever the measured values.
 
-    Reasons, truths, clamps, sizes, mode, pause, configuration, and which alerts do what; not values, ages, held times,
-    request ids, or how long an alert still lasts.
+    Reasons, truths, steps taken, clamps, sizes, mode, pause, configuration, and which alerts do what; not values,
+    distances, ages, held times, request ids, or how long an alert still lasts.
     """
     return (
         explanation.reason,
@@ -148,7 +150,12 @@ def shape(explanation: Explanation) -> Hashable:
         explanation.pause,
         explanation.digest,
         tuple(
-            (policy.policy, policy.reason, tuple((judged.truth, judged.lack) for judged in policy.conditions))
+            (
+                policy.policy,
+                policy.reason,
+                tuple((judged.truth, judged.lack) for judged in policy.conditions),
+                None if policy.taken is None else policy.taken.adjustment,
+            )
             for policy in explanation.policies
         ),
         tuple((answer.cause, answer.reason, answer.clamps) for answer in explanation.answers),
@@ -170,6 +177,7 @@ def _policy(catalogue: Catalogue, group: Group, advice: Advice, answered: Reason
             for verdict in advice.verdicts
             if verdict.condition in catalogue.conditions
         ),
+        taken=advice.taken,
     )
 
 

@@ -1,18 +1,24 @@
 """From a size and an adjustment to the size that is asked for, before any guard.
 
-Arithmetic starts from the *desired* size, whatever runs at the moment; then rounding, then ``at_least``:
+Arithmetic starts from the *desired* size, whatever runs at the moment; then rounding, then ``at_least``.
 
-==========  ================================  ==================================================
-Verb        rounding                          ``at_least``
-==========  ================================  ==================================================
-add         away from zero: 10 % of 11 is 2   lifts the step; 0 and 0 % stay 0
-remove      toward zero, but at least 1:      lifts the step; 0 and 0 % stay 0
-            10 % of 19 is 1, of 5 is 1
-set         up, the careful way               means nothing: there is no step to lift
-==========  ================================  ==================================================
+# Note [Rounding]
 
-Bounds are not arithmetic: they are guards (`trigger.guards`). Source: DESIGN.md "Sizing". Heat takes one member away
-for 0 % with a least step; here 0 % is 0.
+========  ===================  ======================  =================  =======================================
+Setting   add                  remove                  set                whose
+========  ===================  ======================  =================  =======================================
+careful   up                   down, but at least 1    up                 Trimtab: the default
+away      up                   up                      up                 Otter
+truncate  down, at least 1     down, but at least 1    down               AWS, Heat, Senlin, OneFlow
+ceil      up                   down                    up                 Kubernetes, Nomad: the size, up
+floor     down                 up                      down               nobody known: the size, down
+nearest   halves up            halves up               halves up          nobody known
+========  ===================  ======================  =================  =======================================
+
+"Up" and "down" speak of how many are added or removed, or of the size that is set. A change of 0 or of 0 % is 0 under
+every setting, whatever ``at_least``: Heat, Senlin and OneFlow take a member away for it, which is a fault of theirs.
+
+Bounds are not arithmetic: they are guards (`trigger.guards`). Source: DESIGN.md "Sizing".
 """
 
 from __future__ import annotations
@@ -21,13 +27,13 @@ import math
 from fractions import Fraction
 from typing import assert_never
 
-from config.model import Adjustment, Verb
+from config.adjustments import Adjustment, Rounding, Verb
 
 
 def resized(desired: int, adjustment: Adjustment) -> int:
     """Say which size ``adjustment`` asks for, in members, never below 0.
 
-    >>> from config.model import Adjustment, Verb
+    >>> from config.adjustments import Adjustment, Verb
     >>> resized(11, Adjustment(verb=Verb.ADD, amount=10, percent=True))
     13
     >>> resized(19, Adjustment(verb=Verb.REMOVE, amount=10, percent=True, at_least=2))
@@ -36,11 +42,11 @@ def resized(desired: int, adjustment: Adjustment) -> int:
     amount = _amount(desired, adjustment)
     match adjustment.verb:
         case Verb.ADD:
-            return desired + _lifted(math.ceil(amount), adjustment)
+            return desired + _lifted(amount, adjustment)
         case Verb.REMOVE:
-            return max(0, desired - _lifted(max(1, math.floor(amount)), adjustment))
+            return max(0, desired - _lifted(amount, adjustment))
         case Verb.SET:
-            return max(0, math.ceil(amount))
+            return max(0, _rounded(amount, adjustment))
         case _:
             assert_never(adjustment.verb)
 
@@ -51,5 +57,27 @@ def _amount(desired: int, adjustment: Adjustment) -> Fraction:
     return written * desired / 100 if adjustment.percent else written
 
 
-def _lifted(step: int, adjustment: Adjustment) -> int:
-    return 0 if adjustment.amount == 0 else max(step, adjustment.at_least)
+def _lifted(amount: Fraction, adjustment: Adjustment) -> int:
+    """How many members are added or removed."""
+    return 0 if adjustment.amount == 0 else max(_rounded(amount, adjustment), adjustment.at_least)
+
+
+def _rounded(amount: Fraction, adjustment: Adjustment) -> int:
+    """Note [Rounding]."""
+    removes = adjustment.verb is Verb.REMOVE
+    match adjustment.rounding:
+        case Rounding.CAREFUL:
+            return max(1, math.floor(amount)) if removes else math.ceil(amount)
+        case Rounding.AWAY:
+            return math.ceil(amount)
+        case Rounding.TRUNCATE:
+            least = 1 if amount and adjustment.verb is not Verb.SET else 0
+            return max(least, math.floor(amount))
+        case Rounding.CEIL:
+            return math.floor(amount) if removes else math.ceil(amount)
+        case Rounding.FLOOR:
+            return math.ceil(amount) if removes else math.floor(amount)
+        case Rounding.NEAREST:
+            return math.floor(amount + Fraction(1, 2))
+        case _:
+            assert_never(adjustment.rounding)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from aggregator.frames import Cell
-from config.model import Adjustment
+from config.adjustments import Adjustment
 from config.units import ConditionId, GroupId, Moment, Monotonic, PolicyId, Seconds
 from trigger.reasons import Reason
 
@@ -65,12 +65,27 @@ class Counted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Taken:
+    """The step that is taken, and why."""
+
+    condition: ConditionId
+    """Whose threshold is passed."""
+    over: float
+    """By how much at least, in the unit of the condition; never below 0."""
+    adjustment: Adjustment
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Advice:
     """What one policy says at one tick, before any guard."""
 
     policy: PolicyId
     adjustment: Adjustment
-    """What it would do: the door must know whether it could have asked for fewer members."""
+    """What it does now: of steps the one that is taken, or the first while none is."""
+    choices: tuple[Adjustment, ...]
+    """Everything that it could do: the door must know whether it could have asked for fewer members."""
+    taken: Taken | None = None
+    """``None``: no steps, or no distance."""
     truth: Truth
     verdicts: tuple[Verdict, ...]
     reason: Reason | None

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import assert_never
 
 from aggregator.frames import Lack
+from config.adjustments import Adjustment
 from config.model import Compare, Mode, QuietScope
 from config.reductions import Reduce
 from config.units import GroupId, Instant, PolicyId, Seconds, format_span
@@ -132,9 +133,10 @@ def _closeness(pair: tuple[PolicyExplanation, ConditionExplanation]) -> tuple[in
 
 def _policy(policy: PolicyExplanation, answer: AnswerExplanation | None, now: Instant) -> list[str]:
     outcome = _outcome(policy, answer, now)
+    step = "".join(f"; {said}" for said in _step(policy))
     if len(policy.conditions) == 1:
-        return [f"{policy.policy}: {_condition(policy.conditions[0])}; {outcome}"]
-    return [f"{policy.policy}: {outcome}", *(f"  {_condition(condition)}" for condition in policy.conditions)]
+        return [f"{policy.policy}: {_condition(policy.conditions[0])}{step}; {outcome}"]
+    return [f"{policy.policy}: {outcome}{step}", *(f"  {_condition(condition)}" for condition in policy.conditions)]
 
 
 def _outcome(policy: PolicyExplanation, answer: AnswerExplanation | None, now: Instant) -> str:
@@ -151,6 +153,22 @@ def _outcome(policy: PolicyExplanation, answer: AnswerExplanation | None, now: I
         case _:
             held = f"held {_span(policy.held)}; " if policy.needed and policy.in_a_row is None else ""
             return held + (sentence_of(policy.reason) if answer is None else _answered(answer, now))
+
+
+def _step(policy: PolicyExplanation) -> list[str]:
+    """The step that is taken: ``cpu is 17 % over: add 25%``."""
+    step = policy.taken
+    return [
+        f"{condition.counter} is {_quantity(_number(step.over), condition)} over: {_adjustment(step.adjustment)}"
+        for condition in policy.conditions
+        if step is not None and condition.condition == step.condition
+    ]
+
+
+def _adjustment(adjustment: Adjustment) -> str:
+    """As it is written in the file."""
+    least = f", at least {adjustment.at_least}" if adjustment.at_least else ""
+    return f"{adjustment.verb.value} {adjustment.amount:g}{'%' if adjustment.percent else ''}{least}"
 
 
 def _would_fire(policy: PolicyExplanation) -> str:

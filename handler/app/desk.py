@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from collector.remedies import say_all
 from collector.targets import counters_of
+from config.adjustments import outright
 from config.counters import source_word
 from config.errors import Refused
 from config.model import Adjustment, Verb
@@ -182,7 +183,7 @@ class Desk:
             group=room.id,
             cause=Cause.ALARM,
             by=by,
-            adjustment=declared.adjustment,
+            adjustment=outright(declared.adjustment),
             policy=policy,
             quiet_time=declared.quiet_time,
             quiet_scope=declared.quiet_scope,

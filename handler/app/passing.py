@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from collector.board import Board, Brought
+from config.adjustments import outright
 from config.model import Catalogue
 from config.units import GroupId, Instant, Moment, Seconds
 from handler.app.door import Door, Question
@@ -167,7 +168,7 @@ def request_of(catalogue: Catalogue, group: GroupId, meaning: Meaning) -> Reques
         group=group,
         cause=Cause.ALARM,
         by=meaning.alert,
-        adjustment=policy.adjustment,
+        adjustment=outright(policy.adjustment),
         policy=policy.id,
         quiet_time=policy.quiet_time,
         quiet_scope=policy.quiet_scope,

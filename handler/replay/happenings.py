@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from config.adjustments import outright
 from config.model import Adjustment, Catalogue, Group, QuietScope, Verb
 from config.units import GroupId, Instant, Moment, Monotonic, PolicyId, Seconds
 from trigger.decide import paused, vanished
@@ -146,7 +147,7 @@ def request_of(catalogue: Catalogue, group: Group, told: Happening) -> Request |
     if told.kind != "decision" or told.cause not in {Cause.ALARM.value, Cause.PERSON.value} or size is None:
         return None
     quiet_time, policy, scope = _quiet_of(catalogue, group, told)
-    carried = catalogue.policies[policy].adjustment if policy is not None else None
+    carried = outright(catalogue.policies[policy].adjustment) if policy is not None else None
     return Request(
         id=f"{told.cause}-{told.by}-{told.at:.6f}",
         group=group.id,

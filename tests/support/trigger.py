@@ -292,6 +292,7 @@ def an_advice(policy: str, does: Adjustment, reason: Reason | None) -> Advice:
     return Advice(
         policy=PolicyId(policy),
         adjustment=does,
+        choices=(does,),
         truth=truth[reason],
         verdicts=(),
         reason=reason,

@@ -1,0 +1,132 @@
+"""Policies as they are written: when, for how long, and what to do then."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from typing import Annotated, ClassVar, Self
+
+from pydantic import Field, Strict, model_validator
+from pydantic_core import PydanticCustomError
+
+from config.adjustments import Action, Adjustment, Rounding, Step, Steps, Verb
+from config.declared import Declared, key, must
+from config.model import Holds, QuietScope
+from config.scalars import Given, Growth, Name, Shrinkage, Size, Span
+from config.units import ConditionId
+
+_Lax = Strict(False)
+"""Words of a closed list are written as text."""
+_AtLeast = Annotated[Annotated[int, Field(ge=1)] | None, Given]
+
+
+class StepDocument(Declared):
+    """What to do from so far beyond the threshold on."""
+
+    choice: ClassVar[tuple[str, ...]] = ("add", "remove")
+    choice_of: ClassVar[str] = "the adjustment"
+    later: ClassVar[Mapping[str, str]] = {"set": "steps that set the size"}
+
+    over: Annotated[float, Field(ge=0, allow_inf_nan=False)] = must(
+        "How far beyond the threshold it begins, in the unit of the condition; 0 for the first.", 0, 15
+    )
+    add: Annotated[Growth | None, Given] = key("Add members, or a percentage of the desired size.", 2, "25%")
+    remove: Annotated[Shrinkage | None, Given] = key("Remove members, or a percentage of the desired size.", 1, "10%")
+    at_least: _AtLeast = key("Add or remove this many members at least; for percentages.", 2)
+
+    @property
+    def verb(self) -> Verb:
+        """What it does."""
+        return Verb.REMOVE if self.add is None else Verb.ADD
+
+
+class InARowDocument(Declared):
+    """So many evaluations in a row instead of a duration: OneFlow's period_number and period."""
+
+    times: Annotated[int, Field(ge=1, le=1000)] = must("How often in a row the conditions must hold.", 3)
+    every: Span = key("How far apart they are judged, at least. At every tick, if left out.", "60s", default=0)
+
+
+class PolicyDocument(Declared):
+    """When every condition has held for the duration, adjust the size; then be quiet for a while."""
+
+    choice: ClassVar[tuple[str, ...]] = ("add", "remove", "set", "steps")
+    choice_of: ClassVar[str] = "the adjustment"
+    later: ClassVar[Mapping[str, str]] = {
+        "target": "target tracking",
+        "schedule": "policies by schedule",
+        "until": "policies by schedule",
+        "timezone": "policies by schedule",
+        "floor": "policies by schedule",
+    }
+
+    when: Annotated[list[Name], Field(min_length=1)] = must("Conditions that must all hold.", ["busy"])
+    duration: Span = key("How long they must hold. 0s: at once.", "120s", default=0)
+    in_a_row: Annotated[InARowDocument | None, Given] = key(
+        "Instead of a duration: in so many evaluations in a row.", {"times": 3, "every": "60s"}
+    )
+    holds: Annotated[Holds, _Lax] = key(
+        "throughout: true at every evaluation. average: the average over the duration satisfies them.",
+        "throughout",
+        default="throughout",
+    )
+    add: Annotated[Growth | None, Given] = key("Add members, or a percentage of the desired size.", 2, "10%")
+    remove: Annotated[Shrinkage | None, Given] = key("Remove members, or a percentage of the desired size.", 1, "10%")
+    set: Annotated[Size | None, Given] = key("Set the desired size, or a percentage of it.", 6)
+    steps: Annotated[Annotated[list[StepDocument], Field(min_length=1, max_length=20)] | None, Given] = key(
+        "What to do by how far the threshold is passed.", [{"over": 0, "add": 1}, {"over": 15, "add": "25%"}]
+    )
+    by: Annotated[Name | None, Given] = key("Whose threshold steps go by. The first of when, if left out.", "busy")
+    at_least: _AtLeast = key("Add or remove this many members at least; for percentages.", 2)
+    rounding: Annotated[Rounding, _Lax] = key(
+        "How a part of a member is rounded. careful: out up, in down but at least 1.", "careful", default="careful"
+    )
+    quiet_time: Span = key("After it fired, how long the group is left in peace.", "5m", default="5m")
+    quiet_scope: Annotated[QuietScope, _Lax] = key(
+        "Who is quiet: the group, or only this policy.", "group", default="group"
+    )
+
+    @model_validator(mode="after")
+    def _fitting_steps(self) -> Self:
+        for place, sentence in self._misfits():
+            raise PydanticCustomError("sentence", "{said}", {"said": sentence, "key": place})
+        return self
+
+    def _misfits(self) -> Iterator[tuple[str, str]]:
+        """Which key, and what is wrong with it; the first is told."""
+        if self.steps is None:
+            if self.by is not None:
+                yield "by", "names the condition that steps go by, and there are none: write steps, or remove it"
+            return
+        yield from self._misfits_of(self.steps)
+
+    def _misfits_of(self, steps: list[StepDocument]) -> Iterator[tuple[str, str]]:
+        if self.at_least is not None:
+            yield "at_least", "belongs to one of the steps: move it into the step that it lifts"
+        if self.by is not None and self.by not in self.when:
+            yield "by", f"{self.by!a} is not among the conditions of when: name one of them"
+        if steps[0].over:
+            yield "steps", f"nothing is said up to {steps[0].over:g} over: begin with over: 0"
+        if len({step.verb for step in steps}) > 1:
+            yield "steps", "some add and some remove: all steps of a policy go the same way; write two policies"
+        for before, after in pairwise(steps):
+            if after.over <= before.over:
+                yield "steps", f"over: {after.over:g} stands after over: {before.over:g}: let each begin further out"
+
+    @property
+    def action(self) -> Action:
+        """What it does, as the core sees it."""
+        if self.steps is not None:
+            steps = tuple(Step(over=step.over, adjustment=self._one(step, step.verb)) for step in self.steps)
+            return Steps(by=ConditionId(self.by or self.when[0]), steps=steps)
+        return self._one(self, next(verb for verb in Verb if getattr(self, verb.value) is not None))
+
+    def _one(self, entry: PolicyDocument | StepDocument, verb: Verb) -> Adjustment:
+        amount = getattr(entry, verb.value)
+        return Adjustment(
+            verb=verb,
+            amount=amount.number,
+            percent=amount.percent,
+            at_least=entry.at_least or 0,
+            rounding=self.rounding,
+        )
