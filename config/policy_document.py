@@ -96,22 +96,25 @@ class PolicyDocument(Declared):
         """Which key, and what is wrong with it; the first is told."""
         if self.steps is None:
             if self.by is not None:
-                yield "by", "names the condition that steps go by, and there are none: write steps, or remove it"
+                yield "by", "by names the condition that steps go by, and there are none: write steps, or remove by"
             return
         yield from self._misfits_of(self.steps)
 
     def _misfits_of(self, steps: list[StepDocument]) -> Iterator[tuple[str, str]]:
         if self.at_least is not None:
-            yield "at_least", "belongs to one of the steps: move it into the step that it lifts"
+            yield "at_least", "at_least lifts one step: move it into the step that it is meant for"
         if self.by is not None and self.by not in self.when:
-            yield "by", f"{self.by!a} is not among the conditions of when: name one of them"
+            yield "by", f"by: {self.by!a} is not among the conditions of when: name one of them"
         if steps[0].over:
-            yield "steps", f"nothing is said up to {steps[0].over:g} over: begin with over: 0"
+            yield "steps", f"steps: nothing is said up to {steps[0].over:g} over: begin with over: 0"
         if len({step.verb for step in steps}) > 1:
-            yield "steps", "some add and some remove: all steps of a policy go the same way; write two policies"
+            yield "steps", "steps: some add and some remove: write two policies, one for each way"
         for before, after in pairwise(steps):
             if after.over <= before.over:
-                yield "steps", f"over: {after.over:g} stands after over: {before.over:g}: let each begin further out"
+                yield (
+                    "steps",
+                    f"steps: over: {after.over:g} stands after over: {before.over:g}: go further out",
+                )
 
     @property
     def action(self) -> Action:

@@ -31,6 +31,7 @@ from config.model import (
     Verb,
 )
 from config.notices import Notify, NotifyCommand, NotifyUrl, Severity
+from config.policy_document import PolicyDocument
 from config.reductions import Reduce
 from config.source_document import NetscalerDocument, SnmpDocument
 from config.units import AlertId, CloudId, ConditionId, CounterId, GroupId, PolicyId, ProfileId
@@ -301,6 +302,7 @@ BESIDE: Mapping[tuple[type[Declared], str], Mapping[str, object]] = {
     (CounterDocument, "label"): {"prometheus": "up"},
     (CounterDocument, "over"): {"prometheus": "up", "rows": "avg"},
     (CounterDocument, "rows"): {"snmp": "IF-MIB::ifHCInOctets"},
+    (PolicyDocument, "by"): {"steps": [{"over": 0, "add": 1}]},
     (HttpCounterDocument, ""): {"port": 9100, "path": "/metrics", "metric": "up"},
     (HttpCounterDocument, "url"): {"jsonpath": "$.depth"},
     (HttpCounterDocument, "jsonpath"): {"port": 9100, "path": "/stats"},

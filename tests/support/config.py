@@ -9,6 +9,7 @@ from pathlib import Path
 from hypothesis import strategies as st
 
 from config.access import OPEN, HaproxyStats, NetscalerStats, PrometheusServer, SecretRef, ServerSource
+from config.adjustments import Rounding, Step, Steps
 from config.counters import AlertedValue, Counter, HaproxyField, Kind, SnmpObject
 from config.digest import digest_of
 from config.effects import Alert, BringValue, FirePolicy, Freeze, RaiseFloor, Shield, Way
@@ -97,12 +98,20 @@ conditions: st.SearchStrategy[object] = st.builds(
     compare=st.sampled_from(Compare),
     threshold=numbers,
 )
+adjustments = st.builds(
+    Adjustment,
+    verb=st.sampled_from(Verb),
+    amount=numbers,
+    percent=st.booleans(),
+    rounding=st.sampled_from(Rounding),
+)
+stairs = st.builds(Step, over=numbers, adjustment=adjustments)
 policies: st.SearchStrategy[object] = st.builds(
     Policy,
     id=names,
     when=st.lists(names, max_size=3).map(tuple),
     duration=spans,
-    adjustment=st.builds(Adjustment, verb=st.sampled_from(Verb), amount=numbers, percent=st.booleans()),
+    adjustment=adjustments | st.builds(Steps, by=names, steps=st.lists(stairs, min_size=1, max_size=2).map(tuple)),
 )
 clouds: st.SearchStrategy[Cloud] = st.builds(
     ProcessCloud, id=names, budget=st.builds(Budget, per_hour=st.integers(1, 9))

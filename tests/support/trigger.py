@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from aggregator.frames import Aggregate, Cell, Frame, Insufficient, Lack
 from aggregator.specs import window_key
+from config.adjustments import Action
 from config.counters import Counter, HaproxyField
 from config.model import (
     Adjustment,
@@ -121,7 +122,7 @@ def a_policy(
     *,
     when: Sequence[str] = ("busy",),
     duration: Seconds = 0.0,
-    does: Adjustment | None = None,
+    does: Action | None = None,
     holds: Holds = Holds.THROUGHOUT,
     quiet_time: Seconds = 300.0,
 ) -> Policy:

@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 
 from aggregator.frames import Cell, Lack
+from config.adjustments import Step, Steps
 from config.model import Catalogue, Compare, Mode
-from config.units import GroupId, PolicyId
+from config.units import ConditionId, GroupId, PolicyId
 from tests.support.trigger import (
     WEB,
     a_catalogue,
@@ -20,6 +21,7 @@ from tests.support.trigger import (
     a_policy,
     a_quiet,
     a_signal,
+    add,
     at,
     decided,
     measured,
@@ -31,8 +33,9 @@ from trigger.evaluate import evaluate, requests_from
 from trigger.explain import Explanation, explain, shape
 from trigger.reasons import Reason
 from trigger.requests import Clamp, GroupState, Pause, Request, SignalKind
-from trigger.verdicts import Direction, Hold, Truth
+from trigger.verdicts import Direction, Hold, Taken, Truth
 
+BUSY = ConditionId("busy")
 CATALOGUE = a_catalogue(
     policies=[a_policy("out", duration=60), a_policy("in", when=["idle"], does=remove(1))],
     conditions=[a_condition(), a_condition("idle", Compare.BELOW, 30, counter="load")],
@@ -72,6 +75,15 @@ def test_every_policy_ends_in_one_reason_its_own_or_the_doors() -> None:
     assert (seen.policies[0].held, seen.policies[0].needed) == (0, 60)
     assert (seen.desired_from, seen.desired_to, seen.reason) == (4, 3, Reason.SCALED_IN)
     assert [answer.by for answer in seen.answers] == ["in"]
+
+
+def test_another_step_is_another_story_but_another_distance_is_not() -> None:
+    steps = Steps(by=BUSY, steps=(Step(over=0, adjustment=add(1)), Step(over=10, adjustment=add(3))))
+    catalogue = a_catalogue(policies=[a_policy(does=steps, duration=60)])
+    near, nearer, far = (explained({"busy": measured(value)}, catalogue=catalogue) for value in (85, 81, 92))
+    assert near.policies[0].taken == Taken(condition=BUSY, over=5, adjustment=add(1))
+    assert far.policies[0].taken == Taken(condition=BUSY, over=12, adjustment=add(3))
+    assert shape(near) == shape(nearer) != shape(far)
 
 
 def test_a_paused_group_is_still_evaluated() -> None:

@@ -9,14 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aggregator.frames import Lack
+from config.adjustments import Adjustment
 from config.model import Compare, Mode, QuietScope
 from config.units import ConditionId, CounterId, GroupId, Instant, PolicyId
-from tests.support.trigger import NOON, a_floor, a_quiet, a_signal
+from tests.support.trigger import NOON, a_floor, a_quiet, a_signal, add, remove
 from trigger import conditions, sizing, words
 from trigger.explain import AnswerExplanation, ConditionExplanation, Explanation, PolicyExplanation
 from trigger.reasons import Reason
 from trigger.requests import Cause, Clamp, Pause, Quiet, Signal, SignalKind
-from trigger.verdicts import Counted, Direction, Truth
+from trigger.verdicts import Counted, Direction, Taken, Truth
 from trigger.words import brief, say, sentence_of
 
 
@@ -133,6 +134,23 @@ def test_a_steady_group_on_one_screen() -> None:
         "out: cpu avg 1m = 63.2 % (10 of 10 members, 4 s old), not above 80 %; would fire after 120 s above",
         "quiet until 12:03:20 (3m13s left): nothing scales in, since in scaled in",
     )
+
+
+@pytest.mark.parametrize(
+    ("does", "over", "said_of_it"),
+    [
+        (add(25, percent=True), 17.0, "cpu is 17 % over: add 25%"),
+        (remove(10, percent=True, at_least=2), 0.5, "cpu is 0.5 % over: remove 10%, at least 2"),
+    ],
+)
+def test_the_step_that_is_taken_is_told(does: Adjustment, over: float, said_of_it: str) -> None:
+    judged = a_condition(97.0, Truth.TRUE)
+    step = Taken(condition=judged.condition, over=over, adjustment=does)
+    alone = replace(a_policy(judged, reason=Reason.HOLDING, held=30), taken=step)
+    beside = replace(a_policy(judged, a_condition(97.0, Truth.TRUE), reason=Reason.HOLDING), taken=step)
+    lines = said(an_explanation(alone, beside))
+    assert f"above 80 %; {said_of_it}; held 30 s of 120 s" in lines[2]
+    assert said_of_it in lines[3]
 
 
 def test_a_scale_out_with_its_clamp() -> None:
