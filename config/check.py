@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
 
-from config import alerts, plugins, ranks, servers
-from config.adjustments import Steps, outright
+from config import alerts, plugins, ranks, servers, stairs
+from config.adjustments import outright
 from config.counters import AlertedValue, Counter, Per
 from config.effects import FirePolicy
 from config.errors import Problem
@@ -19,7 +19,6 @@ from config.findings import Finding
 from config.model import (
     BalancerUse,
     Catalogue,
-    Compare,
     Condition,
     Group,
     HaproxyBalancer,
@@ -199,18 +198,6 @@ def _counted(catalogue: Catalogue) -> Iterator[Finding]:
             yield Finding(("policies", policy.id, "in_a_row"), message, (("policies", policy.id, "holds"),))
 
 
-def _steps(catalogue: Catalogue) -> Iterator[Finding]:
-    """Steps go by a distance, which a condition that is equal or not does not have."""
-    for policy in catalogue.policies.values():
-        if not isinstance(policy.adjustment, Steps):
-            continue
-        condition = catalogue.conditions.get(policy.adjustment.by)
-        if condition is not None and condition.compare is Compare.EQUALS:
-            message = f"{condition.id} is equal or it is not: steps go by above, at_least, below or at_most"
-            where = ("policies", policy.id, "steps")
-            yield Finding(where, message, (("conditions", condition.id), ("policies", policy.id, "when")))
-
-
 def _durations(catalogue: Catalogue) -> Iterator[Finding]:
     """Shorter than the interval it could not be told from 0s (DESIGN.md, Judging)."""
     slowest: dict[PolicyId, Group] = {}
@@ -373,7 +360,7 @@ _RULES: tuple[Callable[[Catalogue], Iterator[Finding]], ...] = (
     ranks.unreachable,
     _least_amounts,
     _counted,
-    _steps,
+    stairs.unreachable,
     _durations,
     _windows,
     _contradictions,
