@@ -1,4 +1,7 @@
-"""Replay: group-ticks a second, groups of three policies at 10 s. ``REPLAY_DAYS=30`` measures the whole month."""
+"""Replay: group-ticks a second, groups of three policies at 10 s. ``REPLAY_DAYS=30`` measures the whole month.
+
+Of half a day, starting a second process is a good part of what two of them take.
+"""
 
 from __future__ import annotations
 
