@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from config.adjustments import Rounding
 from config.model import Adjustment, Group, Mode, OnVanish, QuietScope, Verb
 from config.units import Instant, PolicyId
 from tests.support.trigger import (
@@ -209,6 +210,7 @@ ADJUSTMENTS = st.builds(
     amount=st.integers(0, 60) | st.sampled_from([0.5, 12.5, 1e-9, 1e6]),
     percent=st.booleans(),
     at_least=st.integers(0, 5),
+    rounding=st.sampled_from(Rounding),
 )
 POLICIES = st.sampled_from([None, PolicyId("a"), PolicyId("b"), PolicyId("c")])
 REQUESTS = st.lists(

@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aggregator.frames import Cell, Lack
+from config.adjustments import Action, Adjustment, Step, Steps
 from config.model import Catalogue, Compare, Holds, InARow
-from config.units import PolicyId
+from config.units import ConditionId, PolicyId
 from tests.support.trigger import (
     NOON,
     WEB,
@@ -142,17 +143,22 @@ def test_a_policy_that_is_no_longer_declared_asks_for_nothing() -> None:
     assert requests_from(replace(catalogue, policies={}), seen) == ()
 
 
+def steps(by: str, first: Adjustment, second: Adjustment) -> Steps:
+    return Steps(by=ConditionId(by), steps=(Step(over=0, adjustment=first), Step(over=7, adjustment=second)))
+
+
+ACTIONS = [add(1), remove(1), steps("busy", add(1), add(2)), steps("busy", remove(1), remove(2))]
 CELLS = st.sampled_from(
     [measured(90), measured(10), measured(85, low=70, high=95, heard=9), missing(), missing(Lack.STALE)]
 )
 TICKS = st.lists(st.tuples(st.sampled_from([15.0, 29.98, 30.0, 30.02, 60.0]), CELLS), min_size=1, max_size=20)
 
 
-@given(ticks=TICKS, duration=st.sampled_from([0.0, 30.0, 60.0, 120.0]), shrinks=st.booleans())
+@given(ticks=TICKS, duration=st.sampled_from([0.0, 30.0, 60.0, 120.0]), does=st.sampled_from(ACTIONS))
 def test_unknown_never_fires_nor_anything_before_its_duration(
-    ticks: list[tuple[float, Cell]], duration: float, shrinks: bool
+    ticks: list[tuple[float, Cell]], duration: float, does: Action
 ) -> None:
-    policy = a_policy(duration=duration, does=remove(1) if shrinks else add(1))
+    policy = a_policy(duration=duration, does=does)
     catalogue = a_catalogue(policies=[policy])
     elapsed, timed = 0.0, []
     for step, cell in ticks:
@@ -171,6 +177,8 @@ def test_unknown_never_fires_nor_anything_before_its_duration(
             assert advice.truth is Truth.TRUE
             assert true_since is not None
             assert now - true_since >= duration - 0.05 * 30.0
+        if advice.taken is not None:
+            assert advice.truth is Truth.TRUE
         assert (advice.reason is Reason.BLIND) is (advice.truth is Truth.UNKNOWN)
 
 
@@ -178,7 +186,7 @@ def test_unknown_never_fires_nor_anything_before_its_duration(
 def test_the_order_of_policies_does_not_matter(cells: dict[str, Cell], order: list[str]) -> None:
     policies = {
         "a": a_policy("a", duration=30),
-        "b": a_policy("b", when=["slow"], does=remove(1)),
+        "b": a_policy("b", when=["slow"], does=steps("slow", remove(1), remove(2))),
         "c": a_policy("c", when=["busy", "slow"]),
     }
     conditions = [a_condition(), a_condition("slow", Compare.BELOW, counter="ttfb")]
