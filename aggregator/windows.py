@@ -69,7 +69,9 @@ def _over(how: Reduce, stretch: Stretch) -> Bounded:
     ticks, samples = float(len(stretch.order)), stretch.samples
     match how:
         case Reduce.AVG | Reduce.SUM:
-            low, value, high = map(stretch.total, ("low", "value", "high"))
+            value = stretch.total("value")
+            whole = bool((stretch.coverage == 1.0).all())  # then bounds are the value: there is nothing to add up
+            low, high = (value, value) if whole else (stretch.total("low"), stretch.total("high"))
             if how is Reduce.SUM:
                 return Bounded(low, value, high)
             return Bounded(low / ticks, value / np.maximum(samples, 1), high / ticks)
