@@ -94,6 +94,8 @@ class Explanation:
     answers: tuple[AnswerExplanation, ...]
     quiets: tuple[Quiet, ...]
     signals: tuple[Signal, ...] = ()
+    leaving: int = 0
+    """Members that are on their way out, and left out of what is measured."""
 
 
 def explain(
@@ -132,6 +134,7 @@ def explain(
         answers=tuple(_answer(answer) for answer in answers),
         quiets=tuple(quiet for quiet in decision.state.quiets if quiet.until > decision.at.wall),
         signals=lasting(decision.state, decision.at.wall).signals,
+        leaving=fleet.leaving,
     )
 
 

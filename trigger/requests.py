@@ -53,6 +53,8 @@ class Fleet:
     """Creates that the hourly budgets of group and cloud still allow, whichever is less."""
     back_off_until: Instant | None
     """Builds failed in a row: no growth before this."""
+    leaving: int = 0
+    """Members that serve no more: they drain, or are being deleted, and nobody asks them."""
 
 
 class Pause(enum.Enum):

@@ -94,6 +94,8 @@ def _size(explanation: Explanation) -> str:
     else:
         text = f"size {size} {'in' if least <= size <= most else 'outside'} {least}..{most}"
     parts = [text, f"{explanation.in_service} in service"]
+    if explanation.leaving:
+        parts.append(f"{explanation.leaving} leaving, left out of what is measured")
     if explanation.advised_to is not None:
         parts.insert(1, f"advised {explanation.advised_to}")
     if explanation.mode is not Mode.ACT:

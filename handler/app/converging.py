@@ -27,6 +27,7 @@ from trigger.requests import Fleet, Pause
 
 _Result = TypeVar("_Result")
 
+_LEAVING = frozenset({MemberState.DRAINING, MemberState.LEAVING})
 _WORKERS = 8
 
 
@@ -139,6 +140,7 @@ class Keeper:
             in_service=sum(state is MemberState.IN_SERVICE for state in states.values()),
             creates_left=done.creates_left,
             back_off_until=done.back_off_until,
+            leaving=sum(state in _LEAVING for state in states.values()),
         )
         room.seen = Seen(
             at=now.wall,

@@ -238,6 +238,7 @@ def a_fleet(
     listed: bool = True,
     marked: int = 0,
     back_off_until: float | None = None,
+    leaving: int = 0,
 ) -> Fleet:
     return Fleet(
         listed=listed,
@@ -245,6 +246,7 @@ def a_fleet(
         in_service=in_service,
         creates_left=creates_left,
         back_off_until=None if back_off_until is None else Instant(NOON + back_off_until),
+        leaving=leaving,
     )
 
 

@@ -49,6 +49,7 @@ def explained(
     holds: Mapping[PolicyId, Hold] | None = None,
     state: GroupState | None = None,
     catalogue: Catalogue = CATALOGUE,
+    leaving: int = 0,
 ) -> Explanation:
     """One tick of the chain from frame to explanation."""
     now, group = at(seconds), catalogue.groups[WEB]
@@ -56,7 +57,7 @@ def explained(
     asked = (*requests, *requests_from(catalogue, evaluation))
     before = GroupState(desired=4) if state is None else state
     decision = decide(group, asked, a_fleet(in_service=4), before, now, evaluation=evaluation)
-    return explain(catalogue, group, evaluation, decision, a_fleet(in_service=4))
+    return explain(catalogue, group, evaluation, decision, a_fleet(in_service=4, leaving=leaving))
 
 
 def test_it_tells_each_condition_as_each_policy_judged_it() -> None:
@@ -67,6 +68,12 @@ def test_it_tells_each_condition_as_each_policy_judged_it() -> None:
     assert (busy.counter, busy.unit, busy.compare, busy.threshold) == ("cpu", "percent", Compare.ABOVE, 80)
     assert (idle.value, idle.low, idle.high, idle.age) == (None, None, None, None)
     assert (idle.lack, idle.heard, idle.truth) == (Lack.STALE, 7, Truth.UNKNOWN)
+
+
+def test_it_tells_how_many_members_are_on_their_way_out_without_being_another_story() -> None:
+    cells = {"busy": measured(60), "idle": measured(60)}
+    assert explained(cells, leaving=2).leaving == 2
+    assert shape(explained(cells, leaving=2)) == shape(explained(cells))
 
 
 def test_every_policy_ends_in_one_reason_its_own_or_the_doors() -> None:

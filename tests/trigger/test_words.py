@@ -101,6 +101,7 @@ def an_explanation(
     answers: tuple[AnswerExplanation, ...] = (),
     quiets: tuple[Quiet, ...] = (),
     signals: tuple[Signal, ...] = (),
+    leaving: int = 0,
 ) -> Explanation:
     return Explanation(
         group=GroupId("web"),
@@ -119,6 +120,7 @@ def an_explanation(
         answers=answers,
         quiets=quiets,
         signals=signals,
+        leaving=leaving,
     )
 
 
@@ -151,6 +153,11 @@ def test_the_step_that_is_taken_is_told(does: Adjustment, over: float, said_of_i
     lines = said(an_explanation(alone, beside))
     assert f"above 80 %; {said_of_it}; held 30 s of 120 s" in lines[2]
     assert said_of_it in lines[3]
+
+
+def test_members_that_leave_are_said_to_be_left_out() -> None:
+    size = said(an_explanation(leaving=2))[1]
+    assert size == "size 4 in 2..40; 4 in service; 2 leaving, left out of what is measured"
 
 
 def test_a_scale_out_with_its_clamp() -> None:

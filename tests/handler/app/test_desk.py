@@ -348,6 +348,20 @@ def test_a_member_that_does_not_serve_yet_is_not_replaced(house: House) -> None:
     house.run(scene)
 
 
+def test_why_counts_the_members_that_drain_and_nobody_asks_them(house: House) -> None:
+    async def scene(up: Up) -> None:
+        await up.grown(2)
+        await up.desk.scale(WEB, 3, force=False, by="ada")
+        await up.grown(3)
+        house.edge.busy = 3600.0
+        await up.desk.scale(WEB, 2, force=False, by="ada")
+        await up.until(lambda: name_of(1) in house.edge.drained)
+        await up.until(lambda: up.room.explanation is not None and up.room.explanation.leaving == 1)
+        assert name_of(1) not in {member.name for member in up.room.roster(up.desk.now()).members}
+
+    house.run(scene)
+
+
 def test_a_member_that_is_leaving_cannot_be_protected_any_more(house: House) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
