@@ -1,13 +1,14 @@
-"""Which windows a group needs: one key per condition as a policy reads it."""
+"""Which windows a group needs: one key per condition, or per term of an expression, as a policy reads it."""
 
 from __future__ import annotations
 
 import math
+from typing import assert_never
 
 from aggregator.frames import WindowKey
-from config.model import Catalogue, Condition, Group, Holds, Policy
-from config.reductions import Reduce
-from config.units import GroupId, Seconds
+from config.model import AnyCondition, Catalogue, Condition, ExpressionCondition, Group, Holds, Policy
+from config.reductions import Reduce, Reduction
+from config.units import CounterId, GroupId, Seconds
 
 
 def window_key(condition: Condition, policy: Policy, group: Group) -> WindowKey:
@@ -18,11 +19,26 @@ def window_key(condition: Condition, policy: Policy, group: Group) -> WindowKey:
 
     Source: DESIGN.md "Judging" (two aggregations; `holds: average` is CloudStack's virtual router).
     """
-    aggregate, window = condition.aggregate, condition.window
+    return _key(condition, condition.counter, condition.aggregate, policy, group)
+
+
+def window_keys(condition: AnyCondition, policy: Policy, group: Group) -> tuple[WindowKey, ...]:
+    """Name every aggregate that answers ``condition``: one, or one for each term of an expression, in its order."""
+    match condition:
+        case Condition():
+            return (window_key(condition, policy, group),)
+        case ExpressionCondition(terms=terms):
+            return tuple(_key(condition, term.counter, term.aggregate, policy, group) for term in terms)
+        case _:
+            assert_never(condition)
+
+
+def _key(condition: AnyCondition, counter: CounterId, aggregate: Reduction, policy: Policy, group: Group) -> WindowKey:
+    window = condition.window
     if policy.holds is Holds.AVERAGE:
         aggregate, window = Reduce.AVG, max(policy.duration, group.interval)
     return WindowKey(
-        counter=condition.counter,
+        counter=counter,
         across=condition.across,
         aggregate=aggregate,
         window=group.interval if window is None else window,
@@ -34,9 +50,10 @@ def keys_for(catalogue: Catalogue, group: GroupId) -> tuple[WindowKey, ...]:
     declared = catalogue.groups[group]
     policies = (catalogue.policies[policy] for policy in declared.policies)
     keys = {
-        window_key(catalogue.conditions[condition], policy, declared)
+        key
         for policy in policies
         for condition in policy.when
+        for key in window_keys(catalogue.conditions[condition], policy, declared)
     }
     return tuple(sorted(keys, key=_spelling))
 

@@ -35,7 +35,8 @@ class Roster:
 def counters_of(catalogue: Catalogue, group: GroupId) -> tuple[CounterId, ...]:
     """Which counters anyone will ask for in this group: those of its policies' conditions, sorted."""
     policies = (catalogue.policies[policy] for policy in catalogue.groups[group].policies)
-    wanted = {catalogue.conditions[condition].counter for policy in policies for condition in policy.when}
+    conditions = (catalogue.conditions[condition] for policy in policies for condition in policy.when)
+    wanted = {counter for condition in conditions for counter in condition.counters}
     return tuple(sorted(wanted))
 
 

@@ -92,7 +92,8 @@ def _read_by(catalogue: Catalogue, name: PolicyId) -> Iterator[Alert]:
     """The alerts whose values a policy needs, by id."""
     policy = catalogue.policies.get(name)
     conditions = (catalogue.conditions.get(condition) for condition in (policy.when if policy else ()))
-    counters = (catalogue.counters.get(condition.counter) for condition in conditions if condition)
+    names = (counter for condition in conditions if condition for counter in condition.counters)
+    counters = (catalogue.counters.get(name) for name in names)
     sources = [counter.source for counter in counters if counter]  # not every source can be hashed
     read: set[AlertId] = {source.alert for source in sources if isinstance(source, AlertedValue)}
     return (catalogue.alerts[alert] for alert in sorted(read) if alert in catalogue.alerts)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from config import build_conditions, outside
 from config import document as written
-from config import outside
 from config.build_counters import counter, server
 from config.digest import digest_of
 from config.effects import Alert, BringValue, Effect, FirePolicy, Freeze, RaiseFloor, Shield
@@ -15,8 +15,6 @@ from config.model import (
     BalancerUse,
     Budget,
     Catalogue,
-    Compare,
-    Condition,
     Group,
     HaproxyBalancer,
     InARow,
@@ -38,7 +36,8 @@ def build(document: written.Document, sites: Mapping[tuple[str, ...], Site]) -> 
     sources = {SourceId(name): server(SourceId(name), entry) for name, entry in document.sources.items()}
     counters = {CounterId(name): counter(CounterId(name), entry, sources) for name, entry in document.counters.items()}
     conditions = {
-        ConditionId(name): _condition(ConditionId(name), entry) for name, entry in document.conditions.items()
+        ConditionId(name): build_conditions.condition(ConditionId(name), entry, counters)
+        for name, entry in document.conditions.items()
     }
     policies = {PolicyId(name): _policy(PolicyId(name), entry) for name, entry in document.policies.items()}
     clouds = {CloudId(name): _cloud(CloudId(name), entry) for name, entry in document.clouds.items()}
@@ -63,26 +62,11 @@ def build(document: written.Document, sites: Mapping[tuple[str, ...], Site]) -> 
     )
 
 
-def _condition(id: ConditionId, entry: written.ConditionDocument) -> Condition:
-    compare, threshold = next(
-        (compare, value) for compare in Compare if (value := getattr(entry, compare.value)) is not None
-    )
-    return Condition(
-        id=id,
-        counter=CounterId(entry.counter),
-        across=entry.across,
-        aggregate=entry.aggregate,
-        window=entry.window,
-        compare=compare,
-        threshold=float(threshold),
-        quorum=entry.quorum,
-    )
-
-
 def _policy(id: PolicyId, entry: PolicyDocument) -> Policy:
     return Policy(
         id=id,
         when=tuple(ConditionId(condition) for condition in entry.when),
+        enough=entry.match,
         duration=entry.duration,
         in_a_row=None if entry.in_a_row is None else InARow(times=entry.in_a_row.times, every=entry.in_a_row.every),
         holds=entry.holds,

@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
 
-from config import alerts, plugins, ranks, servers, stairs
+from config import alerts, matches, plugins, ranks, servers, stairs
 from config.adjustments import outright
 from config.counters import AlertedValue, Counter, Per
 from config.effects import FirePolicy
 from config.errors import Problem
 from config.findings import Finding
 from config.model import (
+    AnyCondition,
     BalancerUse,
     Catalogue,
     Condition,
@@ -105,8 +106,7 @@ def _named(catalogue: Catalogue) -> Iterator[tuple[Where, str, str]]:
     """Every place that names an entity: where, of which section, which name."""
     yield from _named_by_alerts(catalogue)
     yield from servers.named(catalogue)
-    for condition in catalogue.conditions.values():
-        yield ("conditions", condition.id, "counter"), "counters", condition.counter
+    yield from _named_by_conditions(catalogue)
     for policy in catalogue.policies.values():
         for index, name in enumerate(policy.when):
             yield ("policies", policy.id, "when", str(index)), "conditions", name
@@ -119,6 +119,13 @@ def _named(catalogue: Catalogue) -> Iterator[tuple[Where, str, str]]:
             yield (*here, "balancers", str(index), "use"), "balancers", use.balancer
         for index, policy_id in enumerate(group.policies):
             yield (*here, "policies", str(index)), "policies", policy_id
+
+
+def _named_by_conditions(catalogue: Catalogue) -> Iterator[tuple[Where, str, str]]:
+    for condition in catalogue.conditions.values():
+        place = "counter" if isinstance(condition, Condition) else "expression"
+        for counter in condition.counters:
+            yield ("conditions", condition.id, place), "counters", counter
 
 
 def _named_by_alerts(catalogue: Catalogue) -> Iterator[tuple[Where, str, str]]:
@@ -172,7 +179,7 @@ def _reductions(condition: Condition) -> tuple[Where, ...]:
 
 def _judged(catalogue: Catalogue) -> Iterator[tuple[Condition, Counter]]:
     for condition in catalogue.conditions.values():
-        if (counter := catalogue.counters.get(condition.counter)) is not None:
+        if isinstance(condition, Condition) and (counter := catalogue.counters.get(condition.counter)) is not None:
             yield condition, counter
 
 
@@ -219,7 +226,7 @@ def _followed(catalogue: Catalogue) -> Iterator[tuple[Group, Policy]]:
                 yield group, policy
 
 
-def _watched(catalogue: Catalogue) -> Iterator[tuple[Group, Condition]]:
+def _watched(catalogue: Catalogue) -> Iterator[tuple[Group, AnyCondition]]:
     for group, policy in _followed(catalogue):
         for name in policy.when:
             if (condition := catalogue.conditions.get(name)) is not None:
@@ -318,7 +325,8 @@ def _unseen_fields(catalogue: Catalogue) -> Iterator[Finding]:
 def _haproxy_counters(catalogue: Catalogue, name: PolicyId) -> list[str]:
     policy = catalogue.policies.get(name)
     conditions = (catalogue.conditions.get(condition) for condition in (policy.when if policy else ()))
-    counters = (catalogue.counters.get(condition.counter) for condition in conditions if condition)
+    names = (counter for condition in conditions if condition for counter in condition.counters)
+    counters = (catalogue.counters.get(name) for name in names)
     return sorted({counter.id for counter in counters if counter and servers.needs_balancer(counter)})
 
 
@@ -359,6 +367,7 @@ _RULES: tuple[Callable[[Catalogue], Iterator[Finding]], ...] = (
     _thresholds,
     ranks.unreachable,
     _least_amounts,
+    matches.reachable,
     _counted,
     stairs.unreachable,
     _durations,

@@ -16,14 +16,14 @@ from typing import Annotated, ClassVar
 from pydantic import Field, Strict, field_validator
 from pydantic_core import PydanticCustomError
 
+from config.condition_document import ConditionDocument
 from config.counter_document import CounterDocument
 from config.declared import Declared, key, must
-from config.model import Compare, Mode, OnVanish, Victims
+from config.model import Mode, OnVanish, Victims
 from config.notices import Severity
 from config.outside import AlertDocument
 from config.policy_document import PolicyDocument
 from config.record_document import RecordDocument
-from config.reduction_scalars import Across, Aggregating
 from config.scalars import (
     AbsolutePath,
     BackendName,
@@ -36,7 +36,6 @@ from config.scalars import (
     Port,
     PositiveSpan,
     RuntimeSocket,
-    Share,
     Span,
     Text,
     Url,
@@ -46,30 +45,6 @@ from config.source_document import SecretDocument, SnmpDocument, SourceDocument
 
 _Lax = Strict(False)
 """Words of a closed list are written as text."""
-Number = Annotated[float, Field(allow_inf_nan=False)]
-
-
-class ConditionDocument(Declared):
-    """A comparison that is true, false or unknown: a counter across members, then over a window."""
-
-    choice: ClassVar[tuple[str, ...]] = tuple(compare.value for compare in Compare)
-    choice_of: ClassVar[str] = "the comparison"
-    later: ClassVar[Mapping[str, str]] = {"expression": "conditions by expression"}
-
-    counter: Name = must("The counter that is judged.", "cpu")
-    across: Across = key("How the members' values become one.", "avg", "p95", "highest 3", default="avg")
-    window: Annotated[PositiveSpan | None, Given] = key(
-        "How far back values count; a whole number of the group's intervals. One interval if left out.", "60s"
-    )
-    aggregate: Aggregating = key("How the values of the window become one.", "avg", "lowest 2", default="avg")
-    above: Annotated[Number | None, Given] = key("True when the value is greater than this.", 80)
-    at_least: Annotated[Number | None, Given] = key("True when the value is this or greater.", 80)
-    below: Annotated[Number | None, Given] = key("True when the value is less than this.", 30)
-    at_most: Annotated[Number | None, Given] = key("True when the value is this or less.", 30)
-    equals: Annotated[Number | None, Given] = key("True when the value is exactly this.", 0)
-    quorum: Annotated[Share | None, Given] = key(
-        "With this share of members heard, the unheard are left out and not held against the answer.", "95%"
-    )
 
 
 class BudgetDocument(Declared):
@@ -271,7 +246,7 @@ class Document(Declared):
         "What can be measured.", {"cpu": {"snmp": "UCD-SNMP-MIB::ssCpuUser.0"}}, default={}
     )
     conditions: dict[Name, ConditionDocument] = key(
-        "Comparisons that are true, false or unknown.", {"busy": {"counter": "cpu", "above": 80}}, default={}
+        "What is true, false or unknown.", {"busy": {"counter": "cpu", "above": 80}}, default={}
     )
     policies: dict[Name, PolicyDocument] = key(
         "When to adjust the size, and how.", {"out": {"when": ["busy"], "duration": "120s", "add": 2}}, default={}

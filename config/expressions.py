@@ -175,6 +175,19 @@ def names_of(tree: Proposition | Quantity) -> Iterator[Name]:
         yield from names_of(part)
 
 
+def key_of(name: Name) -> str:
+    """The name and its statistic: what tells one term of an expression from another."""
+    return name.name if name.statistic is None else f"{name.name}.{name.statistic}"
+
+
+def depth_of(tree: Proposition | Quantity) -> int:
+    """How many levels the tree has: one for a number or a name."""
+    depth, level = 0, [tree]
+    while level:
+        depth, level = depth + 1, [part for node in level for part in _parts(node)]
+    return depth
+
+
 def _parts(tree: Proposition | Quantity) -> tuple[Proposition | Quantity, ...]:
     match tree:
         case Name() | Number():

@@ -17,6 +17,7 @@ from config.adjustments import Adjustment as Adjustment  # noqa: PLC0414 part of
 from config.adjustments import Verb as Verb  # noqa: PLC0414 part of the model to its readers
 from config.counters import Counter
 from config.effects import Alert
+from config.expressions import Expression
 from config.notices import Notify
 from config.recording import Recording
 from config.reductions import Reduce, Reduction
@@ -61,6 +62,45 @@ class Condition:
     quorum: float | None = None
     """0 < quorum ≤ 1: with this share of members heard, the unheard are left out and not held against the answer."""
 
+    @property
+    def counters(self) -> tuple[CounterId, ...]:
+        """Every counter that has to be measured for it."""
+        return (self.counter,)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Term:
+    """One name of an expression, and the aggregate that it stands for."""
+
+    name: str
+    """As the expression has it: ``cpu``, ``cpu.p95``."""
+    counter: CounterId
+    aggregate: Reduction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpressionCondition:
+    """Judge ``expression`` over aggregates: each counter ``across`` members, then over ``window``."""
+
+    id: ConditionId
+    expression: Expression
+    terms: tuple[Term, ...]
+    """Every name of the expression once, in the order of the text."""
+    across: Reduction = Reduce.AVG
+    window: Seconds | None = None
+    """``None``: one interval of the group that uses it."""
+    quorum: float | None = None
+    """As for `Condition`, for each term by itself."""
+
+    @property
+    def counters(self) -> tuple[CounterId, ...]:
+        """Every counter that has to be measured for it, once."""
+        return tuple(dict.fromkeys(term.counter for term in self.terms))
+
+
+AnyCondition = Condition | ExpressionCondition
+"""Closed union of what a policy can ask."""
+
 
 # Policies: conditions, how long they must hold, and what to do then.
 
@@ -93,10 +133,12 @@ class InARow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """When every condition has held for ``duration``, adjust; then be quiet for ``quiet_time``."""
+    """When enough conditions have held for ``duration``, adjust; then be quiet for ``quiet_time``."""
 
     id: PolicyId
     when: tuple[ConditionId, ...]
+    enough: int | None = None
+    """How many of the conditions must be TRUE; ``None``: all of them."""
     duration: Seconds = 0.0
     in_a_row: InARow | None = None
     """Counted instead of ``duration``, which is then 0."""
@@ -263,7 +305,7 @@ class Catalogue:
     """SHA-256 of the model's content, hex: the configuration hash shown with every decision."""
     sources: Mapping[SourceId, ServerSource] = field(default_factory=lambda: MappingProxyType({}))
     counters: Mapping[CounterId, Counter]
-    conditions: Mapping[ConditionId, Condition]
+    conditions: Mapping[ConditionId, AnyCondition]
     policies: Mapping[PolicyId, Policy]
     clouds: Mapping[CloudId, Cloud]
     balancers: Mapping[BalancerId, Balancer]

@@ -50,9 +50,14 @@ def true_for(condition: Condition) -> Interval:
 
 
 def truths(catalogue: Catalogue, policy: Policy) -> tuple[Condition, ...] | None:
-    """The conditions of a policy; ``None`` while one of them is not known."""
+    """The thresholds of a policy that all must hold; ``None`` while a condition is not known, or where some suffice.
+
+    Expressions are left out: like conditions that cannot be compared, they keep nothing apart here.
+    """
     known = tuple(catalogue.conditions[name] for name in policy.when if name in catalogue.conditions)
-    return known if len(known) == len(policy.when) else None
+    if len(known) < len(policy.when) or (policy.enough is not None and policy.enough < len(known)):
+        return None
+    return tuple(condition for condition in known if isinstance(condition, Condition))
 
 
 def overlap_of(first: tuple[Condition, ...], second: tuple[Condition, ...]) -> tuple[Condition, Condition] | None:

@@ -10,6 +10,7 @@ from pydantic import Field, Strict, model_validator
 from pydantic_core import PydanticCustomError
 
 from config.adjustments import Action, Adjustment, Rounding, Step, Steps, Verb
+from config.condition_document import Match
 from config.declared import Declared, key, must
 from config.model import Holds, QuietScope
 from config.scalars import Given, Growth, Name, Shrinkage, Size, Span
@@ -48,7 +49,7 @@ class InARowDocument(Declared):
 
 
 class PolicyDocument(Declared):
-    """When every condition has held for the duration, adjust the size; then be quiet for a while."""
+    """When enough conditions have held for the duration, adjust the size; then be quiet for a while."""
 
     choice: ClassVar[tuple[str, ...]] = ("add", "remove", "set", "steps")
     choice_of: ClassVar[str] = "the adjustment"
@@ -60,7 +61,10 @@ class PolicyDocument(Declared):
         "floor": "policies by schedule",
     }
 
-    when: Annotated[list[Name], Field(min_length=1)] = must("Conditions that must all hold.", ["busy"])
+    when: Annotated[list[Name], Field(min_length=1)] = must("Conditions that must hold.", ["busy"])
+    match: Match = key(
+        "How many of them must hold: all, any, or at_least so many.", "any", {"at_least": 2}, default="all"
+    )
     duration: Span = key("How long they must hold. 0s: at once.", "120s", default=0)
     in_a_row: Annotated[InARowDocument | None, Given] = key(
         "Instead of a duration: in so many evaluations in a row.", {"times": 3, "every": "60s"}

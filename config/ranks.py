@@ -21,6 +21,8 @@ from config.where import Where
 def unreachable(catalogue: Catalogue) -> Iterator[Finding]:
     """Find ranks beyond the members, or the ticks of the window, of every group that asks for them."""
     for condition in catalogue.conditions.values():
+        if not isinstance(condition, Condition):
+            continue
         askers = _askers(catalogue, condition)
         if isinstance(condition.across, Rank):
             yield from _across(catalogue, condition, condition.across, [asker.group for asker in askers])

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from config.adjustments import Steps
 from config.counters import Counter
 from config.findings import Finding
-from config.model import Catalogue, Compare, Condition, Policy
+from config.model import Catalogue, Compare, Condition, ExpressionCondition, Policy
 from config.reductions import Reduce, Statistic
 
 _OUTGROWING = frozenset({Reduce.SUM, Reduce.COUNT, Statistic.STDDEV})
@@ -23,8 +23,9 @@ def unreachable(catalogue: Catalogue) -> Iterator[Finding]:
         condition = catalogue.conditions.get(policy.adjustment.by)
         if condition is None:
             continue
-        if condition.compare is Compare.EQUALS:
-            message = f"{condition.id} is equal or it is not: steps go by above, at_least, below or at_most"
+        if isinstance(condition, ExpressionCondition) or condition.compare is Compare.EQUALS:
+            what = "is an expression" if isinstance(condition, ExpressionCondition) else "is equal or it is not"
+            message = f"{condition.id} {what}: steps go by above, at_least, below or at_most"
             leans = (("conditions", condition.id), ("policies", policy.id, "when"))
             yield Finding(("policies", policy.id, "steps"), message, leans)
         elif (counter := catalogue.counters.get(condition.counter)) is not None:

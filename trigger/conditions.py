@@ -22,7 +22,7 @@ does, else UNKNOWN. Source: DESIGN.md "Judging".
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import assert_never
 
 from aggregator.frames import Aggregate, Cell, Insufficient
@@ -48,7 +48,7 @@ def judge(condition: Condition, cell: Cell, *, shrinking: bool) -> Verdict:
             truth = _truth_of(condition, cell, shrinking=shrinking)
         case _:
             assert_never(cell)
-    return Verdict(condition=condition.id, truth=truth, cell=cell)
+    return Verdict(condition=condition.id, truth=truth, cells=(cell,))
 
 
 def conjunction(truths: Iterable[Truth]) -> Truth:
@@ -66,6 +66,21 @@ def conjunction(truths: Iterable[Truth]) -> Truth:
         if of_all is not Truth.UNKNOWN:
             of_all = truth
     return Truth.UNKNOWN if of_all is None else of_all
+
+
+def at_least(needed: int, truths: Collection[Truth]) -> Truth:
+    """Kleene's M of N: TRUE if ``needed`` are, FALSE if fewer could still be, else UNKNOWN. Of nothing, UNKNOWN.
+
+    AND is N of N, OR is 1 of N.
+
+    >>> at_least(2, [Truth.TRUE, Truth.UNKNOWN, Truth.FALSE]).name, at_least(1, [Truth.TRUE, Truth.UNKNOWN]).name
+    ('UNKNOWN', 'TRUE')
+    """
+    sure = sum(truth is Truth.TRUE for truth in truths)
+    possible = sure + sum(truth is Truth.UNKNOWN for truth in truths)
+    if truths and sure >= needed:
+        return Truth.TRUE
+    return Truth.FALSE if truths and possible < needed else Truth.UNKNOWN
 
 
 def _truth_of(condition: Condition, aggregate: Aggregate, *, shrinking: bool) -> Truth:

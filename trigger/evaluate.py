@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import assert_never
 
 from aggregator.frames import Frame
-from aggregator.specs import window_key
+from aggregator.specs import window_key, window_keys
 from config.adjustments import choices, outright
-from config.model import Catalogue, Group, Policy
+from config.model import AnyCondition, Catalogue, Condition, ExpressionCondition, Group, Policy
 from config.units import GroupId, Moment, PolicyId
-from trigger.conditions import conjunction, judge
+from trigger.conditions import at_least, conjunction, judge
+from trigger.expression_conditions import judge_expression
 from trigger.progress import Kept, Progress, progress
 from trigger.reasons import Reason
 from trigger.requests import Cause, Request
@@ -35,7 +37,7 @@ def evaluate(
     kept: dict[PolicyId, Kept] = {}
     for policy in (catalogue.policies[name] for name in declared.policies):
         verdicts = _verdicts(catalogue, declared, policy, frame)
-        truth = conjunction(verdict.truth for verdict in verdicts)
+        truth = _combined(policy, verdicts)
         come = progress(policy, holds.get(policy.id), truth, now.steady, declared.interval)
         if come.kept is not None:
             kept[policy.id] = come.kept
@@ -58,11 +60,24 @@ def requests_from(catalogue: Catalogue, evaluation: Evaluation) -> tuple[Request
 
 def _verdicts(catalogue: Catalogue, group: Group, policy: Policy, frame: Frame) -> tuple[Verdict, ...]:
     conditions = (catalogue.conditions[name] for name in policy.when)
+    return tuple(_verdict(condition, policy, group, frame) for condition in conditions)
+
+
+def _verdict(condition: AnyCondition, policy: Policy, group: Group, frame: Frame) -> Verdict:
     shrinking = policy.adjustment.may_shrink
-    return tuple(
-        judge(condition, frame.cells[window_key(condition, policy, group)], shrinking=shrinking)
-        for condition in conditions
-    )
+    match condition:
+        case Condition():
+            return judge(condition, frame.cells[window_key(condition, policy, group)], shrinking=shrinking)
+        case ExpressionCondition():
+            cells = [frame.cells[key] for key in window_keys(condition, policy, group)]
+            return judge_expression(condition, cells, shrinking=shrinking)
+        case _:
+            assert_never(condition)
+
+
+def _combined(policy: Policy, verdicts: tuple[Verdict, ...]) -> Truth:
+    truths = [verdict.truth for verdict in verdicts]
+    return conjunction(truths) if policy.enough is None else at_least(policy.enough, truths)
 
 
 def _advice(policy: Policy, truth: Truth, verdicts: tuple[Verdict, ...], come: Progress, step: Taken | None) -> Advice:

@@ -7,9 +7,10 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import assert_never
 
-from aggregator.frames import Aggregate, Cell, Insufficient, Lack
-from aggregator.specs import window_key
-from config.model import Catalogue, Compare, Group, Mode, Policy
+from aggregator.frames import Aggregate, Cell, Insufficient, Lack, WindowKey
+from aggregator.specs import window_key, window_keys
+from config.expressions import Dialect
+from config.model import Catalogue, Compare, Condition, ExpressionCondition, Group, Mode, Policy
 from config.units import ConditionId, CounterId, GroupId, Instant, PolicyId, Seconds
 from trigger.reasons import Reason
 from trigger.requests import Answer, Cause, Clamp, Decision, Fleet, Pause, Quiet, Signal
@@ -45,6 +46,38 @@ class ConditionExplanation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TermExplanation:
+    """One aggregate that an expression names; the fields mean what they mean in `ConditionExplanation`."""
+
+    name: str
+    """As the expression has it: ``cpu.p95``."""
+    counter: CounterId
+    unit: str
+    across: str
+    aggregate: str
+    window: Seconds
+    value: float | None
+    low: float | None
+    high: float | None
+    heard: int
+    expected: int
+    age: Seconds | None
+    lack: Lack | None
+    left_out: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpressionExplanation:
+    """One expression as one policy judged it."""
+
+    condition: ConditionId
+    expression: str
+    dialect: Dialect
+    truth: Truth
+    terms: tuple[TermExplanation, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyExplanation:
     """One policy: its conditions, how long they have held, and the one reason."""
 
@@ -56,8 +89,18 @@ class PolicyExplanation:
     in_a_row: Counted | None = None
     """Where evaluations are counted instead."""
     conditions: tuple[ConditionExplanation, ...]
+    """Those that compare one counter."""
+    expressions: tuple[ExpressionExplanation, ...] = ()
+    """Those that judge an expression."""
+    enough: int | None = None
+    """How many of both must be TRUE; ``None``: all of them."""
     taken: Taken | None = None
     """Of a policy with steps, the one that is taken."""
+
+    @property
+    def truths(self) -> tuple[Truth, ...]:
+        """Of every condition, of both kinds."""
+        return (*(judged.truth for judged in self.conditions), *(judged.truth for judged in self.expressions))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,6 +201,7 @@ def shape(explanation: Explanation) -> Hashable:
                 policy.reason,
                 tuple((judged.truth, judged.lack) for judged in policy.conditions),
                 None if policy.taken is None else policy.taken.adjustment,
+                tuple((judged.truth, *(term.lack for term in judged.terms)) for judged in policy.expressions),
             )
             for policy in explanation.policies
         ),
@@ -176,17 +220,24 @@ def _policy(catalogue: Catalogue, group: Group, advice: Advice, answered: Reason
         needed=advice.needed,
         in_a_row=advice.in_a_row,
         conditions=tuple(
-            _condition(catalogue, group, policy, verdict)
+            _condition(catalogue, group, policy, verdict, condition)
             for verdict in advice.verdicts
-            if verdict.condition in catalogue.conditions
+            if isinstance(condition := catalogue.conditions.get(verdict.condition), Condition)
         ),
+        expressions=tuple(
+            _expression(catalogue, group, policy, verdict, condition)
+            for verdict in advice.verdicts
+            if isinstance(condition := catalogue.conditions.get(verdict.condition), ExpressionCondition)
+        ),
+        enough=policy.enough,
         taken=advice.taken,
     )
 
 
-def _condition(catalogue: Catalogue, group: Group, policy: Policy, verdict: Verdict) -> ConditionExplanation:
-    condition, cell = catalogue.conditions[verdict.condition], verdict.cell
-    key = window_key(condition, policy, group)
+def _condition(
+    catalogue: Catalogue, group: Group, policy: Policy, verdict: Verdict, condition: Condition
+) -> ConditionExplanation:
+    key, (cell,) = window_key(condition, policy, group), verdict.cells
     value, low, high, age, lack = _measured(cell)
     return ConditionExplanation(
         condition=condition.id,
@@ -198,6 +249,42 @@ def _condition(catalogue: Catalogue, group: Group, policy: Policy, verdict: Verd
         compare=condition.compare,
         threshold=condition.threshold,
         truth=verdict.truth,
+        value=value,
+        low=low,
+        high=high,
+        heard=cell.heard,
+        expected=cell.expected,
+        age=age,
+        lack=lack,
+        left_out=cell.left_out,
+    )
+
+
+def _expression(
+    catalogue: Catalogue, group: Group, policy: Policy, verdict: Verdict, condition: ExpressionCondition
+) -> ExpressionExplanation:
+    keys = window_keys(condition, policy, group)
+    return ExpressionExplanation(
+        condition=condition.id,
+        expression=condition.expression.text,
+        dialect=condition.expression.dialect,
+        truth=verdict.truth,
+        terms=tuple(
+            _term(term.name, key, catalogue.counters[key.counter].unit, cell)
+            for term, key, cell in zip(condition.terms, keys, verdict.cells, strict=True)
+        ),
+    )
+
+
+def _term(name: str, key: WindowKey, unit: str, cell: Cell) -> TermExplanation:
+    value, low, high, age, lack = _measured(cell)
+    return TermExplanation(
+        name=name,
+        counter=key.counter,
+        unit=unit,
+        across=key.across.value,
+        aggregate=key.aggregate.value,
+        window=key.window,
         value=value,
         low=low,
         high=high,

@@ -3,6 +3,12 @@
 The tree is turned into calls of a closed set of functions, once, and simpleeval evaluates these: it runs nothing but
 what it is given. In the native dialect what is unknown makes the answer unknown, unless it cannot matter; in OneFlow's,
 names stand for means of two decimals, and a comparison with something absent is false (so its negation is true).
+
+# Note [Absence removes nobody]
+
+A policy that may remove members must not fire because something is absent. For it, OneFlow's TRUE counts only if it is
+also TRUE by Kleene's logic, that is whatever the absent values are; and what a native ``??`` puts in the place of the
+absent has to be measured as well: ``cpu ?? 0`` is unknown without ``cpu``. Source: DESIGN.md "Judging".
 """
 
 from __future__ import annotations
@@ -34,6 +40,7 @@ from config.expressions import (
     Quantity,
     Relation,
     Sign,
+    key_of,
     names_of,
 )
 from trigger import spans
@@ -44,20 +51,36 @@ LookUp = Callable[[Name], Known]
 """What a name stands for now; ``None``: nothing is known of it."""
 
 
-def judge(expression: Expression, look_up: LookUp) -> Truth:
-    """Evaluate an expression; in OneFlow's dialect never UNKNOWN.
+def judge(expression: Expression, look_up: LookUp, *, shrinking: bool = False) -> Truth:
+    """Evaluate an expression; in OneFlow's dialect never UNKNOWN, unless for a policy that may shrink.
+
+    Args:
+        expression: what is asked.
+        look_up: what each of its names stands for.
+        shrinking: members may be removed because of the answer: Note [Absence removes nobody].
 
     >>> from config.native_dialect import parse
     >>> known = {"cpu": Span(90.0, 95.0)}
     >>> judge(parse("cpu > 80 || load > 2"), lambda name: known.get(name.name)).value
     'true'
     """
-    oneflow = expression.dialect is Dialect.ONEFLOW
-    names = {_key(name): look_up(name) for name in names_of(expression.tree)}
-    if oneflow:
-        names = {key: _two_decimals(known) for key, known in names.items()}
-    functions = _ABSENT_IS_FALSE if oneflow else _KLEENE
-    answer = SimpleEval(functions=dict(functions), names=names).eval("", previously_parsed=_compiled(expression.tree))
+    names = {key_of(name): look_up(name) for name in names_of(expression.tree)}
+    match expression.dialect:
+        case Dialect.NATIVE:
+            return _answer(expression, _MEASURED_ONLY if shrinking else _KLEENE, names)
+        case Dialect.ONEFLOW:
+            means = {key: _two_decimals(known) for key, known in names.items()}
+            answer = _answer(expression, _ABSENT_IS_FALSE, means)
+            return spans.both(answer, _answer(expression, _MEASURED_ONLY, means)) if shrinking else answer
+        case _:
+            assert_never(expression.dialect)
+
+
+def _answer(
+    expression: Expression, functions: Mapping[str, Callable[..., object]], names: Mapping[str, Known]
+) -> Truth:
+    evaluator = SimpleEval(functions=dict(functions), names=dict(names))
+    answer = evaluator.eval("", previously_parsed=_compiled(expression.tree))
     if not isinstance(answer, Truth):
         raise AssertionError(f"{expression.text!r} came to {answer!r}; a proposition comes to a truth")
     return answer
@@ -87,7 +110,7 @@ def _quantity(tree: Quantity) -> ast.expr:
         case Number(value=value):
             return _call("NUMBER", ast.Constant(value))
         case Name():
-            return ast.Name(_key(tree), ast.Load())
+            return ast.Name(key_of(tree), ast.Load())
         case Calculation(sign=sign, left=left, right=right):
             return _call(sign.name, _quantity(left), _quantity(right))
         case Negative(of=of):
@@ -95,17 +118,14 @@ def _quantity(tree: Quantity) -> ast.expr:
         case Call(function=function, arguments=arguments):
             return _call(function.name, *map(_quantity, arguments))
         case Fallback(first=first, second=second):
-            return _call("FALLBACK", _quantity(first), _quantity(second))
+            measured = any(True for _ in names_of(second))
+            return _call("FALLBACK" if measured else "WRITTEN_FALLBACK", _quantity(first), _quantity(second))
         case _:
             assert_never(tree)
 
 
 def _call(name: str, *arguments: ast.expr) -> ast.expr:
     return ast.Call(ast.Name(name, ast.Load()), [*arguments], [])
-
-
-def _key(name: Name) -> str:
-    return name.name if name.statistic is None else f"{name.name}.{name.statistic}"
 
 
 def _two_decimals(known: Known) -> Known:
@@ -156,6 +176,7 @@ _LOGIC: Final[Mapping[str, Callable[..., object]]] = MappingProxyType(
         "NUMBER": spans.exactly,
         "NEGATIVE": spans.negative,
         "FALLBACK": spans.first_known,
+        "WRITTEN_FALLBACK": spans.first_known,
         Sign.PLUS.name: spans.plus,
         Sign.MINUS.name: spans.minus,
         Sign.TIMES.name: spans.times,
@@ -168,6 +189,10 @@ _LOGIC: Final[Mapping[str, Callable[..., object]]] = MappingProxyType(
 _KLEENE: Final[Mapping[str, Callable[..., object]]] = MappingProxyType(
     {**_LOGIC, **{relation.name: compare for relation, compare in _RELATIONS.items()}}
 )
+_MEASURED_ONLY: Final[Mapping[str, Callable[..., object]]] = MappingProxyType(
+    {**_KLEENE, "WRITTEN_FALLBACK": lambda first, _: first}
+)
+"""Kleene's logic, and no number stands in for what was not measured."""
 _ABSENT_IS_FALSE: Final[Mapping[str, Callable[..., object]]] = MappingProxyType(
     {
         **_LOGIC,

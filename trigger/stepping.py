@@ -23,7 +23,7 @@ from collections.abc import Mapping, Sequence
 
 from aggregator.frames import Aggregate, Cell
 from config.adjustments import Action, Steps
-from config.model import Compare, Condition
+from config.model import AnyCondition, Compare, Condition
 from config.units import ConditionId
 from trigger.verdicts import Taken, Truth, Verdict
 
@@ -32,7 +32,7 @@ _SAME_WITHIN = 1e-9
 """Relative: 80.3 is 0.3 over 80, though binary fractions make it a trifle less."""
 
 
-def taken(action: Action, verdicts: Sequence[Verdict], conditions: Mapping[ConditionId, Condition]) -> Taken | None:
+def taken(action: Action, verdicts: Sequence[Verdict], conditions: Mapping[ConditionId, AnyCondition]) -> Taken | None:
     """Say which step is taken; ``None``: there are no steps, or no distance.
 
     Args:
@@ -43,9 +43,10 @@ def taken(action: Action, verdicts: Sequence[Verdict], conditions: Mapping[Condi
     if not isinstance(action, Steps):
         return None
     verdict = next((verdict for verdict in verdicts if verdict.condition == action.by), None)
-    if verdict is None or verdict.truth is not Truth.TRUE:
+    condition = conditions[action.by]
+    if verdict is None or verdict.truth is not Truth.TRUE or not isinstance(condition, Condition):
         return None
-    distance = _distance(conditions[action.by], verdict.cell, shrinking=action.may_shrink)
+    distance = _distance(condition, verdict.cells[0], shrinking=action.may_shrink)
     reached = [step.adjustment for step in action.steps if _reaches(distance, step.over)]
     return Taken(condition=action.by, over=distance, adjustment=reached[-1])
 

@@ -33,7 +33,8 @@ class Verdict:
 
     condition: ConditionId
     truth: Truth
-    cell: Cell
+    cells: tuple[Cell, ...]
+    """What it was judged by, in the order of `aggregator.specs.window_keys`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

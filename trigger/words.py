@@ -7,16 +7,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import assert_never
 
 from aggregator.frames import Lack
 from config.adjustments import Adjustment
+from config.expressions import Dialect
 from config.model import Compare, Mode, QuietScope
 from config.reductions import Reduce
 from config.units import GroupId, Instant, PolicyId, Seconds, format_span
-from trigger.explain import AnswerExplanation, ConditionExplanation, Explanation, PolicyExplanation
+from trigger.explain import (
+    AnswerExplanation,
+    ConditionExplanation,
+    Explanation,
+    ExpressionExplanation,
+    PolicyExplanation,
+    TermExplanation,
+)
 from trigger.reasons import Reason
 from trigger.requests import Cause, Clamp, Pause, Quiet, Signal, SignalKind
 from trigger.verdicts import Direction, Truth
@@ -114,7 +122,9 @@ def brief(explanation: Explanation) -> str:
     pairs = [(policy, condition) for policy in explanation.policies for condition in policy.conditions]
     sentence = sentence_of(explanation.reason)
     if not pairs:
-        return sentence
+        expressions = [(policy, judged) for policy in explanation.policies for judged in policy.expressions]
+        told = min(expressions, key=lambda pair: _rank(pair[0]), default=None)
+        return sentence if told is None else f"{sentence}; {_expression(told[1])}"
     return f"{sentence}; {_condition(min(pairs, key=_closeness)[1])}"
 
 
@@ -124,10 +134,14 @@ _TELLING = (Reason.HOLDING, Reason.BLIND, Reason.NOT_MET)
 
 def _closeness(pair: tuple[PolicyExplanation, ConditionExplanation]) -> tuple[int, float]:
     policy, condition = pair
-    rank = _TELLING.index(policy.reason) if policy.reason in _TELLING else -1
+    rank = _rank(policy)
     if condition.value is None:
         return rank, -1.0 if policy.reason is Reason.BLIND else math.inf
     return rank, abs(condition.value - condition.threshold) / (abs(condition.threshold) or 1.0)
+
+
+def _rank(policy: PolicyExplanation) -> int:
+    return _TELLING.index(policy.reason) if policy.reason in _TELLING else -1
 
 
 # Policies
@@ -136,9 +150,24 @@ def _closeness(pair: tuple[PolicyExplanation, ConditionExplanation]) -> tuple[in
 def _policy(policy: PolicyExplanation, answer: AnswerExplanation | None, now: Instant) -> list[str]:
     outcome = _outcome(policy, answer, now)
     step = "".join(f"; {said}" for said in _step(policy))
-    if len(policy.conditions) == 1:
+    if len(policy.conditions) == 1 and not policy.expressions:
         return [f"{policy.policy}: {_condition(policy.conditions[0])}{step}; {outcome}"]
-    return [f"{policy.policy}: {outcome}{step}", *(f"  {_condition(condition)}" for condition in policy.conditions)]
+    head = f"{policy.policy}: {_count(policy)}{outcome}{step}"
+    return [head, *(f"  {_condition(each)}" for each in policy.conditions), *_expressions(policy)]
+
+
+def _expressions(policy: PolicyExplanation) -> Iterator[str]:
+    for judged in policy.expressions:
+        yield f"  {_expression(judged)}"
+        yield from (f"    {_term(term)}" for term in judged.terms)
+
+
+def _count(policy: PolicyExplanation) -> str:
+    """How many conditions hold, where not all have to."""
+    if policy.enough is None:
+        return ""
+    held = policy.truths.count(Truth.TRUE)
+    return f"{held} of {len(policy.truths)} {'holds' if held == 1 else 'hold'}, {policy.enough} needed; "
 
 
 def _outcome(policy: PolicyExplanation, answer: AnswerExplanation | None, now: Instant) -> str:
@@ -177,10 +206,22 @@ def _would_fire(policy: PolicyExplanation) -> str:
     if policy.in_a_row is not None:
         counted = policy.in_a_row
         return f"would fire after {counted.times} times in a row, {_span(counted.every)} apart"
-    if len(policy.conditions) == 1:
+    if len(policy.conditions) == 1 and not policy.expressions:
         compare = _compare(policy.conditions[0].compare)
         return f"would fire after {_span(policy.needed)} {compare}" if policy.needed else f"would fire once {compare}"
-    return f"would fire once all of these hold{f' for {_span(policy.needed)}' if policy.needed else ''}"
+    return f"would fire once {_these(policy)}{f' for {_span(policy.needed)}' if policy.needed else ''}"
+
+
+def _these(policy: PolicyExplanation) -> str:
+    match policy.enough:
+        case _ if len(policy.truths) == 1:
+            return "this holds"
+        case None:
+            return "all of these hold"
+        case 1:
+            return "any of these holds"
+        case enough:
+            return f"{enough} of these hold"
 
 
 def _condition(condition: ConditionExplanation) -> str:
@@ -194,7 +235,23 @@ def _condition(condition: ConditionExplanation) -> str:
     return f"{name} is {between} ({_lack(condition)}), {_judged(condition)}"
 
 
-def _name(condition: ConditionExplanation) -> str:
+def _expression(judged: ExpressionExplanation) -> str:
+    reading = ", read as OneFlow reads it," if judged.dialect is Dialect.ONEFLOW else ""
+    return f"{judged.condition}: {judged.expression}{reading} is {judged.truth.value}"
+
+
+def _term(term: TermExplanation) -> str:
+    if term.value is not None:
+        return f"{_name(term)} = {_quantity(_number(term.value), term)} ({_heard(term)})"
+    if term.low is None or term.high is None:
+        return f"{_name(term)} is unknown: {_lack(term)}"
+    return f"{_name(term)} is between {_number(term.low)} and {_quantity(_number(term.high), term)} ({_lack(term)})"
+
+
+_Measured = ConditionExplanation | TermExplanation
+
+
+def _name(condition: _Measured) -> str:
     over = f"{condition.aggregate} {format_span(condition.window)}"
     if condition.across == condition.aggregate:
         return f"{condition.counter} {over}"
@@ -214,7 +271,7 @@ def _judged(condition: ConditionExplanation) -> str:
             assert_never(condition.truth)
 
 
-def _heard(condition: ConditionExplanation) -> str:
+def _heard(condition: _Measured) -> str:
     """Who answered, how long ago, and what the value could be if the others had."""
     parts = [] if condition.expected == 1 else [f"{condition.heard} of {condition.expected} members"]
     if condition.left_out:
@@ -227,15 +284,15 @@ def _heard(condition: ConditionExplanation) -> str:
         return heard
     if low is not None and high is not None:
         return f"{heard}; {_number(low)} to {_quantity(_number(high), condition)} with the unheard"
-    unknown = condition.truth is Truth.UNKNOWN
+    unknown = isinstance(condition, TermExplanation) or condition.truth is Truth.UNKNOWN
     return f"{heard}; {'no range is declared for the unheard' if unknown else 'the unheard left out'}"
 
 
-def _left_out(condition: ConditionExplanation) -> str:
+def _left_out(condition: _Measured) -> str:
     return f"{condition.left_out} left out to warm up"
 
 
-def _lack(condition: ConditionExplanation) -> str:
+def _lack(condition: _Measured) -> str:
     match condition.lack:
         case Lack.NO_SAMPLES:
             return f"nobody was heard, of {condition.expected} asked"
@@ -329,7 +386,7 @@ _IN_SECONDS = 180.0
 """Shorter spans are written in seconds, which can be compared at a glance: 90 s of 120 s."""
 
 
-def _quantity(number: str, condition: ConditionExplanation) -> str:
+def _quantity(number: str, condition: _Measured) -> str:
     counts = Reduce.COUNT.value in {condition.across, condition.aggregate}
     unit = "" if counts else "%" if condition.unit == "percent" else condition.unit
     return f"{number} {unit}".rstrip()

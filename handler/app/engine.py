@@ -84,7 +84,8 @@ def rules_of(catalogue: Catalogue, policies: Iterable[PolicyId]) -> tuple[object
     """Everything that policies judge by: equal rules judge equal counters equally."""
     declared = [catalogue.policies[policy] for policy in policies]
     conditions = [catalogue.conditions[condition] for policy in declared for condition in policy.when]
-    return (*declared, *conditions, *(catalogue.counters[condition.counter] for condition in conditions))
+    counters = (catalogue.counters[counter] for condition in conditions for counter in condition.counters)
+    return (*declared, *conditions, *counters)
 
 
 class Engine:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
@@ -14,7 +15,7 @@ from handler.app.rooms import Room
 from handler.app.statuses import condition_of, counts_of
 from handler.status import GroupCondition
 from handler.steps import Wait
-from trigger.explain import ConditionExplanation, PolicyExplanation
+from trigger.explain import ConditionExplanation, ExpressionExplanation, PolicyExplanation
 from trigger.reasons import Reason
 from trigger.requests import Pause
 from trigger.verdicts import Truth
@@ -47,13 +48,12 @@ class Gauges(Collector):
             rows = [((room.id, policy.policy), gauge(policy)) for room, policy in shown]
             yield _family(name, text, ("group", "policy"), rows)
         judged = [(room, policy, condition) for room, policy in shown for condition in policy.conditions]
+        expressed = [(room, policy, expression) for room, policy in shown for expression in policy.expressions]
         for name, text, measure in _PER_CONDITION:
-            yield _family(
-                name,
-                text,
-                ("group", "policy", "condition"),
-                [((room.id, policy.policy, cond.condition), measure(cond)) for room, policy, cond in judged],
-            )
+            found = [((room.id, policy.policy, cond.condition), measure(cond)) for room, policy, cond in judged]
+            if (of_it := _PER_EXPRESSION.get(name)) is not None:
+                found += [((room.id, policy.policy, each.condition), of_it(each)) for room, policy, each in expressed]
+            yield _family(name, text, ("group", "policy", "condition"), found)
         yield _family(
             "condition_info",
             "What a condition compares: counter, unit and comparison.",
@@ -144,7 +144,7 @@ def _restrictions(room: Room, _: Instant) -> Iterator[tuple[str, float]]:
     return ((reason.value, float(reason in told)) for reason in Reason)
 
 
-def _met(condition: ConditionExplanation) -> float | None:
+def _met(condition: ConditionExplanation | ExpressionExplanation) -> float | None:
     match condition.truth:
         case Truth.TRUE:
             return 1.0
@@ -152,6 +152,10 @@ def _met(condition: ConditionExplanation) -> float | None:
             return 0.0
         case Truth.UNKNOWN:
             return None
+
+
+def _oldest(expression: ExpressionExplanation) -> float | None:
+    return max((term.age for term in expression.terms if term.age is not None), default=None)
 
 
 _PER_GROUP: tuple[tuple[str, str, Callable[[Room, Instant], float | None]], ...] = (
@@ -203,3 +207,8 @@ _PER_CONDITION: tuple[tuple[str, str, Callable[[ConditionExplanation], float | N
     ("condition_expected_members", "Members that should have answered.", lambda condition: condition.expected),
     ("counter_age_seconds", "Age of the newest answer behind a condition.", lambda condition: condition.age),
 )
+
+_PER_EXPRESSION: Mapping[str, Callable[[ExpressionExplanation], float | None]] = MappingProxyType(
+    {"condition_met": _met, "counter_age_seconds": _oldest}
+)
+"""What an expression has of these: it is one truth, but neither one value nor one threshold."""

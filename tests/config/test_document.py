@@ -7,6 +7,7 @@ import pytest
 
 from config.access import SecretRef, SnmpAccess
 from config.build import build
+from config.condition_document import ConditionDocument
 from config.counter_document import CounterDocument, HttpCounterDocument
 from config.counters import AlertedValue, Counter, Kind, Per, SnmpObject
 from config.declared import Declared
@@ -17,6 +18,7 @@ from config.fields import mapping_at
 from config.load import parse
 from config.model import (
     Adjustment,
+    AnyCondition,
     Budget,
     Compare,
     Condition,
@@ -42,7 +44,7 @@ def counter(**written: object) -> Counter:
     return build(Document.model_validate({"counters": {"c": written}}), {}).counters[CounterId("c")]
 
 
-def condition(**written: object) -> Condition:
+def condition(**written: object) -> AnyCondition:
     document = {"conditions": {"c": {"counter": "cpu", **written}}}
     return build(Document.model_validate(document), {}).conditions[ConditionId("c")]
 
@@ -297,6 +299,10 @@ BESIDE: Mapping[tuple[type[Declared], str], Mapping[str, object]] = {
     (SnmpDocument, "user"): {"version": "3"},
     (SnmpDocument, "auth"): {"version": "3", "user": "trimtab"},
     (SnmpDocument, "priv"): {"version": "3", "user": "trimtab", "auth": {"sha256": {"env": "SNMP_AUTH"}}},
+    (ConditionDocument, ""): {"counter": "cpu", "above": 80},
+    **{(ConditionDocument, compare.value): {"counter": "cpu"} for compare in Compare},
+    (ConditionDocument, "expression"): {"dialect": "native"},
+    (ConditionDocument, "dialect"): {"expression": "cpu > 80"},
     (NetscalerDocument, ""): {"service_group": "web"},
     (CounterDocument, "server"): {"prometheus": "up"},
     (CounterDocument, "label"): {"prometheus": "up"},

@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from aggregator.frames import Aggregate, Cell, Frame, Insufficient, Lack
-from aggregator.specs import window_key
+from aggregator.specs import window_keys
 from config.adjustments import Action
 from config.counters import Counter, HaproxyField
 from config.model import (
     Adjustment,
+    AnyCondition,
     Catalogue,
     Compare,
     Condition,
@@ -121,6 +122,7 @@ def a_policy(
     id: str = "out",
     *,
     when: Sequence[str] = ("busy",),
+    enough: int | None = None,
     duration: Seconds = 0.0,
     does: Action | None = None,
     holds: Holds = Holds.THROUGHOUT,
@@ -129,6 +131,7 @@ def a_policy(
     return Policy(
         id=PolicyId(id),
         when=tuple(ConditionId(condition) for condition in when),
+        enough=enough,
         duration=duration,
         holds=holds,
         adjustment=add(2) if does is None else does,
@@ -164,12 +167,12 @@ def a_group(
 def a_catalogue(
     *,
     policies: Sequence[Policy] = (a_policy(),),
-    conditions: Sequence[Condition] = (a_condition(),),
+    conditions: Sequence[AnyCondition] = (a_condition(),),
     group: Group | None = None,
 ) -> Catalogue:
     """One group, whose policies are all of these unless it names its own."""
     declared = a_group(policies=[policy.id for policy in policies]) if group is None else group
-    counters = {condition.counter for condition in conditions}
+    counters = {counter for condition in conditions for counter in condition.counters}
     return Catalogue(
         digest="0" * 64,
         counters={name: Counter(id=name, source=HaproxyField(field=name), unit="percent") for name in counters},
@@ -184,15 +187,17 @@ def a_catalogue(
 
 
 def a_frame(catalogue: Catalogue, cells: Mapping[str, Cell], *, now: Moment | None = None) -> Frame:
-    """A frame of the catalogue's one group; ``cells`` by condition, nobody heard where one is left out."""
+    """A frame of the catalogue's one group; ``cells`` by condition (of expressions: by counter), else nobody heard."""
     (group,) = catalogue.groups.values()
     return Frame(
         group=group.id,
         at=at() if now is None else now,
         cells={
-            window_key(catalogue.conditions[condition], policy, group): cells.get(condition, missing())
+            key: cells.get(condition if isinstance(judged, Condition) else key.counter, missing())
             for policy in catalogue.policies.values()
             for condition in policy.when
+            for judged in [catalogue.conditions[condition]]
+            for key in window_keys(judged, policy, group)
         },
     )
 

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -30,7 +31,7 @@ from hypothesis import strategies as st
 from aggregator.frames import Aggregate, Lack
 from config.model import Compare
 from tests.support.trigger import a_condition, measured, missing, unranked
-from trigger.conditions import conjunction, judge
+from trigger.conditions import at_least, conjunction, judge
 from trigger.verdicts import Truth
 
 T, F, U = Truth.TRUE, Truth.FALSE, Truth.UNKNOWN
@@ -168,3 +169,40 @@ def test_whatever_the_unheard_would_have_said_a_sure_answer_stands(
 def test_conjunction(truths: Sequence[Truth], expected: Truth) -> None:
     assert conjunction(truths) is expected
     assert conjunction(reversed(truths)) is expected
+
+
+@pytest.mark.parametrize(
+    ("needed", "truths", "expected"),
+    [
+        pytest.param(2, [T, T, F], T, id="enough are true"),
+        pytest.param(2, [T, T, U], T, id="enough are true, whatever the unknown"),
+        pytest.param(2, [T, U, F], U, id="the unknown decides"),
+        pytest.param(2, [U, U, U], U, id="nothing is known"),
+        pytest.param(2, [T, F, F], F, id="too few are left"),
+        pytest.param(2, [U, F, F], F, id="too few are left, whatever the unknown"),
+        pytest.param(1, [U, F], U, id="any: one may be"),
+        pytest.param(1, [U, T], T, id="any: one is"),
+        pytest.param(3, [T, T], F, id="more than there are"),
+        pytest.param(1, [], U, id="of nothing"),
+    ],
+)
+def test_m_of_n_is_true_or_false_only_if_the_unknown_cannot_change_it(
+    needed: int, truths: list[Truth], expected: Truth
+) -> None:
+    assert at_least(needed, truths) is expected
+
+
+@given(st.lists(st.sampled_from(Truth), min_size=1, max_size=5), st.integers(1, 5), st.randoms(use_true_random=False))
+def test_m_of_n_agrees_with_every_way_that_the_unknown_could_turn_out(
+    truths: list[Truth], needed: int, random: Random
+) -> None:
+    unknown = truths.count(U)
+    outcomes = {truths.count(T) + more >= needed for more in range(unknown + 1)}
+    expected = U if len(outcomes) > 1 else T if outcomes == {True} else F
+    shuffled = random.sample(truths, len(truths))
+    assert at_least(needed, truths) is at_least(needed, shuffled) is expected
+
+
+@given(st.lists(st.sampled_from(Truth), max_size=5))
+def test_all_of_them_is_the_conjunction(truths: list[Truth]) -> None:
+    assert at_least(len(truths), truths) is conjunction(truths)

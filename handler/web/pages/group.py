@@ -14,7 +14,7 @@ from handler.web.pages.frame import Parts, badge, part
 from handler.web.pages.markup import Content, Html, join, tag
 from handler.web.pages.overview import begin_of, in_service, size_traces
 from handler.web.series import KEPT, Curve, Line
-from trigger.explain import ConditionExplanation, Explanation, PolicyExplanation
+from trigger.explain import ConditionExplanation, Explanation, ExpressionExplanation, PolicyExplanation
 from trigger.requests import Pause, Quiet
 from trigger.verdicts import Direction, Truth
 from trigger.words import say, sentence_of
@@ -147,10 +147,12 @@ def _nothing() -> Html:
 
 def _conditions(facts: Facts) -> Html:
     heading = tag("h2", "Conditions")
-    if not facts.picture.curves:
-        return join([heading, tag("p", "No condition has been judged since Trimtab started.", class_="nothing")])
     policies = facts.explanation.policies if facts.explanation is not None else ()
+    expressions = {judged.condition: judged for policy in policies for judged in policy.expressions}
     cards = [_condition(facts, curve, policies) for curve in facts.picture.curves]
+    cards += [_expression(judged, policies) for judged in expressions.values()]
+    if not cards:
+        return join([heading, tag("p", "No condition has been judged since Trimtab started.", class_="nothing")])
     return join([heading, tag("div", cards, class_="cards")])
 
 
@@ -167,6 +169,17 @@ def _condition(facts: Facts, curve: Curve, policies: tuple[PolicyExplanation, ..
     )
 
 
+def _expression(shown: ExpressionExplanation, policies: tuple[PolicyExplanation, ...]) -> Html:
+    judged = [(policy, told) for policy in policies for told in policy.expressions if told.condition == shown.condition]
+    return tag(
+        "article",
+        tag("h3", shown.condition),
+        tag("p", shown.expression, class_="measured"),
+        tag("ul", *(tag("li", _verdict(policy, told)) for policy, told in judged), class_="verdicts"),
+        tag("ul", *(tag("li", f"{term.name}: {quantity(term.value, term.unit)}") for term in shown.terms)),
+    )
+
+
 def _measured(line: Line) -> str:
     over = f"{line.aggregate} of {format_span(line.window)}"
     return f"{line.counter}, {line.across} across members, {over}"
@@ -178,7 +191,7 @@ def _against(curve: Curve) -> str:
     return f"{compare} {quantity(threshold, curve.line.unit)}"
 
 
-def _verdict(policy: PolicyExplanation, told: ConditionExplanation) -> Content:
+def _verdict(policy: PolicyExplanation, told: ConditionExplanation | ExpressionExplanation) -> Content:
     glyph = {Truth.TRUE: "●", Truth.FALSE: "○", Truth.UNKNOWN: "?"}[told.truth]
     held = f", held {span(policy.held)} of {span(policy.needed)}" if policy.needed and policy.held else ""
     shape = tag("span", glyph, aria_hidden="true", class_=f"truth {told.truth.value}")

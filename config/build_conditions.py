@@ -1,0 +1,64 @@
+"""A condition as written → as the core sees it; every name of an expression is resolved to a counter here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from config.condition_document import ConditionDocument
+from config.counters import Counter
+from config.expressions import Dialect, Expression, Name, key_of, names_of
+from config.model import AnyCondition, Compare, Condition, ExpressionCondition, Term
+from config.reduction_scalars import read_reduction
+from config.reductions import Reduction
+from config.units import ConditionId, CounterId
+
+
+def condition(id: ConditionId, entry: ConditionDocument, counters: Mapping[CounterId, Counter]) -> AnyCondition:
+    """Make one condition. Whether its counters are declared is not looked at."""
+    return _comparison(id, entry) if entry.expression is None else _expression(id, entry, counters)
+
+
+def _comparison(id: ConditionId, entry: ConditionDocument) -> Condition:
+    compare, threshold = next(
+        (compare, value) for compare in Compare if (value := getattr(entry, compare.value)) is not None
+    )
+    return Condition(
+        id=id,
+        counter=CounterId(entry.counter or ""),
+        across=entry.across,
+        aggregate=entry.aggregate,
+        window=entry.window,
+        compare=compare,
+        threshold=float(threshold),
+        quorum=entry.quorum,
+    )
+
+
+def _expression(
+    id: ConditionId, entry: ConditionDocument, counters: Mapping[CounterId, Counter]
+) -> ExpressionCondition:
+    expression = entry.parsed
+    return ExpressionCondition(
+        id=id,
+        expression=expression,
+        terms=tuple(_terms(expression, entry.aggregate, counters)),
+        across=entry.across,
+        window=entry.window,
+        quorum=entry.quorum,
+    )
+
+
+def _terms(expression: Expression, aggregate: Reduction, counters: Mapping[CounterId, Counter]) -> Iterable[Term]:
+    """Every name once, where it stands first."""
+    names = {key_of(name): name for name in reversed([*names_of(expression.tree)])}
+    for key, name in sorted(names.items(), key=lambda item: item[1].column):
+        statistic = aggregate if name.statistic is None else read_reduction(name.statistic)
+        yield Term(name=key, counter=_counter(name, expression.dialect, counters), aggregate=statistic)
+
+
+def _counter(name: Name, dialect: Dialect, counters: Mapping[CounterId, Counter]) -> CounterId:
+    """The counter that a name means: in OneFlow's dialect, where names have no case, whatever its case is."""
+    meant = CounterId(name.name)
+    if meant in counters or dialect is Dialect.NATIVE:
+        return meant
+    return next((each for each in sorted(counters) if each.upper() == meant), meant)
