@@ -137,6 +137,9 @@ def _group(id: GroupId, entry: written.GroupDocument, for_all: Notify | None) ->
         victims=entry.victims,
         freshness=entry.freshness,
         budget=_budget(entry.budget),
+        max_growth=None if entry.max_growth is None else entry.max_growth.pace,
+        max_shrinkage=None if entry.max_shrinkage is None else entry.max_shrinkage.pace,
+        flap_damping=None if entry.flap_damping is None else entry.flap_damping.damping,
         notify=_notify(entry.notify) or for_all,
     )
 

@@ -22,6 +22,7 @@ from config.declared import Declared, key, must
 from config.model import Mode, OnVanish, Victims
 from config.notices import Severity
 from config.outside import AlertDocument
+from config.pacing_document import FlapDampingDocument, PaceDocument
 from config.policy_document import PolicyDocument
 from config.record_document import RecordDocument
 from config.scalars import (
@@ -219,6 +220,15 @@ class GroupDocument(Declared):
         "Intervals after which the newest value is stale.", 3, default=3
     )
     budget: BudgetDocument = key("How much may be created for this group.", {"per_hour": 60}, default={})
+    max_growth: Annotated[PaceDocument | None, Given] = key(
+        "How many members policies and alarms may add in a span of time.", {"count": 4, "percent": "100%", "per": "5m"}
+    )
+    max_shrinkage: Annotated[PaceDocument | None, Given] = key(
+        "How many members policies and alarms may take away in a span of time.", {"percent": "10%", "per": "10m"}
+    )
+    flap_damping: Annotated[FlapDampingDocument | None, Given] = key(
+        "When the size goes to and fro, hold it high for a while.", {"reversals": 4, "within": "1h", "hold": "30m"}
+    )
     notify: Annotated[NotifyDocument | None, Given] = key(
         "Who is told of this group's trouble, instead of the one for all groups.",
         {"command": ["/usr/local/bin/page", "web"]},

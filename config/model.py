@@ -19,6 +19,7 @@ from config.counters import Counter
 from config.effects import Alert
 from config.expressions import Expression
 from config.notices import Notify
+from config.pacing import FlapDamping, Pace
 from config.recording import Recording
 from config.reductions import Reduce, Reduction
 from config.units import (
@@ -284,6 +285,10 @@ class Group:
     freshness: int = 3
     """Intervals after which the newest value is stale."""
     budget: Budget = Budget()
+    max_growth: Pace | None = None
+    """What policies and alarms may add in a span of time."""
+    max_shrinkage: Pace | None = None
+    flap_damping: FlapDamping | None = None
     notify: Notify | None = None
     """Its own, or the one for all groups."""
 

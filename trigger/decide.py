@@ -30,8 +30,9 @@ from config.model import Group, Mode, OnVanish
 from config.units import Instant, Moment
 from trigger.combine import combined
 from trigger.guards import Bid, Scene, bid, refused
+from trigger.pacing import remembered
 from trigger.reasons import Reason
-from trigger.requests import Answer, Cause, Clamp, Decision, Fleet, GroupState, Pause, Quiet, Request
+from trigger.requests import Answer, Cause, Clamp, Decision, Fleet, GroupState, Move, Pause, Quiet, Request
 from trigger.sizing import resized
 from trigger.unasked import is_blind, least_size, unasked
 from trigger.verdicts import Evaluation
@@ -42,10 +43,12 @@ _TELLING = (
     Reason.ALERT_FLOOR,
     Reason.BUILD_BACK_OFF,
     Reason.BUDGET,
+    Reason.MAX_CHANGE,
     Reason.AT_MAX,
     Reason.FROZEN,
     Reason.SHIELDED,
     Reason.CATCHING_UP,
+    Reason.FLAPPING,
     Reason.QUIET,
     Reason.DISAGREED,
     Reason.AT_MIN,
@@ -166,7 +169,12 @@ def _carried_out(group: Group, state: GroupState, settled: GroupState, won: Bid,
         kept=settled.kept and not by_person and size > group.maximum,
         quiets=_with(settled.quiets, quiet) if request.quiet_time > 0 else settled.quiets,
         grown_at=now if size > base else settled.grown_at,
+        moves=settled.moves if by_person else _moved_on(group, settled, base, size, now),
     )
+
+
+def _moved_on(group: Group, state: GroupState, before: int, after: int, now: Instant) -> tuple[Move, ...]:
+    return remembered((*state.moves, Move(at=now, before=before, after=after)), group, now)
 
 
 def _with(quiets: tuple[Quiet, ...], new: Quiet) -> tuple[Quiet, ...]:

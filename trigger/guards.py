@@ -17,6 +17,9 @@ quiet time          policy, alarm: a scale-in by any quiet time, a scale-out onl
 catching up         policy, alarm: a scale-out while earlier growth is not in service,    CATCHING_UP
                     up to the build timeout
 builds fail         policy, alarm: a scale-out while builds back off                      BUILD_BACK_OFF
+most in a span      policy, alarm: growth and scale-in made smaller (a clamp); nothing    MAX_CHANGE
+                    left: refused
+flap damping        policy, alarm: a scale-in after too many reversals (before quiet)     FLAPPING
 budget              policy, alarm: growth made smaller (a clamp); nothing left: refused   BUDGET
 ==================  ====================================================================  =======================
 
@@ -32,7 +35,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from config.model import Group, QuietScope
+from config.pacing import Pace
 from config.units import Instant
+from trigger.pacing import allowance, free_at, held_high_until
 from trigger.reasons import Reason
 from trigger.requests import Answer, Cause, Clamp, Fleet, GroupState, Pause, Request, SignalKind
 from trigger.signals import floor_of
@@ -112,10 +117,15 @@ def _growth(request: Request, wanted: int, scene: Scene) -> Bid:
     if refusal is not None:
         reason, until = refusal
         return refused(request, wanted, Direction.OUT, reason, clamps=clamps, until=until)
+    size, paced = _paced(size, Direction.OUT, scene)
+    if size == scene.base:
+        return refused(
+            request, wanted, Direction.OUT, Reason.MAX_CHANGE, clamps=clamps, until=_paced_until(scene, Direction.OUT)
+        )
     if scene.fleet.creates_left <= 0:
-        return refused(request, wanted, Direction.OUT, Reason.BUDGET, clamps=clamps)
+        return refused(request, wanted, Direction.OUT, Reason.BUDGET, clamps=clamps + paced)
     size, spent = _clamped(size, min(size, scene.base + scene.fleet.creates_left), Reason.BUDGET)
-    answer = Answer(request=request, reason=Reason.SCALED_OUT, wanted=wanted, clamps=clamps + spent)
+    answer = Answer(request=request, reason=Reason.SCALED_OUT, wanted=wanted, clamps=clamps + paced + spent)
     return Bid(answer=answer, size=size, direction=Direction.OUT)
 
 
@@ -183,14 +193,46 @@ def _shrinking(request: Request, wanted: int, scene: Scene) -> Bid:
     if refusal is not None:
         reason, until = refusal
         return refused(request, wanted, Direction.IN, reason, clamps=clamps, until=until)
-    answer = Answer(request=request, reason=Reason.SCALED_IN, wanted=wanted, clamps=clamps)
+    size, paced = _paced(size, Direction.IN, scene)
+    if size == scene.base:
+        return refused(
+            request, wanted, Direction.IN, Reason.MAX_CHANGE, clamps=clamps, until=_paced_until(scene, Direction.IN)
+        )
+    answer = Answer(request=request, reason=Reason.SCALED_IN, wanted=wanted, clamps=clamps + paced)
     return Bid(answer=answer, size=size, direction=Direction.IN)
 
 
 def _shrinking_waits(request: Request, scene: Scene) -> tuple[Reason, Instant] | None:
     """Which guard makes a scale-in wait, and until when."""
+    barred = _barred(Direction.IN, scene)
+    if barred is not None:
+        return barred
+    damping = scene.group.flap_damping
+    high = None if damping is None else held_high_until(damping, scene.state.moves)
+    if high is not None and scene.now < high:
+        return Reason.FLAPPING, high
     quiet = _quiet_until(request, Direction.IN, scene)
-    return _barred(Direction.IN, scene) or (None if quiet is None else (Reason.QUIET, quiet))
+    return None if quiet is None else (Reason.QUIET, quiet)
+
+
+def _pace(scene: Scene, direction: Direction) -> Pace | None:
+    return scene.group.max_growth if direction is Direction.OUT else scene.group.max_shrinkage
+
+
+def _paced(size: int, direction: Direction, scene: Scene) -> tuple[int, tuple[Clamp, ...]]:
+    """Go no further than the group's pace allows; at the base itself nothing is allowed."""
+    pace, base = _pace(scene, direction), scene.base
+    if pace is None:
+        return size, ()
+    left = allowance(pace, scene.state.moves, base, direction, scene.now)
+    return _clamped(
+        size, min(size, base + left) if direction is Direction.OUT else max(size, base - left), Reason.MAX_CHANGE
+    )
+
+
+def _paced_until(scene: Scene, direction: Direction) -> Instant | None:
+    pace = _pace(scene, direction)
+    return None if pace is None else free_at(pace, scene.state.moves, direction, scene.now)
 
 
 def _clamped(before: int, after: int, guard: Reason) -> tuple[int, tuple[Clamp, ...]]:

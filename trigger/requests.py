@@ -104,6 +104,15 @@ class Signal:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Move:
+    """A change of desired size by a policy or an alarm. Wall clock, persisted while a guard counts it."""
+
+    at: Instant
+    before: int
+    after: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GroupState:
     """What the door remembers between decisions. All of it is persisted."""
 
@@ -122,6 +131,8 @@ class GroupState:
     signals: tuple[Signal, ...] = ()
     """Of alerts that last; sorted by alert, key and kind."""
     orphaned: bool = False
+    moves: tuple[Move, ...] = ()
+    """Oldest first; only those that a guard of the group still counts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,6 +24,7 @@ from dataclasses import replace
 
 from config.model import Group
 from config.units import Instant
+from trigger.pacing import remembered
 from trigger.reasons import Reason
 from trigger.requests import Fleet, GroupState
 from trigger.signals import floor_of, lasting
@@ -84,6 +85,8 @@ def _tidied(group: Group, state: GroupState, now: Instant) -> GroupState:
     state = lasting(state, now)
     if state.quiets and any(quiet.until <= now for quiet in state.quiets):
         state = replace(state, quiets=tuple(quiet for quiet in state.quiets if quiet.until > now))
+    if len(moves := remembered(state.moves, group, now)) < len(state.moves):
+        state = replace(state, moves=moves)
     excused = state.forced or state.kept
     if excused and state.desired is not None and group.minimum <= state.desired <= group.maximum:
         state = replace(state, forced=False, kept=False)

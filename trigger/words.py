@@ -43,6 +43,8 @@ _SENTENCES: Mapping[Reason, str] = MappingProxyType(
         Reason.SHIELDED: "an alert shields the group from scale-in, or is blind itself",
         Reason.FROZEN: "an alert freezes this direction",
         Reason.CATCHING_UP: "earlier growth is not in service yet",
+        Reason.MAX_CHANGE: "as many have come or left as may in a while",
+        Reason.FLAPPING: "the size went to and fro too often and is held high",
         Reason.BUDGET: "the budget of creates is spent",
         Reason.BUILD_BACK_OFF: "builds failed in a row, so growth waits",
         Reason.OUTBID: "another wish of the same moment came first",

@@ -48,10 +48,10 @@ from handler.store.interface import AlertStatus, TokenHash
 from handler.world import Leaving, Phase
 from trigger.explain import Explanation
 from trigger.reasons import Reason
-from trigger.requests import Clamp, Pause, SignalKind
+from trigger.requests import Clamp, Move, Pause, SignalKind
 from trigger.verdicts import Direction
 
-HEAD = "0004"
+HEAD = "0005"
 """The revision that this release reads and writes."""
 
 E = TypeVar("E", bound=enum.Enum)
@@ -135,6 +135,7 @@ groups = Table(
     Column("grown_at", REAL),
     Column("pause", Word(Pause), nullable=False),
     Column("orphaned", Boolean, nullable=False),
+    Column("moves", Document(tuple[Move, ...]), nullable=False, server_default="[]"),
     Column("deleting", Boolean, nullable=False),
     Column("failed_builds", Integer, nullable=False),
     Column("back_off_until", REAL),

@@ -33,6 +33,7 @@ from config.model import (
     Verb,
 )
 from config.notices import Notify, NotifyCommand, NotifyUrl, Severity
+from config.pacing_document import PaceDocument
 from config.policy_document import PolicyDocument
 from config.reductions import Reduce
 from config.source_document import NetscalerDocument, SnmpDocument
@@ -313,6 +314,7 @@ BESIDE: Mapping[tuple[type[Declared], str], Mapping[str, object]] = {
     (HttpCounterDocument, "url"): {"jsonpath": "$.depth"},
     (HttpCounterDocument, "jsonpath"): {"port": 9100, "path": "/stats"},
     (HttpCounterDocument, "user"): {"port": 9100, "path": "/metrics", "metric": "up", "password": {"env": "PASSWORD"}},
+    (PaceDocument, ""): {"count": 4},
     (HttpCounterDocument, "password"): {"port": 9100, "path": "/metrics", "metric": "up", "user": "trimtab"},
 }
 """What must stand beside a key (or beside every key, "") for its example to be valid."""

@@ -62,13 +62,19 @@ def third(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
+def fourth(tmp_path: Path) -> Path:
+    """A store as the release of schema 0004 left it."""
+    return Path(shutil.copy(FIXTURES / "0004.sqlite", tmp_path / "trimtab.sqlite"))
+
+
+@pytest.fixture
 def later(tmp_path: Path) -> Path:
-    """The migrations of a release to come: 0005 replaces ``groups``, as migrations on SQLite do."""
+    """The migrations of a release to come: 0006 replaces ``groups``, as migrations on SQLite do."""
     scripts = Path(shutil.copytree(MIGRATIONS, tmp_path / "migrations"))
-    (scripts / "versions" / "r0005_fifth.py").write_text(
+    (scripts / "versions" / "r0006_sixth.py").write_text(
         "import sqlalchemy as sa\n"
         "from alembic import op\n"
-        "revision, down_revision = '0005', '0004'\n"
+        "revision, down_revision = '0006', '0005'\n"
         "def upgrade():\n"
         "    with op.batch_alter_table('groups', recreate='always') as table:\n"
         "        table.add_column(sa.Column('colour', sa.Text))\n"
@@ -113,7 +119,11 @@ def test_a_store_that_others_could_read_is_closed_to_them(file):
 def test_state_of_schema_0001_is_all_there(first):
     store = opened(first)
     web, worker = store.groups()
-    assert (web.id, web.state, web.definition) == (WEB, replace(full_state(), signals=()), a_definition("web"))
+    assert (web.id, web.state, web.definition) == (
+        WEB,
+        replace(full_state(), signals=(), moves=()),
+        a_definition("web"),
+    )
     assert (web.failed_builds, web.back_off_until, web.deleting) == (2, at(600), False)
     assert (worker.id, worker.state.desired, worker.state.orphaned) == (GroupId("worker"), None, True)
     intended = [replace(a_record(number, phase=Phase.INTENDED), intended_at=at(2)) for number in (1, 2)]
@@ -151,12 +161,24 @@ def test_a_store_of_schema_0001_can_take_alerts(first):
 def test_schema_0002_is_all_there(second):
     store = opened(second)
     web, worker = store.groups()
-    assert (web.state, web.definition, worker.state.signals) == (full_state(), a_definition("web"), ())
+    assert (web.state, web.definition, worker.state.signals) == (
+        replace(full_state(), moves=()),
+        a_definition("web"),
+        (),
+    )
     assert store.hooks() == (a_hook(), full_hook())
     told = (a_delivery(at(9)), a_delivery(at(10), AlertStatus.RESOLVED, decision="d2"))
     assert store.delivered(WEB, told[0].alert, "f1") == told
     assert store.answered(WEB, "alarm-1").reason is Reason.SCALED_OUT
     assert len(store.members(WEB)) == 3
+    store.close()
+
+
+def test_groups_of_schema_0004_have_not_moved_and_can(fourth):
+    store = opened(fourth)
+    assert store.groups()[0].state == replace(full_state(), moves=())
+    store.record((a_tick(state=full_state()),))
+    assert store.groups()[0].state == full_state()
     store.close()
 
 
@@ -170,8 +192,8 @@ def test_webhooks_of_schema_0003_take_alerts_as_they_did_and_others_may_take_val
 
 
 def test_a_migration_keeps_members_although_it_replaces_groups(first, later):
-    to_head(first, scripts=later, head="0005")
-    assert rows(first, "SELECT version_num FROM alembic_version") == [("0005",)]
+    to_head(first, scripts=later, head="0006")
+    assert rows(first, "SELECT version_num FROM alembic_version") == [("0006",)]
     assert rows(first, "SELECT id, desired, colour FROM groups") == [("web", 5, None), ("worker", None, None)]
     assert len(rows(first, "SELECT * FROM members")) == 3
     assert len(rows(first, "SELECT * FROM quiets")) == 2
@@ -179,8 +201,8 @@ def test_a_migration_keeps_members_although_it_replaces_groups(first, later):
 
 def test_before_a_migration_a_copy_is_laid_beside(first, later):
     before = rows(first, "SELECT * FROM members")
-    to_head(first, scripts=later, head="0005")
-    copy = first.with_name("trimtab.sqlite.before-0005")
+    to_head(first, scripts=later, head="0006")
+    copy = first.with_name("trimtab.sqlite.before-0006")
     assert rows(copy, "SELECT * FROM members") == before
     assert rows(copy, "SELECT version_num FROM alembic_version") == [("0001",)]
     assert copy.stat().st_mode & 0o777 == 0o600
@@ -188,27 +210,27 @@ def test_before_a_migration_a_copy_is_laid_beside(first, later):
 
 
 def test_a_migration_that_fails_leaves_the_store_as_it_was(first, later):
-    with (later / "versions" / "r0005_fifth.py").open("a") as script:
+    with (later / "versions" / "r0006_sixth.py").open("a") as script:
         script.write("    op.execute('SELECT nonsense')\n")
     with pytest.raises(OperationalError, match="nonsense"):
-        to_head(first, scripts=later, head="0005")
+        to_head(first, scripts=later, head="0006")
     store = opened(first)
     assert len(store.members(WEB)) == 3
     store.close()
 
 
 def test_a_migration_that_would_leave_orphan_rows_is_undone(first, later):
-    with (later / "versions" / "r0005_fifth.py").open("a") as script:
+    with (later / "versions" / "r0006_sixth.py").open("a") as script:
         script.write("    op.execute('DELETE FROM groups')\n")
     with pytest.raises(StoreError, match="rows without their group"):
-        to_head(first, scripts=later, head="0005")
+        to_head(first, scripts=later, head="0006")
     assert len(rows(first, "SELECT * FROM groups")) == 2
 
 
 def test_a_store_of_a_newer_release_is_refused_and_untouched(first):
     alter(first, "UPDATE alembic_version SET version_num = '0999'")
     before = first.read_bytes()
-    with pytest.raises(Refused, match=r"schema 0999; this release knows up to 0004\): run that release") as refused:
+    with pytest.raises(Refused, match=r"schema 0999; this release knows up to 0005\): run that release") as refused:
         opened(first)
     assert "trimtab.sqlite.before-0999" in str(refused.value)
     assert first.read_bytes() == before
