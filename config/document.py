@@ -19,6 +19,7 @@ from pydantic_core import PydanticCustomError
 from config.condition_document import ConditionDocument
 from config.counter_document import CounterDocument
 from config.declared import Declared, key, must
+from config.freeze_document import FreezeDocument
 from config.model import Mode, OnVanish, Victims
 from config.notices import Severity
 from config.outside import AlertDocument
@@ -228,6 +229,11 @@ class GroupDocument(Declared):
     )
     flap_damping: Annotated[FlapDampingDocument | None, Given] = key(
         "When the size goes to and fro, hold it high for a while.", {"reversals": 4, "within": "1h", "hold": "30m"}
+    )
+    freeze: list[FreezeDocument] = key(
+        "When policies and alarms leave the size alone; persons, bounds, floors and repair go on.",
+        [{"schedule": "0 22 * * fri", "duration": "58h", "timezone": "Europe/Paris", "direction": "in"}],
+        default=[],
     )
     notify: Annotated[NotifyDocument | None, Given] = key(
         "Who is told of this group's trouble, instead of the one for all groups.",

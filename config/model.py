@@ -18,6 +18,7 @@ from config.adjustments import Verb as Verb  # noqa: PLC0414 part of the model t
 from config.counters import Counter
 from config.effects import Alert
 from config.expressions import Expression
+from config.freezes import FreezeWindow
 from config.notices import Notify
 from config.pacing import FlapDamping, Pace
 from config.recording import Recording
@@ -289,6 +290,8 @@ class Group:
     """What policies and alarms may add in a span of time."""
     max_shrinkage: Pace | None = None
     flap_damping: FlapDamping | None = None
+    freezes: tuple[FreezeWindow, ...] = ()
+    """When policies and alarms leave the size alone."""
     notify: Notify | None = None
     """Its own, or the one for all groups."""
 

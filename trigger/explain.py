@@ -10,6 +10,7 @@ from typing import assert_never
 from aggregator.frames import Aggregate, Cell, Insufficient, Lack, WindowKey
 from aggregator.specs import window_key, window_keys
 from config.expressions import Dialect
+from config.freezes import Freezing, freezing
 from config.model import Catalogue, Compare, Condition, ExpressionCondition, Group, Mode, Policy
 from config.units import ConditionId, CounterId, GroupId, Instant, PolicyId, Seconds
 from trigger.reasons import Reason
@@ -139,6 +140,8 @@ class Explanation:
     signals: tuple[Signal, ...] = ()
     leaving: int = 0
     """Members that are on their way out, and left out of what is measured."""
+    freezes: tuple[Freezing, ...] = ()
+    """The group's freeze windows, active or not."""
 
 
 def explain(
@@ -178,14 +181,15 @@ def explain(
         quiets=tuple(quiet for quiet in decision.state.quiets if quiet.until > decision.at.wall),
         signals=lasting(decision.state, decision.at.wall).signals,
         leaving=fleet.leaving,
+        freezes=tuple(freezing(window, decision.at.wall) for window in group.freezes),
     )
 
 
 def shape(explanation: Explanation) -> Hashable:
     """What makes two ticks the same story: equal shapes extend one span of history, whatever the measured values.
 
-    Reasons, truths, steps taken, clamps, sizes, mode, pause, configuration, and which alerts do what; not values,
-    distances, ages, held times, request ids, or how long an alert still lasts.
+    Reasons, truths, steps taken, clamps, sizes, mode, pause, configuration, and which alerts and windows do what; not
+    values, distances, ages, held times, request ids, or how long an alert still lasts.
     """
     return (
         explanation.reason,
@@ -207,6 +211,7 @@ def shape(explanation: Explanation) -> Hashable:
         ),
         tuple((answer.cause, answer.reason, answer.clamps) for answer in explanation.answers),
         frozenset((signal.alert, signal.kind) for signal in explanation.signals),
+        tuple(freeze.active for freeze in explanation.freezes),
     )
 
 

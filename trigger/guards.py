@@ -11,7 +11,8 @@ bounds              person: above max without force; below min unless paused and
 alert's floor       person: below it, unless paused and forced; for all others it is min  ALERT_FLOOR
 shield              policy, alarm: a scale-in while an alert shields the group, or is     SHIELDED
                     blind itself
-freeze              policy, alarm: a change in a direction that an alert freezes          FROZEN
+freeze              policy, alarm: a change in a direction that an alert, or a freeze     FROZEN
+                    window of the group, freezes
 quiet time          policy, alarm: a scale-in by any quiet time, a scale-out only by one  QUIET
                     that a scale-out began; a policy's own quiet time only stops itself
 catching up         policy, alarm: a scale-out while earlier growth is not in service,    CATCHING_UP
@@ -25,15 +26,18 @@ budget              policy, alarm: growth made smaller (a clamp); nothing left: 
 
 A person's wish has no quiet time, back-off or budget to pass: convergence paces the creates.
 
-An alert that shields or freezes stops wishes, and only wishes: changed bounds and floors, also one that another alert
-raises, go on (`trigger.unasked`). Where two alerts contradict each other, capacity that somebody asked for wins over a
-wish to stand still: it costs money, never the fleet, and max bounds it. Source: DESIGN.md "Sizing"; issue 3, item 2.
+An alert or a window that shields or freezes stops wishes, and only wishes: changed bounds and floors, also one that
+another alert raises, go on (`trigger.unasked`). Where two alerts contradict each other, capacity that somebody asked
+for wins over a wish to stand still: it costs money, never the fleet, and max bounds it. Source: DESIGN.md "Sizing";
+issue 3, item 2; issue 5, item 6.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from config.effects import Way
+from config.freezes import frozen_until
 from config.model import Group, QuietScope
 from config.pacing import Pace
 from config.units import Instant
@@ -163,12 +167,18 @@ _BARS = {
 
 
 def _barred(direction: Direction, scene: Scene) -> tuple[Reason, Instant] | None:
-    """What an alert says against this direction, and when the last one ends that says so."""
+    """What an alert or a window says against this direction, and when the last one ends that says so."""
     for reason, kinds in _BARS[direction].items():
         ends = [signal.until for signal in scene.state.signals if signal.kind in kinds]
+        window = frozen_until(scene.group.freezes, _WAYS[direction], scene.now) if reason is Reason.FROZEN else None
+        if window is not None:
+            ends.append(window)
         if ends:
             return reason, max(ends)
     return None
+
+
+_WAYS = {Direction.IN: Way.IN, Direction.OUT: Way.OUT}
 
 
 def _quiet_until(request: Request, direction: Direction, scene: Scene) -> Instant | None:

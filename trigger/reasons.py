@@ -28,7 +28,7 @@ class Reason(enum.Enum):
     SHIELDED = "shielded"
     """An alert shields the group from scale-in, or says that its own source is blind."""
     FROZEN = "frozen"
-    """An alert freezes this direction."""
+    """An alert, or a freeze window of the group, freezes this direction."""
     CATCHING_UP = "catching_up"
     """Earlier growth is not in service yet."""
     BUDGET = "budget"

@@ -25,6 +25,7 @@ from trigger.explain import (
     PolicyExplanation,
     TermExplanation,
 )
+from trigger.freeze_words import say_freezing
 from trigger.reasons import Reason
 from trigger.requests import Cause, Clamp, Pause, Quiet, Signal, SignalKind
 from trigger.verdicts import Direction, Truth
@@ -41,7 +42,7 @@ _SENTENCES: Mapping[Reason, str] = MappingProxyType(
         Reason.AT_MIN: "the group already has the fewest members that it may have",
         Reason.NO_CHANGE: "what was asked for is no change",
         Reason.SHIELDED: "an alert shields the group from scale-in, or is blind itself",
-        Reason.FROZEN: "an alert freezes this direction",
+        Reason.FROZEN: "an alert or a freeze window freezes this direction",
         Reason.CATCHING_UP: "earlier growth is not in service yet",
         Reason.MAX_CHANGE: "as many have come or left as may in a while",
         Reason.FLAPPING: "the size went to and fro too often and is held high",
@@ -87,6 +88,7 @@ def say(explanation: Explanation, now: Instant) -> tuple[str, ...]:
     lines.extend(_asked(answer, now) for answer in explanation.answers if answer.cause is not Cause.POLICY)
     lines.extend(_quiet(quiet, now) for quiet in explanation.quiets)
     lines.extend(_signal(signal, explanation.group, now) for signal in _last_of_each(explanation.signals))
+    lines.extend(say_freezing(one, explanation.group, now) for one in explanation.freezes)
     return tuple(lines)
 
 

@@ -1,0 +1,33 @@
+"""Freeze windows of a group as they are written."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import PlainValidator, Strict, WithJsonSchema
+
+from config.calendars import Calendar, read_cron, read_timezone
+from config.declared import Declared, key, must
+from config.effects import Way
+from config.freezes import FreezeWindow
+from config.scalars import PositiveSpan
+
+Cron = Annotated[str, PlainValidator(read_cron), WithJsonSchema({"type": "string"})]
+Timezone = Annotated[str, PlainValidator(read_timezone), WithJsonSchema({"type": "string"})]
+
+
+class FreezeDocument(Declared):
+    """A time that recurs, at which policies and alarms leave the size alone."""
+
+    schedule: Cron = must("When it begins: five fields as cron has them.", "0 22 * * fri")
+    duration: PositiveSpan = must("How long it lasts each time.", "58h")
+    timezone: Timezone = key("Where the clock stands that the schedule means.", "Europe/Paris", default="UTC")
+    direction: Annotated[Way, Strict(False)] = key(
+        "Which changes of size are frozen: in, out or both.", "in", default="both"
+    )
+
+    @property
+    def window(self) -> FreezeWindow:
+        """What the core sees."""
+        calendar = Calendar(cron=self.schedule, timezone=self.timezone)
+        return FreezeWindow(calendar=calendar, duration=self.duration, way=self.direction)
