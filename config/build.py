@@ -136,6 +136,7 @@ def _group(id: GroupId, entry: written.GroupDocument, for_all: Notify | None) ->
         on_vanish=entry.on_vanish,
         victims=entry.victims,
         freshness=entry.freshness,
+        projection=entry.projection,
         budget=_budget(entry.budget),
         max_growth=None if entry.max_growth is None else entry.max_growth.pace,
         max_shrinkage=None if entry.max_shrinkage is None else entry.max_shrinkage.pace,

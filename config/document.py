@@ -20,7 +20,7 @@ from config.condition_document import ConditionDocument
 from config.counter_document import CounterDocument
 from config.declared import Declared, key, must
 from config.freeze_document import FreezeDocument
-from config.model import Mode, OnVanish, Victims
+from config.model import Mode, OnVanish, Projection, Victims
 from config.notices import Severity
 from config.outside import AlertDocument
 from config.pacing_document import FlapDampingDocument, PaceDocument
@@ -190,7 +190,7 @@ class NotifyDocument(Declared):
 class GroupDocument(Declared):
     """A fleet of like members and the rules that size it."""
 
-    later: ClassVar[Mapping[str, str]] = {"exclusive": "exclusive groups"}
+    later: ClassVar[Mapping[str, str]] = {"exclusive": "exclusive groups", "stabilisation": "stabilisation windows"}
 
     hidden: ClassVar[frozenset[str]] = frozenset({"notify"})
 
@@ -219,6 +219,11 @@ class GroupDocument(Declared):
     victims: Annotated[Victims, _Lax] = key("Which members leave first.", "oldest", default="oldest")
     freshness: Annotated[int, Field(ge=1, le=1000)] = key(
         "Intervals after which the newest value is stale.", 3, default=3
+    )
+    projection: Annotated[Projection, _Lax] = key(
+        "on: a scale-in after which a policy would want to grow the group again is made smaller, or refused.",
+        "off",
+        default="on",
     )
     budget: BudgetDocument = key("How much may be created for this group.", {"per_hour": 60}, default={})
     max_growth: Annotated[PaceDocument | None, Given] = key(

@@ -252,6 +252,13 @@ class OnVanish(enum.Enum):
     SHRINK = "shrink"
 
 
+class Projection(enum.Enum):
+    """Whether a scale-in after which the group would want to grow again is held back."""
+
+    ON = "on"
+    OFF = "off"
+
+
 class Victims(enum.Enum):
     """Which members in service leave first."""
 
@@ -285,6 +292,7 @@ class Group:
     victims: Victims = Victims.OLDEST
     freshness: int = 3
     """Intervals after which the newest value is stale."""
+    projection: Projection = Projection.ON
     budget: Budget = Budget()
     max_growth: Pace | None = None
     """What policies and alarms may add in a span of time."""

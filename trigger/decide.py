@@ -23,10 +23,11 @@ Total and deterministic; the order of requests never matters. Source: DESIGN.md 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from config.model import Group, Mode, OnVanish
+from config.model import Group, Mode, OnVanish, Projection
 from config.units import Instant, Moment
 from trigger.combine import combined
 from trigger.guards import Bid, Scene, bid, refused
@@ -50,6 +51,7 @@ _TELLING = (
     Reason.CATCHING_UP,
     Reason.FLAPPING,
     Reason.QUIET,
+    Reason.WOULD_BOUNCE,
     Reason.DISAGREED,
     Reason.AT_MIN,
     Reason.OUTBID,
@@ -80,7 +82,7 @@ def decide(
     """
     halted, blind = _halted(group, state), is_blind(evaluation)
     settled, cause = (state, None) if halted else unasked(group, fleet, state, now.wall, blind=blind)
-    scene = _scene(group, fleet, settled, now.wall, blind=blind)
+    scene = _scene(group, fleet, settled, now.wall, evaluation)
     weighed = [_weighed(request, halted, scene) for request in requests]
     bids, won = combined(weighed, settled.desired or 0, evaluation)
     winner = None if won is None else _told(group, won, cause, state.desired, settled.desired)
@@ -134,11 +136,12 @@ def _halted(group: Group, state: GroupState) -> Reason | None:
     return None if state.pause is Pause.NO else Reason.PAUSED
 
 
-def _scene(group: Group, fleet: Fleet, state: GroupState, now: Instant, *, blind: bool) -> Scene | None:
+def _scene(group: Group, fleet: Fleet, state: GroupState, now: Instant, evaluation: Evaluation | None) -> Scene | None:
     if state.desired is None:
         return None
-    least = least_size(group, state, blind=blind)
-    return Scene(group=group, fleet=fleet, state=state, now=now, base=state.desired, least=least)
+    least = least_size(group, state, blind=is_blind(evaluation))
+    room = math.inf if evaluation is None or group.projection is Projection.OFF else evaluation.headroom
+    return Scene(group=group, fleet=fleet, state=state, now=now, base=state.desired, least=least, headroom=room)
 
 
 def _weighed(request: Request, halted: Reason | None, scene: Scene | None) -> Bid:

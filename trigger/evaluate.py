@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import assert_never
 
@@ -13,6 +14,7 @@ from config.units import GroupId, Moment, PolicyId
 from trigger.conditions import at_least, conjunction, judge
 from trigger.expression_conditions import judge_expression
 from trigger.progress import Kept, Progress, progress
+from trigger.projection import headroom
 from trigger.reasons import Reason
 from trigger.requests import Cause, Request
 from trigger.stepping import taken
@@ -43,7 +45,9 @@ def evaluate(
             kept[policy.id] = come.kept
         step = taken(policy.adjustment, verdicts, catalogue.conditions)
         advices.append(_advice(policy, truth, verdicts, come, step))
-    return Evaluation(group=group, at=now, advices=tuple(advices), holds=kept)
+    shrinking = any(advice.reason is None and advice.adjustment.may_shrink for advice in advices)
+    room = headroom(catalogue, advices) if shrinking else math.inf
+    return Evaluation(group=group, at=now, advices=tuple(advices), holds=kept, headroom=room)
 
 
 def requests_from(catalogue: Catalogue, evaluation: Evaluation) -> tuple[Request, ...]:

@@ -18,6 +18,8 @@ quiet time          policy, alarm: a scale-in by any quiet time, a scale-out onl
 catching up         policy, alarm: a scale-out while earlier growth is not in service,    CATCHING_UP
                     up to the build timeout
 builds fail         policy, alarm: a scale-out while builds back off                      BUILD_BACK_OFF
+projection          policy: a scale-in after which another policy would want to grow the  WOULD_BOUNCE
+                    group again, made smaller (a clamp); nothing left: refused
 most in a span      policy, alarm: growth and scale-in made smaller (a clamp); nothing    MAX_CHANGE
                     left: refused
 flap damping        policy, alarm: a scale-in after too many reversals (before quiet)     FLAPPING
@@ -34,6 +36,7 @@ issue 3, item 2; issue 5, item 6.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from config.effects import Way
@@ -42,6 +45,7 @@ from config.model import Group, QuietScope
 from config.pacing import Pace
 from config.units import Instant
 from trigger.pacing import allowance, free_at, held_high_until
+from trigger.projection import least_safe
 from trigger.reasons import Reason
 from trigger.requests import Answer, Cause, Clamp, Fleet, GroupState, Pause, Request, SignalKind
 from trigger.signals import floor_of
@@ -62,6 +66,8 @@ class Scene:
     """The desired size that arithmetic starts from."""
     least: int
     """What a scale-in may not go below: min, or the floor of an alert or for while blind."""
+    headroom: float = math.inf
+    """How many times its load each member bears: `trigger.projection`. Infinite: nobody says, or nobody asks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,6 +209,11 @@ def _shrinking(request: Request, wanted: int, scene: Scene) -> Bid:
     if refusal is not None:
         reason, until = refusal
         return refused(request, wanted, Direction.IN, reason, clamps=clamps, until=until)
+    safe = _safe(request, size, scene)
+    if safe >= scene.base:
+        return refused(request, wanted, Direction.IN, Reason.WOULD_BOUNCE, clamps=clamps)
+    size, lifted = _clamped(size, safe, Reason.WOULD_BOUNCE)
+    clamps += lifted
     size, paced = _paced(size, Direction.IN, scene)
     if size == scene.base:
         return refused(
@@ -210,6 +221,13 @@ def _shrinking(request: Request, wanted: int, scene: Scene) -> Bid:
         )
     answer = Answer(request=request, reason=Reason.SCALED_IN, wanted=wanted, clamps=clamps + paced)
     return Bid(answer=answer, size=size, direction=Direction.IN)
+
+
+def _safe(request: Request, size: int, scene: Scene) -> int:
+    """``size``, or as many more as leave no policy wanting to grow the group. Never above max for that: bounds win."""
+    if request.cause is not Cause.POLICY:
+        return size
+    return max(size, min(least_safe(scene.headroom, scene.fleet.in_service, scene.base), scene.group.maximum))
 
 
 def _shrinking_waits(request: Request, scene: Scene) -> tuple[Reason, Instant] | None:

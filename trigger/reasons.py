@@ -39,6 +39,8 @@ class Reason(enum.Enum):
     """The size went to and fro too often and is held high for a while."""
     BUILD_BACK_OFF = "build_back_off"
     """Builds failed in a row."""
+    WOULD_BOUNCE = "would_bounce"
+    """With fewer members a policy that grows the group would at once want to."""
     OUTBID = "outbid"
     """Another request of the same moment won."""
     DISAGREED = "disagreed"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -107,3 +108,6 @@ class Evaluation:
     """In the order of the group's policies."""
     holds: Mapping[PolicyId, Hold | Streak]
     """Only policies that hold something."""
+    headroom: float = math.inf
+    """How many times its load each member bears (`trigger.projection`); looked at only while a policy is ready that may
+    shrink the group, and infinite else."""

@@ -48,6 +48,7 @@ _SENTENCES: Mapping[Reason, str] = MappingProxyType(
         Reason.FLAPPING: "the size went to and fro too often and is held high",
         Reason.BUDGET: "the budget of creates is spent",
         Reason.BUILD_BACK_OFF: "builds failed in a row, so growth waits",
+        Reason.WOULD_BOUNCE: "with fewer members the group would want to grow again at once",
         Reason.OUTBID: "another wish of the same moment came first",
         Reason.DISAGREED: "another policy that could scale in does not agree",
         Reason.PAUSED: "paused by a person: nothing is decided",

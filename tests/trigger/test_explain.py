@@ -8,7 +8,7 @@ import pytest
 
 from aggregator.frames import Cell, Lack
 from config.adjustments import Step, Steps
-from config.model import Catalogue, Compare, Mode
+from config.model import Catalogue, Compare, Mode, Projection
 from config.units import ConditionId, GroupId, PolicyId
 from tests.support.trigger import (
     WEB,
@@ -77,7 +77,8 @@ def test_it_tells_how_many_members_are_on_their_way_out_without_being_another_st
 
 
 def test_every_policy_ends_in_one_reason_its_own_or_the_doors() -> None:
-    seen = explained({"busy": measured(90), "idle": measured(10)})
+    bold = replace(CATALOGUE, groups={WEB: replace(CATALOGUE.groups[WEB], projection=Projection.OFF)})
+    seen = explained({"busy": measured(90), "idle": measured(10)}, catalogue=bold)
     assert [policy.reason for policy in seen.policies] == [Reason.HOLDING, Reason.SCALED_IN]
     assert (seen.policies[0].held, seen.policies[0].needed) == (0, 60)
     assert (seen.desired_from, seen.desired_to, seen.reason) == (4, 3, Reason.SCALED_IN)
