@@ -59,6 +59,9 @@ class PolicyDocument(Declared):
         "until": "policies by schedule",
         "timezone": "policies by schedule",
         "floor": "policies by schedule",
+        "ceiling": "policies by schedule",
+        "at": "policies by schedule",
+        "missed": "policies by schedule",
     }
 
     when: Annotated[list[Name], Field(min_length=1)] = must("Conditions that must hold.", ["busy"])
