@@ -64,7 +64,7 @@ def scrapes(draw: st.DrawFn) -> list[Scrape]:
 
 def judged(scrapes: Iterator[Scrape]) -> list[object]:
     aggregator = Aggregator(CATALOGUE, (WEB,))
-    return [repr(aggregator.take(scrape)[WEB].cells) for scrape in scrapes]
+    return [repr(dict(aggregator.take(scrape)[WEB].cells)) for scrape in scrapes]
 
 
 def replayed(text: str) -> Iterator[Scrape]:
