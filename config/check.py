@@ -15,7 +15,7 @@ from config.adjustments import outright
 from config.counters import AlertedValue, Counter, Per
 from config.effects import FirePolicy
 from config.errors import Problem
-from config.findings import Finding
+from config.findings import Finding, problem_of
 from config.model import (
     AnyCondition,
     BalancerUse,
@@ -26,14 +26,13 @@ from config.model import (
     Holds,
     Policy,
     SharedListener,
-    Site,
     Verb,
 )
 from config.nearest import hint
 from config.overlaps import overlap_of, truths
 from config.reductions import Reduce, Statistic
 from config.units import PolicyId, Seconds, format_span
-from config.where import Where, dotted
+from config.where import Where
 
 
 def check(
@@ -49,7 +48,7 @@ def check(
     findings = [finding for rule in _RULES for finding in rule(catalogue)]
     if installed is not None:
         findings += plugins.missing(catalogue, installed)
-    problems = {_problem(catalogue, finding) for finding in findings if not _leans_on(finding, refused)}
+    problems = {problem_of(catalogue, finding) for finding in findings if not _leans_on(finding, refused)}
     return tuple(sorted(problems))
 
 
@@ -60,20 +59,6 @@ def _leans_on(finding: Finding, refused: AbstractSet[Where]) -> bool:
         or any(lean[: len(place)] == place or place[: len(lean)] == lean for lean in finding.leans)
         for place in refused
     )
-
-
-def _problem(catalogue: Catalogue, finding: Finding) -> Problem:
-    site = _site(catalogue, finding.where)
-    message = f"{dotted(finding.where)}: {finding.message}"
-    return Problem(file=site.file, line=site.line, column=site.column, message=message)
-
-
-def _site(catalogue: Catalogue, where: Where) -> Site:
-    """The place of a value; of what holds it, where a default was applied."""
-    for length in range(len(where), 0, -1):
-        if (site := catalogue.sites.get(where[:length])) is not None:
-            return site
-    return Site(file="-", line=1, column=1)
 
 
 def _written(catalogue: Catalogue, *places: Where) -> Where:

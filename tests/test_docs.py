@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 import typer
 
+from config.lint import lint
 from config.load import load
 from handler.command import app
+from trigger.sizing import resized
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
@@ -67,11 +69,14 @@ def options_of(words: list[str]) -> set[str]:
 
 
 @pytest.mark.parametrize("text", list(yaml_blocks()))
-def test_a_declaration_that_is_shown_has_no_problems(text: str, tmp_path: Path) -> None:
+def test_a_declaration_that_is_shown_has_no_problems_and_no_warnings(text: str, tmp_path: Path) -> None:
     file = tmp_path / "shown.yaml"
     file.write_text(text)
 
-    assert load(file).groups
+    catalogue = load(file)
+
+    assert catalogue.groups
+    assert [str(warning) for warning in lint(catalogue, resized)] == []
 
 
 @pytest.mark.parametrize("line", list(commands()))

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from http import HTTPStatus
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from config.errors import DeclarationError
+from handler.app.check_cli import check
 from handler.app.counters_cli import counters
 from handler.app.eval_cli import evaluate
 from handler.app.export_cli import export
@@ -20,6 +19,7 @@ from handler.app.terminal import (
     DONE,
     PROBLEMS,
     AsJson,
+    File,
     State,
     act,
     ask,
@@ -44,12 +44,12 @@ app.add_typer(member, name="member")
 app.add_typer(hook, name="hook")
 app.add_typer(record, name="record")
 app.add_typer(export, name="export")
+app.command()(check)
 app.command()(probe)
 app.command("eval")(evaluate)
 app.command()(counters)
 app.command()(replay)
 
-File = Annotated[Path, typer.Argument(metavar="FILE", help="The declared model, YAML.")]
 Group = Annotated[str, typer.Argument(metavar="GROUP")]
 
 
@@ -70,23 +70,6 @@ def run(
     logs.configure(json=json)
     with refusals(json):
         asyncio.run(run_until_signal(file, directory(state), host=host, port=port))
-
-
-@app.command()
-def check(file: File, json: AsJson = False) -> None:
-    """Say everything that is wrong with a file, one `FILE:LINE: message` per cause."""
-    from config.load import load
-
-    try:
-        catalogue = load(file)
-    except DeclarationError as error:
-        problems = [{"file": p.file, "line": p.line, "column": p.column, "message": p.message} for p in error.problems]
-        print_json(problems) if json else lines(str(problem) for problem in error.problems)
-        raise typer.Exit(PROBLEMS) from error
-    if json:
-        print_json([])
-    else:
-        typer.echo(f"{file}: no problems; groups: {', '.join(catalogue.groups) or 'none'}")
 
 
 @app.command()

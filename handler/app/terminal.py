@@ -20,6 +20,7 @@ _UNFOLDED = 10_000
 State = Annotated[
     Path | None, typer.Option("--state", metavar="DIR", help="State directory [env TRIMTAB_STATE].", show_default=False)
 ]
+File = Annotated[Path, typer.Argument(metavar="FILE", help="The declared model, YAML.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 

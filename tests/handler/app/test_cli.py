@@ -18,6 +18,13 @@ clouds: {local: {process: {}}}
 profiles: {web: {cloud: locale, command: [sleep, "60"]}}
 groups: {web: {profile: web, min: 3, max: 2}}
 """
+_WARNED = """\
+counters:
+  spare: {haproxy: scur}
+clouds: {local: {process: {}}}
+profiles: {web: {cloud: local, command: [sleep, "60"]}}
+groups: {web: {profile: web, min: 1, max: 2}}
+"""
 
 
 def test_help_is_quick() -> None:
@@ -54,8 +61,8 @@ def test_check_prints_every_problem_with_its_place_and_exits_1(tmp_path: Path) -
     problems = typed("check", str(file), "--json")
     assert problems.code == 1
     assert [(problem["line"], sorted(problem)) for problem in problems.json] == [
-        (2, ["column", "file", "line", "message"]),
-        (3, ["column", "file", "line", "message"]),
+        (2, ["column", "file", "line", "message", "severity"]),
+        (3, ["column", "file", "line", "message", "severity"]),
     ]
 
 
@@ -64,6 +71,19 @@ def test_check_of_a_good_file_exits_0(daemon: Daemon) -> None:
     assert said.code == 0
     assert "no problems" in said.out
     assert typed("check", str(daemon.file), "--json").json == []
+
+
+def test_check_warns_and_exits_1_for_it_only_where_that_is_asked_for(tmp_path: Path) -> None:
+    file = tmp_path / "model.yaml"
+    file.write_text(_WARNED)
+    said = typed("check", str(file))
+    assert said.code == 0
+    first, last = said.out.splitlines()
+    assert first.startswith(f"{file}:2: warning: counters.spare: no condition reads it")
+    assert last == f"{file}: no problems, 1 warning; groups: web"
+    strict = typed("check", str(file), "--strict", "--json")
+    assert strict.code == 1
+    assert [(row["line"], row["severity"]) for row in strict.json] == [(2, "warning")]
 
 
 # Without a daemon

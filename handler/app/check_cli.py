@@ -1,0 +1,56 @@
+"""`trimtab check`: what is wrong with a file, and what is hardly meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Annotated
+
+import typer
+
+from config.errors import DeclarationError, Problem
+from handler.app.terminal import PROBLEMS, AsJson, File, lines, print_json
+
+
+def check(
+    file: File,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit 1 for warnings, too.")] = False,
+    json: AsJson = False,
+) -> None:
+    """Say everything that is wrong with a file, one `FILE:LINE: message` per cause, and warn of what is hardly meant.
+
+    A file with problems is refused, exit 1. Warnings begin with `warning:` after the place; the file runs, exit 0.
+    """
+    from config.lint import lint
+    from config.load import load
+    from trigger.sizing import resized
+
+    try:
+        catalogue = load(file)
+    except DeclarationError as error:
+        print_json(_rows(error.problems, "error")) if json else lines(str(problem) for problem in error.problems)
+        raise typer.Exit(PROBLEMS) from error
+    warnings = lint(catalogue, resized)
+    if json:
+        print_json(_rows(warnings, "warning"))
+    else:
+        lines(f"{warning.file}:{warning.line}: warning: {warning.message}" for warning in warnings)
+        typer.echo(f"{file}: no problems{_count(len(warnings))}; groups: {', '.join(catalogue.groups) or 'none'}")
+    if warnings and strict:
+        raise typer.Exit(PROBLEMS)
+
+
+def _rows(problems: Iterable[Problem], severity: str) -> list[dict[str, object]]:
+    return [
+        {"file": p.file, "line": p.line, "column": p.column, "severity": severity, "message": p.message}
+        for p in problems
+    ]
+
+
+def _count(warnings: int) -> str:
+    match warnings:
+        case 0:
+            return ""
+        case 1:
+            return ", 1 warning"
+        case _:
+            return f", {warnings} warnings"
