@@ -6,6 +6,7 @@ In this order; the first refusal is the answer:
 Guard               Whom it stops                                                         Answer
 ==================  ====================================================================  =======================
 nothing to do       everybody: the size asked for is the desired size                     NO_CHANGE
+pause               everybody, in a direction that is paused, but a person with force     PAUSED
 bounds              policy, alarm: made smaller (a clamp); already there: refused         AT_MAX, AT_MIN
 bounds              person: above max without force; below min unless paused and forced   ABOVE_MAX, BELOW_MIN
 alert's floor       person: below it, unless paused and forced; for all others it is min  ALERT_FLOOR
@@ -26,6 +27,7 @@ flap damping        policy, alarm: a scale-in after too many reversals (before q
 budget              policy, alarm: growth made smaller (a clamp); nothing left: refused   BUDGET
 ==================  ====================================================================  =======================
 
+A pause of both directions has answered before (`trigger.decide`), but for a person with force.
 A person's wish has no quiet time, back-off or budget to pass: convergence paces the creates.
 
 An alert or a window that shields or freezes stops wishes, and only wishes: changed bounds and floors, also one that
@@ -47,7 +49,7 @@ from config.units import Instant
 from trigger.pacing import allowance, free_at, held_high_until
 from trigger.projection import least_safe
 from trigger.reasons import Reason
-from trigger.requests import Answer, Cause, Clamp, Fleet, GroupState, Pause, Request, SignalKind
+from trigger.requests import Answer, Cause, Clamp, Fleet, GroupState, Request, SignalKind
 from trigger.signals import floor_of
 from trigger.sizing import resized
 from trigger.verdicts import Direction
@@ -87,6 +89,8 @@ def bid(request: Request, scene: Scene) -> Bid:
     if wanted == scene.base:
         return refused(request, wanted, None, Reason.NO_CHANGE)
     direction = Direction.OUT if wanted > scene.base else Direction.IN
+    if scene.state.pause.stops(direction) and not (request.cause is Cause.PERSON and request.force):
+        return refused(request, wanted, direction, Reason.PAUSED)
     if request.cause is Cause.PERSON:
         return _by_person(request, wanted, direction, scene)
     return _growth(request, wanted, scene) if direction is Direction.OUT else _shrinking(request, wanted, scene)
@@ -107,7 +111,7 @@ def refused(
 
 
 def _by_person(request: Request, wanted: int, direction: Direction, scene: Scene) -> Bid:
-    insisted = scene.state.pause is not Pause.NO  # while paused only those with force get this far
+    insisted = scene.state.pause.halts  # then only those with force get this far
     if wanted > scene.group.maximum and not request.force:
         return refused(request, wanted, direction, Reason.ABOVE_MAX)
     if wanted < scene.group.minimum and not insisted:

@@ -64,6 +64,19 @@ class Pause(enum.Enum):
     DECISIONS = "decisions"
     """No decisions; repair goes on."""
     ALL = "all"
+    OUT = "out"
+    """No scale-outs; all else goes on."""
+    IN = "in"
+    """No scale-ins; all else goes on."""
+
+    @property
+    def halts(self) -> bool:
+        """Whether nothing at all is decided."""
+        return self in {Pause.DECISIONS, Pause.ALL}
+
+    def stops(self, direction: Direction) -> bool:
+        """Whether changes in this direction are stopped."""
+        return self.halts or self.value == direction.value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -51,7 +51,7 @@ _SENTENCES: Mapping[Reason, str] = MappingProxyType(
         Reason.WOULD_BOUNCE: "with fewer members the group would want to grow again at once",
         Reason.OUTBID: "another wish of the same moment came first",
         Reason.DISAGREED: "another policy that could scale in does not agree",
-        Reason.PAUSED: "paused by a person: nothing is decided",
+        Reason.PAUSED: "paused by a person",
         Reason.ADVISED: "advice only: this is what would have been done",
         Reason.MODE_OFF: "mode off: nothing is decided",
         Reason.BELOW_MIN: "fewer than min is refused; pause the group and use force",
@@ -114,8 +114,25 @@ def _size(explanation: Explanation) -> str:
     if explanation.mode is not Mode.ACT:
         parts.append(f"mode {explanation.mode.value}")
     if explanation.pause is not Pause.NO:
-        parts.append("decisions paused" if explanation.pause is Pause.DECISIONS else "paused")
+        parts.append(say_pause(explanation.pause))
     return "; ".join(parts)
+
+
+def say_pause(pause: Pause) -> str:
+    """What a person has stopped; nothing if nothing."""
+    match pause:
+        case Pause.NO:
+            return ""
+        case Pause.ALL:
+            return "paused"
+        case Pause.DECISIONS:
+            return "decisions paused"
+        case Pause.OUT:
+            return "scale-out paused"
+        case Pause.IN:
+            return "scale-in paused"
+        case _:
+            assert_never(pause)
 
 
 def brief(explanation: Explanation) -> str:

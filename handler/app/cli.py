@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from http import HTTPStatus
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -51,6 +51,9 @@ app.command()(counters)
 app.command()(replay)
 
 Group = Annotated[str, typer.Argument(metavar="GROUP")]
+Direction = Annotated[
+    Literal["out", "in"] | None, typer.Option("--direction", help="Only scale-outs, or only scale-ins.")
+]
 
 
 @app.command()
@@ -162,17 +165,25 @@ def scale(
 def pause(
     group: Group,
     decisions: Annotated[bool, typer.Option("--decisions", help="Stop decisions only; repair goes on.")] = False,
+    direction: Direction = None,
     state: State = None,
     json: AsJson = False,
 ) -> None:
-    """Stop decisions and convergence. Evaluations go on; running calls finish."""
-    act(state, json, "POST", "groups", group, "pause", body={"decisions_only": decisions}, said=f"{group}: paused")
+    """Stop decisions and convergence, or changes in one direction. Evaluations go on; running calls finish."""
+    body: dict[str, object] = {"decisions_only": decisions, "direction": direction}
+    said = f"{group}: {_way(direction)}paused"
+    act(state, json, "POST", "groups", group, "pause", body=body, said=said)
 
 
 @app.command()
-def resume(group: Group, state: State = None, json: AsJson = False) -> None:
-    """Undo a pause."""
-    act(state, json, "POST", "groups", group, "resume", body={}, said=f"{group}: resumed")
+def resume(group: Group, direction: Direction = None, state: State = None, json: AsJson = False) -> None:
+    """Undo a pause, or only that of one direction."""
+    said = f"{group}: {_way(direction)}resumed"
+    act(state, json, "POST", "groups", group, "resume", body={"direction": direction}, said=said)
+
+
+def _way(direction: str | None) -> str:
+    return f"scale-{direction} " if direction else ""
 
 
 @app.command()

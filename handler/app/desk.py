@@ -25,6 +25,7 @@ from handler.desired import Definition
 from handler.hooks.mapping import EVERYTHING, permissions_of
 from handler.hooks.replies import Reply
 from handler.hooks.tokens import Wanted
+from handler.pauses import told_of
 from handler.probing import Probed
 from handler.recording.status import RecordingStatus
 from handler.status import GroupStatus
@@ -34,9 +35,10 @@ from handler.web.daemon import Asked, Health, NoSuch, Reloaded
 from handler.web.pulse import Pulse
 from handler.web.series import Series
 from handler.world import Leaving, Phase, Record, World
-from trigger.decide import paused
+from trigger.decide import paused, resumed
 from trigger.explain import Explanation
-from trigger.requests import Cause, Decision, Pause, Request
+from trigger.requests import Cause, Decision, GroupState, Pause, Request
+from trigger.verdicts import Direction
 
 _PROBES = 2
 """At once: people look, programs should scrape."""
@@ -200,24 +202,34 @@ class Desk:
             answer=answer,
         )
 
-    async def pause(self, group: GroupId, *, decisions_only: bool, by: str) -> None:
-        """Stop decisions, and (unless ``decisions_only``) convergence."""
-        await self._set_pause(group, Pause.DECISIONS if decisions_only else Pause.ALL, by)
+    async def pause(self, group: GroupId, *, decisions_only: bool, direction: Direction | None = None, by: str) -> None:
+        """Stop decisions, and (unless ``decisions_only``) convergence; or only changes in one direction."""
+        both = Pause.DECISIONS if decisions_only else Pause.ALL
+        pause = both if direction is None else Pause(direction.value)
+        await self._set_pause(group, lambda state: paused(state, pause), act="pause", message=told_of(pause), by=by)
 
-    async def resume(self, group: GroupId, *, by: str) -> None:
-        """Undo a pause."""
-        await self._set_pause(group, Pause.NO, by)
+    async def resume(self, group: GroupId, *, direction: Direction | None = None, by: str) -> None:
+        """Undo a pause, or only that of one direction.
 
-    async def _set_pause(self, group: GroupId, pause: Pause, by: str) -> None:
+        Raises:
+            Refused: of one direction, where all is paused.
+        """
+
+        def go_on(state: GroupState) -> GroupState:
+            if direction is None:
+                return paused(state, Pause.NO)
+            if state.pause is Pause.ALL:
+                raise Refused(f"{group} is paused as a whole, its convergence too: resume it without a direction")
+            return resumed(state, direction)
+
+        message = "" if direction is None else told_of(Pause(direction.value))
+        await self._set_pause(group, go_on, act="resume", message=message, by=by)
+
+    async def _set_pause(
+        self, group: GroupId, transition: Callable[[GroupState], GroupState], *, act: str, message: str, by: str
+    ) -> None:
         room = self._room(group)
-        await self._engine.door.change(
-            room,
-            lambda state: paused(state, pause),
-            act="resume" if pause is Pause.NO else "pause",
-            by=by,
-            message="decisions only" if pause is Pause.DECISIONS else "",
-            at=self._engine.parts.clock(),
-        )
+        await self._engine.door.change(room, transition, act=act, by=by, message=message, at=self._engine.parts.clock())
         room.wake.set()
 
     # Members

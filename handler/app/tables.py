@@ -64,6 +64,8 @@ def group_page(group: dict[str, Any]) -> RenderableType:
     parts += [Text(printable(f"  {message}"), style="yellow") for message in group["messages"]]
     policies = ", ".join(f"{policy} {reason}" for policy, reason in group["policies"].items())
     parts.append(Text(f"policies: {policies or 'none'}"))
+    if group["pause"] in _PAUSES:
+        parts.append(Text(_PAUSES[group["pause"]], style="cyan"))
     for quiet in group["quiets"]:
         parts.append(Text(f"quiet until {clock_text(quiet['until'])} UTC after {quiet['policy'] or 'a resize'}"))
     waits = _waits(group["waits"])
@@ -100,6 +102,13 @@ def history_table(events: list[dict[str, Any]]) -> RenderableType:
         table.add_row(*_cells(clock_text(event["at"]), event["name"], event["by"], size), result)
     return table if events else Text("nothing has happened yet")
 
+
+_PAUSES = {
+    "decisions": "decisions are paused; repair goes on",
+    "out": "scale-outs are paused; all else goes on",
+    "in": "scale-ins are paused; all else goes on",
+}
+"""What the word PAUSED does not say."""
 
 _WAITS = {
     "no_desired": "a first desired size",

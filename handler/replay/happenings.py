@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from config.adjustments import outright
 from config.model import Adjustment, Catalogue, Group, QuietScope, Verb
 from config.units import GroupId, Instant, Moment, Monotonic, PolicyId, Seconds
-from trigger.decide import paused, vanished
+from handler.pauses import pause_of
+from trigger.decide import paused, resumed, vanished
 from trigger.requests import Cause, GroupState, Pause, Quiet, Request
 from trigger.verdicts import Direction
 
@@ -127,9 +128,10 @@ def acted(group: Group, state: GroupState, told: Happening) -> GroupState:
     """Carry out an act that changes a group's state by itself: pause, resume, vanished members."""
     match told.name:
         case "pause":
-            return paused(state, Pause.DECISIONS if told.message == "decisions only" else Pause.ALL)
+            return paused(state, pause_of(told.message))
         case "resume":
-            return paused(state, Pause.NO)
+            pause = pause_of(told.message)
+            return paused(state, Pause.NO) if pause.halts else resumed(state, Direction(pause.value))
         case "vanished":
             count = re.match(r"\d+", told.message)
             return vanished(group, state, int(count[0])) if count else state

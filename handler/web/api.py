@@ -24,6 +24,7 @@ from handler.web.recording import recording_routes
 from handler.web.render import Json, plain, tagged
 from trigger.reasons import Reason
 from trigger.requests import Decision
+from trigger.verdicts import Direction
 from trigger.words import say, sentence_of
 
 By = Annotated[str, Header(alias="X-Trimtab-User", max_length=64, description="Who asks; recorded in the history.")]
@@ -46,6 +47,15 @@ class PauseBody(_Body):
     """What to pause."""
 
     decisions_only: bool = False
+    direction: Direction | None = None
+    """Only changes in this direction; all else goes on."""
+
+
+class ResumeBody(_Body):
+    """What to go on with."""
+
+    direction: Direction | None = None
+    """Only this direction, where directions are paused; ``null``: all."""
 
 
 class ConvergeBody(_Body):
@@ -221,12 +231,12 @@ def _acts(daemon: Daemon) -> APIRouter:
 
     @routes.post("/groups/{group}/pause")
     async def pause(group: str, body: PauseBody, by: By = "api") -> JSONResponse:
-        await daemon.pause(GroupId(group), decisions_only=body.decisions_only, by=by)
+        await daemon.pause(GroupId(group), decisions_only=body.decisions_only, direction=body.direction, by=by)
         return JSONResponse(plain(daemon.group(GroupId(group))))
 
     @routes.post("/groups/{group}/resume")
-    async def resume(group: str, by: By = "api") -> JSONResponse:
-        await daemon.resume(GroupId(group), by=by)
+    async def resume(group: str, body: ResumeBody | None = None, by: By = "api") -> JSONResponse:
+        await daemon.resume(GroupId(group), direction=body.direction if body else None, by=by)
         return JSONResponse(plain(daemon.group(GroupId(group))))
 
     @routes.post("/groups/{group}/converge")

@@ -22,6 +22,7 @@ from handler.world import World
 from trigger.explain import Explanation
 from trigger.reasons import Reason
 from trigger.requests import Answer, Decision
+from trigger.verdicts import Direction
 
 
 class NoSuch(LookupError):
@@ -123,12 +124,16 @@ class Daemon(Protocol):
         """A request id for someone who brings none."""
         ...
 
-    async def pause(self, group: GroupId, *, decisions_only: bool, by: str) -> None:
-        """Stop decisions, and (unless ``decisions_only``) convergence."""
+    async def pause(self, group: GroupId, *, decisions_only: bool, direction: Direction | None = None, by: str) -> None:
+        """Stop decisions, and (unless ``decisions_only``) convergence; or only changes in one direction."""
         ...
 
-    async def resume(self, group: GroupId, *, by: str) -> None:
-        """Undo a pause."""
+    async def resume(self, group: GroupId, *, direction: Direction | None = None, by: str) -> None:
+        """Undo a pause, or only that of one direction.
+
+        Raises:
+            Refused: of one direction, where all is paused.
+        """
         ...
 
     async def converge(self, group: GroupId, *, dry_run: bool, by: str) -> Plan:

@@ -27,7 +27,7 @@ from tests.support.trigger import (
     decided,
     remove,
 )
-from trigger.decide import decide, paused, vanished
+from trigger.decide import decide, paused, resumed, vanished
 from trigger.reasons import Reason
 from trigger.requests import Cause, Fleet, GroupState, Pause, Quiet, Request, SignalKind
 from trigger.verdicts import Advice, Direction, Evaluation
@@ -181,6 +181,42 @@ def test_a_pause_changes_nothing_else() -> None:
 
 
 @pytest.mark.parametrize(
+    ("now", "asked", "then"),
+    [
+        (Pause.NO, Pause.OUT, Pause.OUT),
+        (Pause.OUT, Pause.OUT, Pause.OUT),
+        (Pause.OUT, Pause.IN, Pause.DECISIONS),
+        (Pause.IN, Pause.OUT, Pause.DECISIONS),
+        (Pause.DECISIONS, Pause.IN, Pause.DECISIONS),
+        (Pause.ALL, Pause.IN, Pause.ALL),
+        (Pause.IN, Pause.ALL, Pause.ALL),
+    ],
+)
+def test_a_pause_of_one_direction_adds_to_what_is_paused(now: Pause, asked: Pause, then: Pause) -> None:
+    assert paused(GroupState(pause=now), asked).pause is then
+
+
+@pytest.mark.parametrize(
+    ("now", "direction", "then"),
+    [
+        (Pause.DECISIONS, Direction.OUT, Pause.IN),
+        (Pause.DECISIONS, Direction.IN, Pause.OUT),
+        (Pause.OUT, Direction.OUT, Pause.NO),
+        (Pause.OUT, Direction.IN, Pause.OUT),
+        (Pause.NO, Direction.IN, Pause.NO),
+        (Pause.ALL, Direction.IN, Pause.ALL),
+    ],
+)
+def test_going_on_in_one_direction_leaves_the_other_as_it_is(now: Pause, direction: Direction, then: Pause) -> None:
+    assert resumed(GroupState(pause=now), direction).pause is then
+
+
+def test_changed_bounds_move_a_group_whose_directions_are_paused() -> None:
+    state = GroupState(desired=1, pause=Pause.OUT)
+    assert decided(desired=1, state=state).desired_to == 2
+
+
+@pytest.mark.parametrize(
     ("on_vanish", "desired", "count", "expected"),
     [
         pytest.param(OnVanish.SHRINK, 6, 1, 5, id="OneFlow-lowers"),
@@ -308,7 +344,7 @@ def test_every_decision_keeps_the_promises(
     assert decision == decide(group, requests, fleet, state, at(), evaluation=evaluation)
     assert decided_again(decision.state, group, fleet) == decision.state or group.mode is Mode.ADVISE
 
-    halted = state.orphaned or group.mode is not Mode.ACT or state.pause is not Pause.NO
+    halted = state.orphaned or group.mode is not Mode.ACT or state.pause.halts
     if group.mode is not Mode.ACT or state.orphaned:
         assert after == state
     if not halted and after.desired is not None:
@@ -316,6 +352,25 @@ def test_every_decision_keeps_the_promises(
         assert after.desired <= group.maximum or after.forced or after.kept
     if decision.changed and decision.winner is None and state.desired is not None:
         assert decision.reason in _UNASKED
+
+
+@given(GROUPS, REQUESTS, FLEETS, STATES, EVALUATIONS, st.sampled_from([Pause.OUT, Pause.IN]))
+def test_no_wish_but_one_with_force_moves_a_group_in_a_paused_direction(
+    group: Group,
+    requests: list[Request],
+    fleet: Fleet,
+    state: GroupState,
+    evaluation: Evaluation | None,
+    pause: Pause,
+) -> None:
+    before = replace(state, pause=pause)
+    decision = decide(group, requests, fleet, before, at(), evaluation=evaluation)
+    unasked = decide(group, (), fleet, before, at(), evaluation=evaluation).desired_to
+    request = None if decision.winner is None else decision.winner.request
+    insisted = request is not None and request.force and request.cause is Cause.PERSON
+    if unasked is not None and decision.desired_to is not None and not insisted:
+        assert decision.desired_to <= unasked or pause is Pause.IN
+        assert decision.desired_to >= unasked or pause is Pause.OUT
 
 
 def decided_again(state: GroupState, group: Group, fleet: Fleet) -> GroupState:

@@ -157,6 +157,28 @@ def test_no_growth_above_max_and_none_of_it_is_taken_away_by_asking(state: Group
     assert told(decided(a_request(add(5)), desired=50, state=state)) == (50, Reason.AT_MAX)
 
 
+@pytest.mark.parametrize(
+    ("pause", "request_", "expected"),
+    [
+        pytest.param(Pause.OUT, a_request(add(2)), (4, Reason.PAUSED), id="growth"),
+        pytest.param(Pause.OUT, a_request(remove(1)), (3, Reason.SCALED_IN), id="the-other-way"),
+        pytest.param(Pause.IN, a_request(remove(1)), (4, Reason.PAUSED), id="scale-in"),
+        pytest.param(Pause.IN, a_request(add(2)), (6, Reason.SCALED_OUT), id="the-other-way-round"),
+        pytest.param(Pause.OUT, a_request(set_to(9), force=True), (4, Reason.PAUSED), id="force-is-for-people"),
+        pytest.param(Pause.OUT, a_request(add(0)), (4, Reason.NO_CHANGE), id="nothing-to-do-is-no-direction"),
+        pytest.param(Pause.OUT, a_person(6), (4, Reason.PAUSED), id="a-person"),
+        pytest.param(Pause.OUT, a_person(3), (3, Reason.SCALED_IN), id="a-person-the-other-way"),
+        pytest.param(Pause.OUT, a_person(6, force=True), (6, Reason.SCALED_OUT), id="a-person-with-force"),
+        pytest.param(Pause.OUT, a_person(50, force=True), (50, Reason.FORCED), id="a-person-with-force-above-max"),
+        pytest.param(Pause.IN, a_person(1, force=True), (4, Reason.BELOW_MIN), id="below-min-needs-a-whole-pause"),
+    ],
+)
+def test_a_pause_of_one_direction_stops_only_that(
+    pause: Pause, request_: Request, expected: tuple[int, Reason]
+) -> None:
+    assert told(decided(request_, state=GroupState(pause=pause))) == expected
+
+
 @pytest.mark.parametrize("size", [0, 1, 30, 60])
 def test_while_paused_a_person_may_force_any_size(size: int) -> None:
     decision = decided(a_person(size, force=True), state=GroupState(pause=Pause.ALL))

@@ -293,6 +293,8 @@ def test_a_condition_in_words(condition: ConditionExplanation, text: str) -> Non
         pytest.param(
             an_explanation(pause=Pause.DECISIONS), "size 4 in 2..40; 4 in service; decisions paused", id="decisions"
         ),
+        pytest.param(an_explanation(pause=Pause.OUT), "size 4 in 2..40; 4 in service; scale-out paused", id="out"),
+        pytest.param(an_explanation(pause=Pause.IN), "size 4 in 2..40; 4 in service; scale-in paused", id="in"),
     ],
 )
 def test_the_size_line(explanation: Explanation, line: str) -> None:

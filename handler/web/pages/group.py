@@ -15,9 +15,9 @@ from handler.web.pages.markup import Content, Html, join, tag
 from handler.web.pages.overview import begin_of, in_service, size_traces
 from handler.web.series import KEPT, Curve, Line
 from trigger.explain import ConditionExplanation, Explanation, ExpressionExplanation, PolicyExplanation
-from trigger.requests import Pause, Quiet
+from trigger.requests import Quiet
 from trigger.verdicts import Direction, Truth
-from trigger.words import say, sentence_of
+from trigger.words import say, say_pause, sentence_of
 
 _SHORTEST = 120.0
 _NEAR = 2.0
@@ -67,7 +67,7 @@ def _head(facts: Facts) -> Html:
     states = Counter(member.state for member in status.members)
     others = ", ".join(f"{count} {_word(state)}" for state, count in states.items() if state.value != "in_service")
     mode = {Mode.ACT: None, Mode.ADVISE: "advises only", Mode.OFF: "off"}[status.mode]
-    pause = {Pause.NO: None, Pause.DECISIONS: "decisions are paused", Pause.ALL: "paused"}[status.pause]
+    pause = say_pause(status.pause)
     return join(
         [
             tag("h1", status.group, " ", badge(status.condition)),

@@ -196,6 +196,11 @@ def test_pause_and_resume(daemon: Daemon, group: str) -> None:
     assert daemon.trimtab("pause", group, "--decisions").out == f"{group}: paused\n"
     assert daemon.json("status", group)["pause"] == "decisions"
     assert daemon.json("resume", group)["pause"] == "no"
+    assert daemon.trimtab("pause", group, "--direction", "out").out == f"{group}: scale-out paused\n"
+    assert "scale-outs are paused" in daemon.trimtab("status", group).out
+    assert daemon.json("status", group)["pause"] == "out"
+    assert daemon.trimtab("resume", group, "--direction", "out").out == f"{group}: scale-out resumed\n"
+    assert daemon.json("status", group)["pause"] == "no"
 
 
 def test_converge_observe_and_the_members(daemon: Daemon, group: str) -> None:

@@ -18,6 +18,7 @@ from tests.support.worlds import name_of
 from trigger.explain import Explanation
 from trigger.reasons import Reason
 from trigger.requests import Pause
+from trigger.verdicts import Direction
 
 OUT, IN = PolicyId("out"), PolicyId("in")
 
@@ -232,6 +233,42 @@ def test_a_pause_of_decisions_leaves_repair_at_work(house: House) -> None:
 
     house.run(before)
     house.run(after)
+
+
+def test_a_pause_of_one_direction_survives_a_restart_and_ends_by_itself(house: House) -> None:
+    async def before(up: Up) -> None:
+        await up.grown(2)
+        await up.desk.pause(WEB, decisions_only=False, direction=Direction.OUT, by="ada")
+
+    async def after(up: Up) -> None:
+        assert up.status.pause is Pause.OUT
+        house.readings.value = 95.0
+        house.cloud.die(name_of(1))  # repair goes on
+        await up.until(lambda: house.machines == {name_of(2), name_of(3)} and up.settled())
+        await up.until(lambda: up.status.reason is Reason.PAUSED)
+        assert up.status.desired == 2
+        await up.desk.pause(WEB, decisions_only=False, direction=Direction.IN, by="ada")
+        assert up.status.pause is Pause.DECISIONS
+        await up.desk.resume(WEB, direction=Direction.OUT, by="bob")
+        assert up.status.pause is Pause.IN
+        await up.grown(3)
+        acts = [(event.name, event.message) for event in await up.desk.history(WEB, before=None, limit=99)]
+        told = [act for act in acts if act[0] in {"pause", "resume"}]
+        assert told == [("resume", "scale-out only"), ("pause", "scale-in only"), ("pause", "scale-out only")]
+
+    house.run(before)
+    house.run(after)
+
+
+def test_one_direction_does_not_go_on_where_all_is_paused(house: House) -> None:
+    async def scene(up: Up) -> None:
+        await up.grown(2)
+        await up.desk.pause(WEB, decisions_only=False, by="ada")
+        with pytest.raises(Refused, match="paused as a whole"):
+            await up.desk.resume(WEB, direction=Direction.IN, by="ada")
+        assert up.status.pause is Pause.ALL
+
+    house.run(scene)
 
 
 # Convergence
