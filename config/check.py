@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
 
-from config import alerts, matches, plugins, ranks, servers, stairs
+from config import alerts, matches, plugins, ranks, servers, stairs, timings
 from config.adjustments import outright
 from config.counters import AlertedValue, Counter, Per
 from config.effects import FirePolicy
@@ -356,6 +356,7 @@ _RULES: tuple[Callable[[Catalogue], Iterator[Finding]], ...] = (
     _counted,
     stairs.unreachable,
     _durations,
+    timings.stabilisations,
     _windows,
     _contradictions,
     _listeners,

@@ -190,7 +190,7 @@ class NotifyDocument(Declared):
 class GroupDocument(Declared):
     """A fleet of like members and the rules that size it."""
 
-    later: ClassVar[Mapping[str, str]] = {"exclusive": "exclusive groups", "stabilisation": "stabilisation windows"}
+    later: ClassVar[Mapping[str, str]] = {"exclusive": "exclusive groups"}
 
     hidden: ClassVar[frozenset[str]] = frozenset({"notify"})
 
@@ -234,6 +234,9 @@ class GroupDocument(Declared):
     )
     flap_damping: Annotated[FlapDampingDocument | None, Given] = key(
         "When the size goes to and fro, hold it high for a while.", {"reversals": 4, "within": "1h", "hold": "30m"}
+    )
+    stabilisation: Annotated[PositiveSpan | None, Given] = key(
+        "Policies shrink the group to no fewer members than the most that were advised in so long.", "5m"
     )
     freeze: list[FreezeDocument] = key(
         "When policies and alarms leave the size alone; persons, bounds, floors and repair go on.",

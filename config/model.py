@@ -298,6 +298,8 @@ class Group:
     """What policies and alarms may add in a span of time."""
     max_shrinkage: Pace | None = None
     flap_damping: FlapDamping | None = None
+    stabilisation: Seconds | None = None
+    """The highest advice of so long wins for scale-in."""
     freezes: tuple[FreezeWindow, ...] = ()
     """When policies and alarms leave the size alone."""
     notify: Notify | None = None

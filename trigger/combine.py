@@ -29,10 +29,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from trigger.consent import anybody_disagrees
 from trigger.guards import Bid
 from trigger.reasons import Reason
 from trigger.requests import Cause
-from trigger.sizing import resized
 from trigger.verdicts import Direction, Evaluation
 
 
@@ -72,20 +72,12 @@ def _rank(bid: Bid) -> tuple[int, str, str, str]:
 
 def _with_consent(bid: Bid, base: int, evaluation: Evaluation | None) -> Bid:
     by_policy = bid.answer.request.cause is Cause.POLICY
-    running_in = bid.direction is Direction.IN and bid.size is not None
-    if by_policy and running_in and _anybody_disagrees(base, evaluation):
+    waits = bid.answer.reason is Reason.STABILISING  # because somebody disagrees: that is the better answer
+    coming_in = bid.direction is Direction.IN and (bid.size is not None or waits)
+    if by_policy and coming_in and anybody_disagrees(base, evaluation):
         return _lost(bid, Reason.DISAGREED)
     return bid
 
 
-def _anybody_disagrees(base: int, evaluation: Evaluation | None) -> bool:
-    """Whether a policy that could shrink the group is not ready; whoever asks is, or it would not ask."""
-    advices = () if evaluation is None else evaluation.advices
-    return any(
-        advice.reason is not None and any(resized(base, choice) < base for choice in advice.choices)
-        for advice in advices
-    )
-
-
 def _lost(bid: Bid, reason: Reason) -> Bid:
-    return replace(bid, answer=replace(bid.answer, reason=reason), size=None)
+    return replace(bid, answer=replace(bid.answer, reason=reason, until=None), size=None)

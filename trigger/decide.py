@@ -13,7 +13,8 @@ In this order:
    answer. A change by request begins its quiet time, in the direction that it went, and growth is noted for
    CATCHING_UP. *Forced* lasts until the next accepted request. *Kept* lasts until a person's, or until scale-ins have
    brought the size to max: each takes only what it asked for.
-6. **Advised.** In mode ``advise`` all of this is computed, and the state is then left exactly as it was.
+6. **Advised.** In mode ``advise`` all of this is computed, and of the state only what was *observed* then changes:
+   what policies advised is so whether or not anybody acts on it, and a stabilisation window must fill all the same.
 
 The decision's reason is the winner's; else why the size changed unasked; else NOT_LISTED; else the most telling answer
 (`_TELLING`); else BLIND if no policy could be judged, HOLDING if any holds, FORCED while a person's word keeps the
@@ -34,8 +35,9 @@ from trigger.combine import combined
 from trigger.guards import Bid, Scene, bid, refused
 from trigger.pacing import remembered
 from trigger.reasons import Reason
-from trigger.requests import Answer, Cause, Clamp, Decision, Fleet, GroupState, Move, Pause, Quiet, Request
+from trigger.requests import Answer, Cause, Clamp, Decision, Fleet, GroupState, Move, Observed, Pause, Quiet, Request
 from trigger.sizing import resized
+from trigger.stabilisation import observing, unobserved
 from trigger.unasked import is_blind, least_size, unasked
 from trigger.verdicts import Direction, Evaluation
 
@@ -53,6 +55,7 @@ _TELLING = (
     Reason.CATCHING_UP,
     Reason.FLAPPING,
     Reason.QUIET,
+    Reason.STABILISING,
     Reason.WOULD_BOUNCE,
     Reason.DISAGREED,
     Reason.AT_MIN,
@@ -83,7 +86,9 @@ def decide(
         evaluation: this tick's, if there is one: whether the group is blind, and who agrees to a scale-in.
     """
     halted, blind = _halted(group, state), is_blind(evaluation)
-    settled, cause = (state, None) if halted else unasked(group, fleet, state, now.wall, blind=blind)
+    settled, cause = (unobserved(state), None) if halted else unasked(group, fleet, state, now.wall, blind=blind)
+    if not halted:
+        settled = observing(group, settled, evaluation, now.wall)
     scene = _scene(group, fleet, settled, now.wall, evaluation)
     weighed = [_weighed(request, halted, scene) for request in requests]
     bids, won = combined(weighed, settled.desired or 0, evaluation)
@@ -104,7 +109,7 @@ def decide(
         answers=answers,
         winner=winner,
         advised_to=None if acting or after.desired == state.desired else after.desired,
-        state=after if acting else state,
+        state=after if acting else replace(state, observed=settled.observed),
     )
 
 
@@ -194,6 +199,7 @@ def _carried_out(group: Group, state: GroupState, settled: GroupState, won: Bid,
         quiets=_with(settled.quiets, quiet) if request.quiet_time > 0 else settled.quiets,
         grown_at=now if size > base else settled.grown_at,
         moves=settled.moves if by_person else _moved_on(group, settled, base, size, now),
+        observed=settled.observed if request.cause is Cause.POLICY else Observed(),
     )
 
 

@@ -16,6 +16,7 @@ from config.units import ConditionId, CounterId, GroupId, Instant, PolicyId, Sec
 from trigger.reasons import Reason
 from trigger.requests import Answer, Cause, Clamp, Decision, Fleet, Pause, Quiet, Signal
 from trigger.signals import lasting
+from trigger.stabilisation import Stabilising, stabilising
 from trigger.verdicts import Advice, Counted, Evaluation, Taken, Truth, Verdict
 
 
@@ -142,6 +143,8 @@ class Explanation:
     """Members that are on their way out, and left out of what is measured."""
     freezes: tuple[Freezing, ...] = ()
     """The group's freeze windows, active or not."""
+    stabilising: Stabilising | None = None
+    """What scale-ins by policies wait for."""
 
 
 def explain(
@@ -182,6 +185,7 @@ def explain(
         signals=lasting(decision.state, decision.at.wall).signals,
         leaving=fleet.leaving,
         freezes=tuple(freezing(window, decision.at.wall) for window in group.freezes),
+        stabilising=stabilising(group, decision.state, decision.at.wall),
     )
 
 

@@ -19,6 +19,8 @@ quiet time          policy, alarm: a scale-in by any quiet time, a scale-out onl
 catching up         policy, alarm: a scale-out while earlier growth is not in service,    CATCHING_UP
                     up to the build timeout
 builds fail         policy, alarm: a scale-out while builds back off                      BUILD_BACK_OFF
+stabilisation       policy: a scale-in below the highest advice of the window, made       STABILISING
+                    smaller (a clamp); nothing left: refused
 projection          policy: a scale-in after which another policy would want to grow the  WOULD_BOUNCE
                     group again, made smaller (a clamp); nothing left: refused
 most in a span      policy, alarm: growth and scale-in made smaller (a clamp); nothing    MAX_CHANGE
@@ -52,6 +54,8 @@ from trigger.reasons import Reason
 from trigger.requests import Answer, Cause, Clamp, Fleet, GroupState, Request, SignalKind
 from trigger.signals import floor_of
 from trigger.sizing import resized
+from trigger.stabilisation import free_at as stable_at
+from trigger.stabilisation import highest
 from trigger.verdicts import Direction
 
 
@@ -213,6 +217,8 @@ def _shrinking(request: Request, wanted: int, scene: Scene) -> Bid:
     if refusal is not None:
         reason, until = refusal
         return refused(request, wanted, Direction.IN, reason, clamps=clamps, until=until)
+    size, held = _clamped(size, max(size, _highest(request, scene)), Reason.STABILISING)
+    clamps += held
     safe = _safe(request, size, scene)
     if safe >= scene.base:
         return refused(request, wanted, Direction.IN, Reason.WOULD_BOUNCE, clamps=clamps)
@@ -225,6 +231,14 @@ def _shrinking(request: Request, wanted: int, scene: Scene) -> Bid:
         )
     answer = Answer(request=request, reason=Reason.SCALED_IN, wanted=wanted, clamps=clamps + paced)
     return Bid(answer=answer, size=size, direction=Direction.IN)
+
+
+def _highest(request: Request, scene: Scene) -> int:
+    """The highest advice that counts: policies go no lower. Nobody advises for the others."""
+    window = scene.group.stabilisation
+    if request.cause is not Cause.POLICY or window is None:
+        return 0
+    return highest(scene.state.observed, scene.base, scene.now, window=window, interval=scene.group.interval)
 
 
 def _safe(request: Request, size: int, scene: Scene) -> int:
@@ -244,7 +258,12 @@ def _shrinking_waits(request: Request, scene: Scene) -> tuple[Reason, Instant] |
     if high is not None and scene.now < high:
         return Reason.FLAPPING, high
     quiet = _quiet_until(request, Direction.IN, scene)
-    return None if quiet is None else (Reason.QUIET, quiet)
+    if quiet is not None:
+        return Reason.QUIET, quiet
+    window = scene.group.stabilisation
+    if window is not None and _highest(request, scene) >= scene.base:
+        return Reason.STABILISING, stable_at(scene.state.observed, scene.base, scene.now, window=window)
+    return None
 
 
 def _pace(scene: Scene, direction: Direction) -> Pace | None:

@@ -37,6 +37,8 @@ class Reason(enum.Enum):
     """As many members came, or left, as may in a span of time."""
     FLAPPING = "flapping"
     """The size went to and fro too often and is held high for a while."""
+    STABILISING = "stabilising"
+    """More was advised within the stabilisation window; the highest advice of the window wins for scale-in."""
     BUILD_BACK_OFF = "build_back_off"
     """Builds failed in a row."""
     WOULD_BOUNCE = "would_bounce"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from config.model import Adjustment, QuietScope
 from config.units import AlertId, GroupId, Instant, Moment, PolicyId, Seconds
@@ -126,6 +126,24 @@ class Move:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Ceiling:
+    """No tick from ``since`` on advised more than ``size``. Wall clock, persisted while it counts."""
+
+    since: Instant
+    size: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observed:
+    """What policies advised lately, whatever became of it (`trigger.stabilisation`). Kept in mode `advise`, too."""
+
+    ceilings: tuple[Ceiling, ...] = ()
+    """Oldest first, each lower than the one before; empty: nobody advises fewer than desired."""
+    seen: Instant | None = field(default=None, compare=False)
+    """The last tick that they speak for. It moves at every tick, and by itself is no change of state to write down."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GroupState:
     """What the door remembers between decisions. All of it is persisted."""
 
@@ -146,6 +164,7 @@ class GroupState:
     orphaned: bool = False
     moves: tuple[Move, ...] = ()
     """Oldest first; only those that a guard of the group still counts."""
+    observed: Observed = Observed()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,7 +186,8 @@ class Answer:
     """The size it asked for, before guards; ``None`` if there was no size to start from."""
     clamps: tuple[Clamp, ...] = ()
     until: Instant | None = None
-    """For QUIET, CATCHING_UP, BUILD_BACK_OFF, SHIELDED, FROZEN and ALERT_FLOOR: when that ends."""
+    """For QUIET, CATCHING_UP, BUILD_BACK_OFF, SHIELDED, FROZEN, ALERT_FLOOR, MAX_CHANGE, FLAPPING and STABILISING: when
+    that ends, at the earliest."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

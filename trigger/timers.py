@@ -21,10 +21,10 @@ from typing import assert_never
 from config.units import Monotonic, Seconds
 from trigger.verdicts import Hold, Truth
 
-_LONGEST_GAP = 1.5
+LONGEST_GAP = 1.5
 """In intervals: one late tick is forgiven, one missing tick is not."""
 
-_JITTER = 0.05
+JITTER = 0.05
 """In intervals: a tick may come this much early. Five ticks of 30.00 ± 0.02 s are 120 s, though they take 119.98 s."""
 
 
@@ -32,7 +32,7 @@ def hold(previous: Hold | None, truth: Truth, now: Monotonic, interval: Seconds)
     """Carry a hold over one evaluation; ``None``: nothing is held. See Note [Held time]."""
     match truth:
         case Truth.TRUE:
-            if previous is not None and 0 <= now - previous.last_true <= _LONGEST_GAP * interval:
+            if previous is not None and 0 <= now - previous.last_true <= LONGEST_GAP * interval:
                 return Hold(true_since=previous.true_since, last_true=now)
             return Hold(true_since=now, last_true=now)
         case Truth.UNKNOWN:
@@ -53,4 +53,4 @@ def long_enough(current: Hold | None, duration: Seconds, interval: Seconds) -> b
 
     At most a twentieth of an interval may be missing, so that a tick that is early by its jitter is not a tick lost.
     """
-    return current is not None and held(current) >= duration - _JITTER * interval
+    return current is not None and held(current) >= duration - JITTER * interval

@@ -16,7 +16,7 @@ from config.adjustments import Adjustment
 from config.expressions import Dialect
 from config.model import Compare, Mode, QuietScope
 from config.reductions import Reduce
-from config.units import GroupId, Instant, PolicyId, Seconds, format_span
+from config.units import GroupId, Instant, PolicyId, format_span
 from trigger.explain import (
     AnswerExplanation,
     ConditionExplanation,
@@ -28,6 +28,8 @@ from trigger.explain import (
 from trigger.freeze_words import say_freezing
 from trigger.reasons import Reason
 from trigger.requests import Cause, Clamp, Pause, Quiet, Signal, SignalKind
+from trigger.stabilisation_words import say_stabilising
+from trigger.time_words import say_clock, say_span, say_until
 from trigger.verdicts import Direction, Truth
 
 _SENTENCES: Mapping[Reason, str] = MappingProxyType(
@@ -46,6 +48,7 @@ _SENTENCES: Mapping[Reason, str] = MappingProxyType(
         Reason.CATCHING_UP: "earlier growth is not in service yet",
         Reason.MAX_CHANGE: "as many have come or left as may in a while",
         Reason.FLAPPING: "the size went to and fro too often and is held high",
+        Reason.STABILISING: "more was advised lately, and the highest advice of the window wins for scale-in",
         Reason.BUDGET: "the budget of creates is spent",
         Reason.BUILD_BACK_OFF: "builds failed in a row, so growth waits",
         Reason.WOULD_BOUNCE: "with fewer members the group would want to grow again at once",
@@ -89,15 +92,17 @@ def say(explanation: Explanation, now: Instant) -> tuple[str, ...]:
     lines.extend(_asked(answer, now) for answer in explanation.answers if answer.cause is not Cause.POLICY)
     lines.extend(_quiet(quiet, now) for quiet in explanation.quiets)
     lines.extend(_signal(signal, explanation.group, now) for signal in _last_of_each(explanation.signals))
+    if explanation.stabilising is not None:
+        lines.append(say_stabilising(explanation.stabilising, now))
     lines.extend(say_freezing(one, explanation.group, now) for one in explanation.freezes)
     return tuple(lines)
 
 
 def _headline(explanation: Explanation, now: Instant) -> str:
-    ago = f" ({_span(now - explanation.at)} ago)" if now - explanation.at >= 1 else ""
+    ago = f" ({say_span(now - explanation.at)} ago)" if now - explanation.at >= 1 else ""
     before, after = explanation.desired_from, explanation.desired_to
     moved = "" if before == after else f", size {after if before is None else f'{before} → {after}'}"
-    return f"{explanation.group} at {_clock(explanation.at)}{ago}: {sentence_of(explanation.reason)}{moved}"
+    return f"{explanation.group} at {say_clock(explanation.at)}{ago}: {sentence_of(explanation.reason)}{moved}"
 
 
 def _size(explanation: Explanation) -> str:
@@ -199,12 +204,12 @@ def _outcome(policy: PolicyExplanation, answer: AnswerExplanation | None, now: I
         case Reason.HOLDING:
             if policy.in_a_row is not None:
                 return f"true {policy.in_a_row.true} of {policy.in_a_row.times} times in a row"
-            left = _span(policy.needed - policy.held)
-            return f"held {_span(policy.held)} of {_span(policy.needed)}, would fire in {left} if it stays so"
+            left = say_span(policy.needed - policy.held)
+            return f"held {say_span(policy.held)} of {say_span(policy.needed)}, would fire in {left} if it stays so"
         case Reason.BLIND:
             return "blind, so it does not fire"
         case _:
-            held = f"held {_span(policy.held)}; " if policy.needed and policy.in_a_row is None else ""
+            held = f"held {say_span(policy.held)}; " if policy.needed and policy.in_a_row is None else ""
             return held + (sentence_of(policy.reason) if answer is None else _answered(answer, now))
 
 
@@ -227,11 +232,13 @@ def _adjustment(adjustment: Adjustment) -> str:
 def _would_fire(policy: PolicyExplanation) -> str:
     if policy.in_a_row is not None:
         counted = policy.in_a_row
-        return f"would fire after {counted.times} times in a row, {_span(counted.every)} apart"
+        return f"would fire after {counted.times} times in a row, {say_span(counted.every)} apart"
     if len(policy.conditions) == 1 and not policy.expressions:
         compare = _compare(policy.conditions[0].compare)
-        return f"would fire after {_span(policy.needed)} {compare}" if policy.needed else f"would fire once {compare}"
-    return f"would fire once {_these(policy)}{f' for {_span(policy.needed)}' if policy.needed else ''}"
+        return (
+            f"would fire after {say_span(policy.needed)} {compare}" if policy.needed else f"would fire once {compare}"
+        )
+    return f"would fire once {_these(policy)}{f' for {say_span(policy.needed)}' if policy.needed else ''}"
 
 
 def _these(policy: PolicyExplanation) -> str:
@@ -299,7 +306,7 @@ def _heard(condition: _Measured) -> str:
     if condition.left_out:
         parts.append(_left_out(condition))
     if condition.age is not None:
-        parts.append(f"{_span(condition.age)} old")
+        parts.append(f"{say_span(condition.age)} old")
     heard = ", ".join(parts)
     low, high = condition.low, condition.high
     if low is not None and low == high:
@@ -350,7 +357,7 @@ def _asked(answer: AnswerExplanation, now: Instant) -> str:
 
 def _answered(answer: AnswerExplanation, now: Instant) -> str:
     wanted = "" if answer.wanted is None else f"asked for size {answer.wanted}: "
-    until = "" if answer.until is None else f" until {_until(answer.until, now)}"
+    until = "" if answer.until is None else f" until {say_until(answer.until, now)}"
     clamps = "".join(f"; {_clamp(clamp)}" for clamp in answer.clamps)
     return f"{wanted}{sentence_of(answer.reason)}{until}{clamps}"
 
@@ -369,7 +376,7 @@ def _quiet(quiet: Quiet, now: Instant) -> str:
             effect = "nothing scales" if quiet.direction is Direction.OUT else "nothing scales in"
         case _:
             assert_never(quiet.scope)
-    return f"quiet until {_until(quiet.until, now)}: {effect}, since {who} scaled {way}"
+    return f"quiet until {say_until(quiet.until, now)}: {effect}, since {who} scaled {way}"
 
 
 # Alerts
@@ -384,7 +391,7 @@ def _last_of_each(signals: Iterable[Signal]) -> Iterable[Signal]:
 
 
 def _signal(signal: Signal, group: GroupId, now: Instant) -> str:
-    until = f"until {_until(signal.until, now)}"
+    until = f"until {say_until(signal.until, now)}"
     match signal.kind:
         case SignalKind.FLOOR:
             return f"alert {signal.alert} keeps {group} at {signal.size} or more {until}"
@@ -400,12 +407,10 @@ def _signal(signal: Signal, group: GroupId, now: Instant) -> str:
             assert_never(signal.kind)
 
 
-# Numbers and times
+# Numbers
 
 _TINY, _HUGE = 1e-6, 1e12
 """Beyond these a number is written with its power of ten; nobody counts the zeros."""
-_IN_SECONDS = 180.0
-"""Shorter spans are written in seconds, which can be compared at a glance: 90 s of 120 s."""
 
 
 def _quantity(number: str, condition: _Measured) -> str:
@@ -426,16 +431,3 @@ def _number(value: float, apart_from: float | None = None) -> str:
     else:
         return repr(value)
     return text.rstrip("0").rstrip(".") if "." in text else text
-
-
-def _span(span: Seconds) -> str:
-    return f"{span:.0f} s" if span < _IN_SECONDS else format_span(span)
-
-
-def _until(instant: Instant, now: Instant) -> str:
-    return f"{_clock(instant)} ({_span(instant - now)} left)" if instant > now else f"{_clock(instant)}, which is past"
-
-
-def _clock(instant: Instant) -> str:
-    minutes, seconds = divmod(math.floor(instant) % 86_400, 60)
-    return f"{minutes // 60:02}:{minutes % 60:02}:{seconds:02}"

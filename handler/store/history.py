@@ -81,6 +81,12 @@ def read_span(connection: Connection, group: GroupId, at: Instant) -> Span | Non
     return None if row is None else Span(**named(row, leaving_out=("id",)))
 
 
+def last_tick(connection: Connection, group: GroupId) -> Instant | None:
+    """The newest instant that the group's spans cover; ``None``: there is none."""
+    ends = select(spans.c.last_at).where(spans.c.group == group)
+    return connection.execute(ends.order_by(spans.c.first_at.desc(), spans.c.id.desc()).limit(1)).scalar()
+
+
 def _event(table: Table, row: RowMapping) -> Event:
     if table is steps:
         return _step(row)

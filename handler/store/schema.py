@@ -48,10 +48,10 @@ from handler.store.interface import AlertStatus, TokenHash
 from handler.world import Leaving, Phase
 from trigger.explain import Explanation
 from trigger.reasons import Reason
-from trigger.requests import Clamp, Move, Pause, SignalKind
+from trigger.requests import Clamp, Move, Observed, Pause, SignalKind
 from trigger.verdicts import Direction
 
-HEAD = "0005"
+HEAD = "0006"
 """The revision that this release reads and writes."""
 
 E = TypeVar("E", bound=enum.Enum)
@@ -136,6 +136,7 @@ groups = Table(
     Column("pause", Word(Pause), nullable=False),
     Column("orphaned", Boolean, nullable=False),
     Column("moves", Document(tuple[Move, ...]), nullable=False, server_default="[]"),
+    Column("observed", Document(Observed), nullable=False, server_default='{"type":"Observed"}'),
     Column("deleting", Boolean, nullable=False),
     Column("failed_builds", Integer, nullable=False),
     Column("back_off_until", REAL),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from sqlalchemy import Connection, Engine, delete, func, select, update
@@ -94,7 +95,7 @@ class SqliteStore:
     def groups(self) -> tuple[StoredGroup, ...]:
         """Every group ever declared and not deleted, sorted by id."""
         with self._snapshot() as connection:
-            return rows.read_groups(connection)
+            return tuple(_seen_until_its_last_tick(connection, stored) for stored in rows.read_groups(connection))
 
     def declare(self, definitions: Sequence[Definition], at: Instant) -> None:
         """Write the declared groups in one transaction: new ones have no desired size, all others become ORPHANED.
@@ -312,6 +313,19 @@ class SqliteStore:
             connection.execute(update(groups).where(groups.c.id == group).values(values))
 
         self._writer.do(write)
+
+
+def _seen_until_its_last_tick(connection: Connection, stored: StoredGroup) -> StoredGroup:
+    """What policies advised stood until the last tick that is on disk: one that advises otherwise is written at once.
+
+    So a tick that advises the same costs no write of its own, and is known of all the same.
+    """
+    observed = stored.state.observed
+    last = history.last_tick(connection, stored.id) if observed.seen is not None else None
+    if observed.seen is None or last is None:
+        return stored
+    seen = replace(observed, seen=max(observed.seen, last))
+    return replace(stored, state=replace(stored.state, observed=seen))
 
 
 def _claimed(connection: Connection, path: Path, installation: str) -> int:

@@ -39,7 +39,7 @@ from handler.store.sqlite import SqliteStore
 from handler.world import Leaving, Phase, Record
 from trigger.explain import AnswerExplanation, ConditionExplanation, Explanation, PolicyExplanation
 from trigger.reasons import Reason
-from trigger.requests import Cause, Clamp, GroupState, Move, Pause, Quiet, Signal, SignalKind
+from trigger.requests import Cause, Ceiling, Clamp, GroupState, Move, Observed, Pause, Quiet, Signal, SignalKind
 from trigger.verdicts import Direction, Truth
 
 INSTALLATION = "k3f9ab"
@@ -268,6 +268,7 @@ def full_state() -> GroupState:
         pause=Pause.DECISIONS,
         signals=(a_signal(SignalKind.FLOOR, 8), a_signal(key="f2")),
         moves=(Move(at=at(1), before=4, after=5),),
+        observed=Observed(ceilings=(Ceiling(since=at(1), size=4), Ceiling(since=at(31), size=3)), seen=at(61)),
     )
 
 

@@ -32,6 +32,14 @@ def test_the_fleet_follows_the_load_up_and_down() -> None:
     assert (run.tally.actions, run.tally.reversals) == (2, 1)
 
 
+def test_stabilisation_waits_in_replay_as_it_does_live_and_lets_a_dip_pass() -> None:
+    stable = declared(("max: 6,", "max: 6, stabilisation: 5m,"))
+    falls, dips = ((3600, 10), (7200, 10)), ((3600, 10), (3930, 190), (7200, 190))
+
+    assert moves(under(load_of((0, 100), (600, 190), *falls), stable).lines) == [(0, 2), (660, 3), (3960, 2)]
+    assert moves(under(load_of((0, 100), (600, 190), *dips), stable).lines) == [(0, 2), (660, 3)]
+
+
 def test_members_take_their_boot_time() -> None:
     load = (0, 100), (600, 290), (1800, 290)
 

@@ -33,7 +33,7 @@ from tests.support.store import (
     opened,
 )
 from trigger.reasons import Reason
-from trigger.requests import Cause, GroupState, Pause, SignalKind
+from trigger.requests import Cause, Ceiling, GroupState, Observed, Pause, SignalKind
 
 WORKER = GroupId("worker")
 
@@ -384,3 +384,38 @@ def test_requests_between_two_ticks_open_no_span_unless_they_change_the_size(sto
     assert store.span_at(WEB, at(2)).first_at == at(0)
     store.record((replace(a_tick(an_explanation(at(3), sizes=(3, 5))), evaluated=False),))
     assert store.span_at(WEB, at(4)).first_at == at(3)
+
+
+# What policies advised
+
+
+def advising(seen: float) -> GroupState:
+    return replace(a_state(), observed=Observed(ceilings=(Ceiling(since=at(0), size=2),), seen=at(seen)))
+
+
+def test_what_was_advised_stands_until_the_last_tick_though_none_of_them_was_written_for_it(file):
+    store = opened(file)
+    store.declare((a_definition(),), NOW)
+    store.record((a_tick(an_explanation(at(30)), state=advising(30)),))
+    for seconds in (60, 90, 120):
+        store.record((a_tick(an_explanation(at(seconds))),))
+    store.close()
+    again = opened(file)
+    assert group_of(again).state.observed.seen == at(120)
+    again.close()
+
+
+def test_a_crash_loses_when_it_was_last_advised_and_not_what(file):
+    store, reader = opened(file), opened(file)
+    store.declare((a_definition(),), NOW)
+    store.record((a_tick(an_explanation(at(30)), state=advising(30)),))
+    store.record((a_tick(an_explanation(at(60))),))
+    assert group_of(reader).state.observed == advising(30).observed
+    assert group_of(reader).state.observed.seen == at(30)
+    store.close()
+    reader.close()
+
+
+def test_where_nothing_is_kept_nothing_was_seen(store):
+    store.record((a_tick(an_explanation(at(30)), state=a_state()),))
+    assert group_of(store).state.observed.seen is None
