@@ -12,6 +12,7 @@ from aggregator.cells import Answers, Cells, Ledger, answers
 from aggregator.cohorts import Ask, cohort_of
 from aggregator.frames import Frame
 from aggregator.rates import NO_BASELINE, Columns, columns_of, measure, measure_all, readings_of
+from aggregator.reels import Reel
 from aggregator.rings import Ring
 from collector.samples import Floats, Layout, Scrape
 from config.model import Catalogue
@@ -62,34 +63,26 @@ class Aggregator:
         Raises:
             ValueError: the scrape belongs to a tick before the newest one.
         """
-        tick = self._number(scrape.at)
-        seating = self._seated(scrape.layout)
-        measured, self._baseline = measure(seating.columns, self._baseline, scrape)
-        tracks = self._cohort.tracks
-        lists = in_order(seating.seats, measured) if tracks.in_order else None
-        row = reduced(tracks, tally(seating.seats, measured, scrape.replied_at).pick(tracks.run), lists)
-        missed = silence(tracks, self._expected, row.expected) if tick > self._tick + 1 else row
-        self._tick, self._expected = tick, row.expected
-        left_out = seating.seats.left_out[tracks.run]
-        ledgers: list[Ledger] = []
-        for part, ring in zip(self._cohort.parts, self._rings, strict=True):
-            ring.put(tick, row.pick(part.tracks), missed.pick(part.tracks))
-            ledgers += (Ledger(ask, answers(ask, ring, row, left_out, scrape.at.steady)) for ask in part.asks)
-        return self._frames(scrape.at, ledgers)
+        found = self._taken(scrape)
+        ledgers = [Ledger(ask.length, each.rows) for ask, each in zip(self._asks, found, strict=True)]
+        return {
+            group: Frame(group=group, at=scrape.at, cells=Cells(places, ledgers))
+            for group, places in self._cohort.cells.items()
+        }
 
-    def take_all(self, scrapes: Iterable[Scrape]) -> Iterator[Mapping[GroupId, Frame]]:
+    def take_all(self, scrapes: Iterable[Scrape]) -> Iterator[Reel]:
         """Take polls in, in their order: what `take` answers to each of them, to the last bit, in far less time each.
 
         Those that have one layout and follow on each other are worked out together, so memory grows with their number.
-        The aggregator is ahead of the frames that were looked at.
+        The aggregator is ahead of the reels that were looked at.
 
         Raises:
             ValueError: as `take`.
         """
         for run in self._runs(scrapes):
-            yield self.take(run[0])
+            yield self._reel(run[:1], [each.alone() for each in self._taken(run[0])])
             if len(run) > 1:
-                yield from self._swept(run[1:])
+                yield self._reel(run[1:], self._swept(run[1:]))
 
     def succeed(self, old: Aggregator) -> None:
         """Take over from the aggregator of the catalogue before a reload, ahead of the first `take`.
@@ -139,7 +132,23 @@ class Aggregator:
         together = scrape.layout is run[0].layout and self._cohort.in_sweeps and self._seating is not None
         return together and self._tick_of(scrape.at) == self._tick_of(run[-1].at) + 1
 
-    def _swept(self, scrapes: Sequence[Scrape]) -> Iterator[Mapping[GroupId, Frame]]:
+    def _taken(self, scrape: Scrape) -> list[Answers]:
+        tick = self._number(scrape.at)
+        seating = self._seated(scrape.layout)
+        measured, self._baseline = measure(seating.columns, self._baseline, scrape)
+        tracks = self._cohort.tracks
+        lists = in_order(seating.seats, measured) if tracks.in_order else None
+        row = reduced(tracks, tally(seating.seats, measured, scrape.replied_at).pick(tracks.run), lists)
+        missed = silence(tracks, self._expected, row.expected) if tick > self._tick + 1 else row
+        self._tick, self._expected = tick, row.expected
+        left_out = seating.seats.left_out[tracks.run]
+        found: list[Answers] = []
+        for part, ring in zip(self._cohort.parts, self._rings, strict=True):
+            ring.put(tick, row.pick(part.tracks), missed.pick(part.tracks))
+            found += (answers(ask, ring, row, left_out, scrape.at.steady) for ask in part.asks)
+        return found
+
+    def _swept(self, scrapes: Sequence[Scrape]) -> list[Answers]:
         """Take in polls that follow on the newest, and have its layout."""
         seating, tracks = self._seated(scrapes[0].layout), self._cohort.tracks
         readings = readings_of(scrapes)
@@ -148,20 +157,18 @@ class Aggregator:
         self._tick += len(scrapes)
         left_out = seating.seats.left_out[tracks.run]
         steady = np.array([[scrape.at.steady] for scrape in scrapes])
-        asks: list[Ask] = []
-        found: list[Iterator[Answers]] = []
+        found: list[Answers] = []
         for part, ring in zip(self._cohort.parts, self._rings, strict=True):
             sweep = ring.sweep(row.pick(part.tracks))
-            asks += part.asks
-            found += (answers(ask, sweep, row, left_out, steady).ticks() for ask in part.asks)
-        for scrape in scrapes:
-            yield self._frames(scrape.at, [Ledger(ask, next(each)) for ask, each in zip(asks, found, strict=True)])
+            found += (answers(ask, sweep, row, left_out, steady) for ask in part.asks)
+        return found
 
-    def _frames(self, at: Moment, ledgers: Sequence[Ledger]) -> Mapping[GroupId, Frame]:
-        return {
-            group: Frame(group=group, at=at, cells=Cells(places, ledgers))
-            for group, places in self._cohort.cells.items()
-        }
+    def _reel(self, scrapes: Sequence[Scrape], found: Sequence[Answers]) -> Reel:
+        return Reel([scrape.at for scrape in scrapes], self._cohort.cells, self._asks, found)
+
+    @property
+    def _asks(self) -> Sequence[Ask]:
+        return [ask for part in self._cohort.parts for ask in part.asks]
 
     def _tick_of(self, at: Moment) -> int:
         return round((at.steady - (self._origin or 0.0)) / self._cohort.interval)

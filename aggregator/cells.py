@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +15,9 @@ from aggregator.rates import Ints
 from aggregator.rings import Ring, Sweep
 from aggregator.windows import over
 from collector.samples import Bools, Floats
+
+Numbers = tuple[int, int, int, int, int, float, float, float, float, float]
+"""One window's `Answers`."""
 
 
 class Answers(NamedTuple):
@@ -35,10 +38,24 @@ class Answers(NamedTuple):
     coverage: Floats
     age: Floats
 
-    def ticks(self) -> Iterator[Answers]:
-        """Those of each tick, where they are (tick, window)."""
-        columns = np.broadcast_arrays(*self)
-        return (Answers(*(column[tick] for column in columns)) for tick in range(len(self.value)))
+    def alone(self) -> Answers:
+        """Those of one tick as those of so many: (tick, window)."""
+        return Answers(*(column[np.newaxis] for column in np.broadcast_arrays(*self)))
+
+    def rows(self) -> Sequence[Numbers]:
+        """The same in Python's own numbers, window by window, where they are (window,)."""
+        return list(zip(*(column.tolist() for column in self), strict=True))
+
+    def ticks(self) -> Sequence[Sequence[Numbers]]:
+        """The `rows` of each tick, where they are (tick, window)."""
+        columns = (column.tolist() for column in np.broadcast_arrays(*self))
+        return [list(zip(*tick, strict=True)) for tick in zip(*columns, strict=True)]
+
+    def bounds(self, place: int) -> tuple[Floats, Floats]:
+        """``low`` and ``high`` of one window as its cells have them, where they are (tick, window): each (tick,)."""
+        because = np.broadcast_to(self.because, self.low.shape)[:, place]
+        bounded = np.isin(because, _BOUNDED)
+        return np.where(bounded, self.low[:, place], -np.inf), np.where(bounded, self.high[:, place], np.inf)
 
 
 def answers(ask: Ask, ring: Ring | Sweep, row: Row, left_out: Floats, steady: float | Floats) -> Answers:
@@ -72,6 +89,9 @@ def answers(ask: Ask, ring: Ring | Sweep, row: Row, left_out: Floats, steady: fl
 _LACKS = (None, Lack.NO_MEMBERS, Lack.TOO_FEW, Lack.NO_SAMPLES, Lack.STALE, Lack.TOO_FEW_HEARD)
 """What is lacking, the most telling first."""
 
+_BOUNDED = tuple(place for place, lack in enumerate(_LACKS) if lack in {None, Lack.TOO_FEW_HEARD})
+"""Where there are bounds all the same."""
+
 
 def _first(*lacking: Bools) -> Ints:
     """Which of these is the first that holds, counted from 1; 0: none.
@@ -84,24 +104,26 @@ def _first(*lacking: Bools) -> Ints:
     return because
 
 
-_Numbers = tuple[int, int, int, int, int, float, float, float, float, float]
-
-
 class Ledger:
-    """The answers of one ask, and the cells that somebody has looked at."""
+    """The answers of one ask at one tick, and the cells that somebody has looked at.
 
-    __slots__ = ("_answers", "_needed", "_rows")
+    Args:
+        needed: ticks of each window.
+        rows: makes one row of numbers for each window; asked once, when somebody looks.
+    """
 
-    def __init__(self, ask: Ask, found: Answers) -> None:
-        self._needed = ask.length
-        self._answers = found
-        self._rows: Sequence[_Numbers] | None = None
-        """The same in Python's own numbers, row by row; ``None``: nobody has looked yet."""
+    __slots__ = ("_make", "_needed", "_rows")
+
+    def __init__(self, needed: int, rows: Callable[[], Sequence[Numbers]]) -> None:
+        self._needed = needed
+        self._make = rows
+        self._rows: Sequence[Numbers] | None = None
+        """``None``: nobody has looked yet."""
 
     def cell(self, place: int) -> Cell:
         """Make the cell of one window."""
         if self._rows is None:
-            self._rows = list(zip(*(column.tolist() for column in self._answers), strict=True))
+            self._rows = self._make()
         lack, heard, expected, left_out, samples, low, value, high, coverage, age = self._rows[place]
         because = _LACKS[lack]
         if because is None:
@@ -117,7 +139,7 @@ class Ledger:
                 age=age,
                 left_out=left_out,
             )
-        bounded = because is Lack.TOO_FEW_HEARD
+        bounded = lack in _BOUNDED
         return Insufficient(
             because=because,
             samples=samples,

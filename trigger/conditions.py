@@ -23,9 +23,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable
-from typing import assert_never
+from typing import assert_never, overload
 
 from aggregator.frames import Aggregate, Cell, Insufficient
+from collector.samples import Bools, Floats
 from config.model import Compare, Condition
 from trigger.verdicts import Truth, Verdict
 
@@ -101,7 +102,28 @@ def _truth_within(condition: Condition, low: float, high: float) -> Truth:
     return Truth.FALSE if none else Truth.UNKNOWN
 
 
-def _every_and_none(compare: Compare, low: float, high: float, threshold: float) -> tuple[bool, bool]:
+def refuted(condition: Condition, low: Floats, high: Floats) -> Bools:
+    """Tell where no value from ``low`` to ``high`` satisfies ``condition``: there it is FALSE, whoever asks.
+
+    By every row of Note [The unheard]: where the value decides, it lies within these bounds.
+
+    Args:
+        condition: what is asked.
+        low: (tick,) the bounds of its cells; infinite where there are none.
+        high: (tick,)
+    """
+    _, none = _every_and_none(condition.compare, low, high, condition.threshold)
+    return none
+
+
+@overload
+def _every_and_none(compare: Compare, low: float, high: float, threshold: float) -> tuple[bool, bool]: ...
+@overload
+def _every_and_none(compare: Compare, low: Floats, high: Floats, threshold: float) -> tuple[Bools, Bools]: ...
+def _every_and_none(
+    compare: Compare, low: float | Floats, high: float | Floats, threshold: float
+) -> tuple[bool | Bools, bool | Bools]:
+    """One rule, for an interval and for a column of them."""
     match compare:
         case Compare.ABOVE:
             return low > threshold, high <= threshold
@@ -114,6 +136,6 @@ def _every_and_none(compare: Compare, low: float, high: float, threshold: float)
         case Compare.EQUALS:
             slack = _EQUAL_WITHIN * max(1.0, abs(threshold))
             least, most = threshold - slack, threshold + slack
-            return least <= low and high <= most, high < least or low > most
+            return (least <= low) & (high <= most), (high < least) | (low > most)
         case _:
             assert_never(compare)

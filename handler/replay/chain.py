@@ -11,6 +11,7 @@ from trigger.decide import decide
 from trigger.evaluate import evaluate, requests_from
 from trigger.progress import Kept, restarted
 from trigger.requests import Decision, Fleet, GroupState, Request
+from trigger.resting import at_rest
 from trigger.verdicts import Evaluation
 
 
@@ -20,7 +21,7 @@ class Chain:
     Every rule is `trigger`'s; `handler.app.door` carries state and holds the same way.
     """
 
-    __slots__ = ("_catalogue", "_group", "_holds", "evaluation", "state")
+    __slots__ = ("_catalogue", "_group", "_holds", "at_rest", "evaluation", "state")
 
     def __init__(self, catalogue: Catalogue, group: GroupId, state: GroupState) -> None:
         self._catalogue = catalogue
@@ -29,16 +30,26 @@ class Chain:
         self.state = state
         self.evaluation: Evaluation | None = None
         """The newest."""
+        self.at_rest = False
+        """Further ticks at which every policy rests need no judging: Note [At rest] of `trigger.resting`."""
 
     def tick(self, frame: Frame, fleet: Fleet) -> Decision:
         """Evaluate one tick, and decide."""
         self.evaluation = evaluate(self._catalogue, self._group.id, frame, self._holds, frame.at)
         self._holds = self.evaluation.holds
-        return self._decided(requests_from(self._catalogue, self.evaluation), fleet, frame.at, self.evaluation)
+        before, requests = self.state, requests_from(self._catalogue, self.evaluation)
+        decision = self._decided(requests, fleet, frame.at, self.evaluation)
+        self.at_rest = at_rest(self.evaluation, before, decision)
+        return decision
 
     def ask(self, requests: Sequence[Request], fleet: Fleet, at: Moment) -> Decision:
         """Decide between two ticks: what somebody asks for, or whether anything changes unasked."""
+        self.at_rest = False
         return self._decided(requests, fleet, at, None)
+
+    def change(self, state: GroupState) -> None:
+        """Take over what somebody did to its state."""
+        self.state, self.at_rest = state, False
 
     def forget_holds(self) -> None:
         """The steady clock began anew."""

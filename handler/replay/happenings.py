@@ -53,6 +53,7 @@ class Course:
 
     def __init__(self, happenings: Iterable[Happening]) -> None:
         self.happenings: Sequence[Happening] = sorted(happenings, key=lambda each: each.at)
+        self._happened_at = [each.at for each in self.happenings]
         resized = [each for each in self.happenings if each.resized]
         served = [each for each in self.happenings if each.kind == "member" and each.in_service is not None]
         self._sized_at = [each.at for each in resized]
@@ -80,8 +81,7 @@ class Course:
 
     def since(self, after: Instant, until: Instant) -> Sequence[Happening]:
         """What happened after one instant, up to and including another."""
-        first = bisect_right(self.happenings, after, key=lambda each: each.at)
-        return self.happenings[first : bisect_right(self.happenings, until, key=lambda each: each.at)]
+        return self.happenings[bisect_right(self._happened_at, after) : bisect_right(self._happened_at, until)]
 
     def ordered(self, until: Instant) -> int:
         """How many members were ordered within the hour up to ``until``."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from aggregator.aggregate import Aggregator
-from aggregator.frames import Frame
+from aggregator.reels import Reel
 from config.model import Catalogue
 from config.units import GroupId, Instant, Moment
 from handler.replay.chain import Chain
@@ -18,6 +19,7 @@ from handler.replay.samples import Index
 from handler.replay.scrapes import Cohort, bundles_of
 from handler.replay.tallies import Meter, Tally
 from trigger.requests import Decision, Fleet
+from trigger.resting import resting
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,11 +55,11 @@ def replay_recorded(catalogue: Catalogue, cohort: Cohort, courses: Mapping[Group
             aggregator = Aggregator(catalogue, cohort.groups)
             for follower in followers.values():
                 follower.chain.forget_holds()
-        steady = polls[-1].scrape.at.steady
-        for poll, frames in zip(polls, aggregator.take_all(poll.scrape for poll in polls), strict=True):
+        steady, number = polls[-1].scrape.at.steady, polls[0].number
+        for reel in aggregator.take_all(poll.scrape for poll in polls):
             for follower in followers.values():
-                if follower.parted is None:
-                    follower.tick(poll.number, frames[follower.group.id])
+                follower.follow(number, reel)
+            number += len(reel)
         if all(follower.parted for follower in followers.values()):
             break
     return tuple(follower.run() for follower in followers.values())
@@ -88,17 +90,32 @@ class _Follower:
         self._seen_at = Instant(first_at - 1e-6)
         self._ticks = 0
 
-    def tick(self, number: int, frame: Frame) -> None:
-        """Follow one tick: first what happened since the last one, then what the chain decides."""
-        at = frame.at.wall
-        self._catch_up(number, frame.at)
-        decision = self.chain.tick(frame, self._fleet(number, at))
-        self._keep(decision, number)
+    def follow(self, first: int, reel: Reel) -> None:
+        """Follow the ticks of a reel, up to where the fleets part.
+
+        Args:
+            first: number of its first tick.
+            reel: of the cohort.
+        """
+        group = self.group.id
+        rests = resting(self._catalogue, group, partial(reel.bounds, group), len(reel)).tolist()
+        for tick, at in enumerate(reel.at):
+            if self.parted is not None:
+                return
+            self._catch_up(first + tick, at)
+            if not (rests[tick] and self.chain.at_rest):
+                decision = self.chain.tick(reel.frame(group, tick), self._fleet(first + tick, at.wall))
+                self._keep(decision, first + tick)
+            self._count(first + tick, at.wall)
+
+    def _count(self, number: int, at: Instant) -> None:
+        """Add one tick up, and compare the two fleets."""
+        size = self.chain.state.desired
         self._ticks += 1
-        self._meter.tick(at, decision.state.desired, self.chain.evaluation)
+        self._meter.tick(at, size, None if self.chain.at_rest else self.chain.evaluation)
         recorded = self._recorded(number, at)
-        if recorded is not None and self.chain.state.desired is not None:
-            self.parted = self._comparison.look(at, self.chain.state.desired, recorded)
+        if recorded is not None and size is not None:
+            self.parted = self._comparison.look(at, size, recorded)
 
     def run(self) -> Run:
         """Say how it went."""
@@ -116,7 +133,7 @@ class _Follower:
     def _catch_up(self, number: int, now: Moment) -> None:
         for told in self._course.since(self._seen_at, now.wall):
             if told.kind == "note":
-                self.chain.state = acted(self.group, self.chain.state, told)
+                self.chain.change(acted(self.group, self.chain.state, told))
                 continue
             request = request_of(self._catalogue, self.group, told)
             looked = told.kind == "decision" and not told.cause and told.at < now.wall

@@ -115,7 +115,8 @@ def told(frame: Mapping[GroupId, Frame]) -> str:
 def in_pieces(aggregator: Aggregator, polls: Sequence[Scrape], cuts: Sequence[int]) -> Iterator[str]:
     bounds = [0, *sorted(cut for cut in cuts if cut < len(polls)), len(polls)]
     for begin, end in pairwise(bounds):
-        yield from map(told, aggregator.take_all(polls[begin:end]))
+        for reel in aggregator.take_all(polls[begin:end]):
+            yield from (told(reel.frames(tick)) for tick in range(len(reel)))
 
 
 @settings(deadline=None, max_examples=60)
@@ -143,7 +144,7 @@ def test_polls_one_by_one_go_on_where_many_at_once_ended():
     world = World((("cpu", Reduce.MAX, Reduce.MAX, 16), ("hits", Reduce.SUM, Reduce.AVG, 3)))
     polls, one_by_one, mixed = scrapes([1] * 60, [3], 7, 0.1), world.aggregator(), world.aggregator()
     expected = [told(one_by_one.take(poll)) for poll in polls]
-    seen = [told(frame) for frame in mixed.take_all(polls[:27])]
+    seen = list(in_pieces(mixed, polls[:27], []))
     assert seen + [told(mixed.take(poll)) for poll in polls[27:]] == expected
 
 

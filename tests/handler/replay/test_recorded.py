@@ -2,8 +2,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
+from handler.replay import recorded
 from handler.replay.happenings import Happening
 from tests.support.replay import (
     STEP,
@@ -228,3 +232,30 @@ def test_processes_make_no_difference(tmp_path: Path, monkeypatch: pytest.Monkey
 
     assert runs_of(path, catalogue, processes=2) == alone
     assert [run.group for run in alone] == ["api", "web"]
+
+
+STRETCHES = st.lists(
+    st.tuples(st.sampled_from([50, 50, 50, 90, 5, None]), st.integers(1, 12), st.sampled_from([2, 2, 3])), max_size=12
+)
+"""A value of every member, for so many ticks, of so many members."""
+
+
+@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    stretches=STRETCHES,
+    acts=st.lists(st.tuples(st.integers(0, 1200), st.sampled_from(["pause", "resume"])), max_size=2),
+)
+def test_ticks_that_are_passed_over_make_no_difference(
+    stretches: list[tuple[int | None, int, int]], acts: list[tuple[int, str]], tmp_path: Path
+) -> None:
+    rows, since = flat(50, 1), 1
+    for value, ticks, members in stretches:
+        rows += flat(value, ticks, members=members, since=since)
+        since += ticks
+    path = written(tmp_path / "s.csv", rows)
+    happenings = [happened(at, kind="note", name=name) for at, name in acts]
+    quick = run_of(path, declared(SLOW), happenings)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(recorded, "resting", lambda *of: np.zeros(of[-1], dtype=np.bool_))
+        assert run_of(path, declared(SLOW), happenings) == quick
