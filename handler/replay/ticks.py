@@ -60,7 +60,7 @@ def ticks_of(samples: Samples, interval: Seconds) -> Ticks:
         Unreplayable: a series has two readings of one instant, and they are not the same.
     """
     series = ranks(samples.counter) * (len(samples.member.words) + 1) + ranks(samples.member)
-    by_series = np.lexsort((samples.counted, samples.value, samples.reply, samples.at, series))
+    by_series = _by_series(samples, series)
     kept = by_series[_first_of_each(samples, series, by_series)]
     steps = np.diff(samples.at[kept])[np.diff(series[kept]) == 0]
     cadence = float(np.median(steps)) if steps.size else None
@@ -71,6 +71,15 @@ def ticks_of(samples: Samples, interval: Seconds) -> Ticks:
     numbers = tick[order]
     starts = np.flatnonzero(np.diff(numbers, prepend=-1)).astype(np.intp)
     return Ticks(samples=samples.take(in_time[order]), starts=starts, cadence=cadence)
+
+
+def _by_series(samples: Samples, series: Index) -> Index:
+    """Order rows by series and time; what they say decides only where two rows of a series are of one instant."""
+    order = np.lexsort((samples.at, series))
+    twice = (np.diff(series[order]) == 0) & (np.diff(samples.at[order]) == 0)
+    if twice.any():
+        order = np.lexsort((samples.counted, samples.value, samples.reply, samples.at, series))
+    return order.astype(np.intp)
 
 
 def _first_of_each(samples: Samples, series: Index, order: Index) -> Index:
