@@ -19,6 +19,7 @@ from config.load import load
 from config.model import Catalogue
 from handler.replay.reading import Span, read_series
 from handler.replay.running import recorded_runs
+from handler.replay.samples import Samples
 from handler.replay.scrapes import ticks_by_group
 
 GROUPS, MEMBERS, INTERVAL = 10, 4, 10.0
@@ -38,18 +39,25 @@ clouds: {box: {process: {}}}
 profiles: {web: {cloud: box, command: [serve]}}
 groups:
 """ + "".join(
-    f"  web-{number}: {{profile: web, min: 2, max: 40, interval: {INTERVAL:g}s, policies: [{', '.join(POLICIES)}]}}\n"
+    f"  web-{number}: {{profile: web, min: {MEMBERS}, max: {MEMBERS}, interval: {INTERVAL:g}s, "
+    f"policies: [{', '.join(POLICIES)}]}}\n"
     for number in range(GROUPS)
 )
 
 
 def run() -> Iterable[tuple[str, float, str]]:
-    """Measure reading and replaying a quiet series: whatever happens costs more only where it happens."""
+    """Measure a quiet series, which comes near no threshold, and one that passes a threshold at every other tick."""
     days = float(os.environ.get("REPLAY_DAYS", "0.5"))
+    for name, values in (("quiet", (30, 75)), ("restless", (65, 95))):
+        for said, figure, unit in _series(days, values):
+            yield f"{name}: {said}", figure, unit
+
+
+def _series(days: float, values: tuple[float, float]) -> Iterable[tuple[str, float, str]]:
     with tempfile.TemporaryDirectory() as folder:
         model, series = Path(folder, "model.yaml"), Path(folder, "series.parquet")
         model.write_text(MODEL)
-        count = _write(series, round(days * 86400 / INTERVAL))
+        count = _write(series, round(days * 86400 / INTERVAL), values)
         catalogue = load(model)
         began = time.perf_counter()
         samples, _ = read_series(series, catalogue, tuple(catalogue.groups), Span())
@@ -60,9 +68,9 @@ def run() -> Iterable[tuple[str, float, str]]:
             yield from _measured(catalogue, samples, 2, count)
 
 
-def _measured(catalogue: Catalogue, samples: object, processes: int, count: int) -> Iterable[tuple[str, float, str]]:
+def _measured(catalogue: Catalogue, samples: Samples, processes: int, count: int) -> Iterable[tuple[str, float, str]]:
     began = time.perf_counter()
-    ticks = ticks_by_group(catalogue, samples)  # type: ignore[arg-type]  # as read
+    ticks = ticks_by_group(catalogue, samples)
     runs = recorded_runs(catalogue, ticks, {}, processes=processes)
     took = time.perf_counter() - began
     assert sum(each.ticks for each in runs) == count
@@ -71,7 +79,7 @@ def _measured(catalogue: Catalogue, samples: object, processes: int, count: int)
     yield "so 30 days would take", took * 30 * 86400 / INTERVAL * GROUPS / count, "s"
 
 
-def _write(path: Path, ticks: int) -> int:
+def _write(path: Path, ticks: int, values: tuple[float, float]) -> int:
     rows = ticks * GROUPS * MEMBERS
     number = np.arange(rows)
     noise = np.random.default_rng(1)
@@ -85,5 +93,5 @@ def _write(path: Path, ticks: int) -> int:
         for name, (dictionary, codes) in words.items()
     }
     at = pa.array(1_767_225_600.0 + number // (GROUPS * MEMBERS) * INTERVAL)
-    pq.write_table(pa.table({"timestamp": at, **columns, "value": noise.uniform(30, 75, rows)}), path)
+    pq.write_table(pa.table({"timestamp": at, **columns, "value": noise.uniform(*values, rows)}), path)
     return ticks * GROUPS

@@ -154,6 +154,7 @@ def _over_series(
     courses = {} if over.events is None else read_events(over.events, catalogue.groups)
     try:
         ticks = ticks_by_group(catalogue, samples)
+        del samples  # a month of some groups is hundreds of megabytes
     except Unreplayable as error:
         raise Unreplayable(f"{path}: {error}") from error
     runs = recorded_runs(catalogue, ticks, courses)

@@ -256,7 +256,7 @@ def _keep(into: Gathered, rows: Index, codes: tuple[Index, Index, Index], told: 
 
 
 def _samples(gathered: Gathered) -> Samples:
-    parts = gathered.parts
+    parts, gathered.parts = gathered.parts, []
 
     def words(name: str, places: dict[str, int]) -> Words:
         return Words(codes=np.concatenate([getattr(part, name).codes for part in parts]), words=tuple(places))

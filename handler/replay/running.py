@@ -11,11 +11,11 @@ from functools import partial
 from types import MappingProxyType
 
 from config.model import Catalogue
-from config.units import GroupId
+from config.units import GroupId, Seconds
 from handler.replay.happenings import Course
 from handler.replay.load import Load, replay_load
 from handler.replay.recorded import Run, replay_recorded
-from handler.replay.scrapes import cohorts_of
+from handler.replay.scrapes import alike, cohort_of
 from handler.replay.ticks import Ticks
 
 _WORTH_A_PROCESS = 20_000
@@ -34,8 +34,17 @@ def recorded_runs(
     """Replay every group of a series, in the order of their names."""
     count = sum(len(each.starts) for each in ticks.values())
     workers = (processes or os.cpu_count() or 1) if count >= _WORTH_A_PROCESS else 1
-    jobs = [partial(replay_recorded, catalogue, part, courses) for part in cohorts_of(catalogue, ticks, workers)]
+    jobs = [
+        partial(_together, catalogue, interval, groups, courses)
+        for interval, groups in alike(catalogue, ticks, workers)
+    ]
     return _done(jobs, workers)
+
+
+def _together(
+    catalogue: Catalogue, interval: Seconds, groups: Mapping[GroupId, Ticks], courses: Mapping[GroupId, Course]
+) -> tuple[Run, ...]:
+    return replay_recorded(catalogue, cohort_of(interval, groups), courses)
 
 
 def load_runs(

@@ -57,36 +57,49 @@ def ticks_by_group(catalogue: Catalogue, samples: Samples) -> Mapping[GroupId, T
     return ticks
 
 
-def cohorts_of(catalogue: Catalogue, ticks: Mapping[GroupId, Ticks], parts: int) -> tuple[Cohort, ...]:
-    """Put together what was polled together, and deal it out to ``parts`` processes.
+def alike(
+    catalogue: Catalogue, ticks: Mapping[GroupId, Ticks], parts: int
+) -> Iterator[tuple[Seconds, Mapping[GroupId, Ticks]]]:
+    """Put together what was polled together, and deal it out to ``parts`` processes: one cohort each.
 
-    Groups decide nothing together: to which of the cohorts they come makes no difference to them.
+    Groups decide nothing together: to which of the cohorts they come makes no difference to them. So a cohort is no
+    larger than memory is worth.
+
+    Yields:
+        The interval, and the groups of one cohort.
     """
-    alike: dict[tuple[Seconds, bytes], list[GroupId]] = {}
+    together: dict[tuple[Seconds, bytes], list[GroupId]] = {}
     for group, each in ticks.items():
         if catalogue.groups[group].mode is not Mode.OFF:
             stamps = each.samples.at[each.starts].tobytes() + each.samples.steady[each.starts].tobytes()
-            alike.setdefault((catalogue.groups[group].interval, stamps), []).append(group)
-    return tuple(
-        _cohort(interval, dealt, ticks)
-        for (interval, _), groups in alike.items()
-        for dealt in (groups[part::parts] for part in range(parts))
-        if dealt
-    )
+            together.setdefault((catalogue.groups[group].interval, stamps), []).append(group)
+    for (interval, _), groups in together.items():
+        rows = sum(len(ticks[group].samples) for group in groups)
+        pieces = parts * -(-rows // (parts * _ROWS))
+        for dealt in (groups[piece::pieces] for piece in range(pieces)):
+            if dealt:
+                yield interval, {group: ticks[group] for group in dealt}
 
 
-def _cohort(interval: Seconds, groups: Sequence[GroupId], ticks: Mapping[GroupId, Ticks]) -> Cohort:
-    parts = [ticks[group] for group in groups]
-    first = parts[0].samples
+_ROWS = 6_000_000
+"""Of a cohort: a third of a gigabyte, held some times over while it is put together."""
+
+
+def cohort_of(interval: Seconds, parts: Mapping[GroupId, Ticks]) -> Cohort:
+    """Put the polls of groups that were polled together behind each other."""
+    groups = tuple(parts)
+    sizes = {group: size for group, part in parts.items() if (size := _sizes(part)) is not None}
+    samples, starts = _put_together(list(parts.values()))
+    return Cohort(interval=interval, groups=groups, samples=samples, starts=starts, sizes=sizes)
+
+
+def _put_together(parts: Sequence[Ticks]) -> tuple[Samples, Index]:
     if len(parts) == 1:
-        samples, starts = first, parts[0].starts
-    else:
-        number = np.concatenate([np.repeat(np.arange(len(part.starts)), part.ends - part.starts) for part in parts])
-        order = np.argsort(number, kind="stable")  # groups are sorted, and so is each group's poll
-        samples = _joined([part.samples for part in parts]).take(order)
-        starts = np.flatnonzero(np.diff(number[order], prepend=-1)).astype(np.intp)
-    sizes = {group: size for group, part in zip(groups, parts, strict=True) if (size := _sizes(part)) is not None}
-    return Cohort(interval=interval, groups=tuple(groups), samples=samples, starts=starts, sizes=sizes)
+        return parts[0].samples, parts[0].starts
+    number = np.concatenate([np.repeat(np.arange(len(part.starts)), part.ends - part.starts) for part in parts])
+    order = np.argsort(number, kind="stable")  # groups are sorted, and so is each group's poll
+    starts = np.flatnonzero(np.diff(number[order], prepend=-1)).astype(np.intp)
+    return _joined([part.samples for part in parts]).take(order), starts
 
 
 def _joined(parts: Sequence[Samples]) -> Samples:

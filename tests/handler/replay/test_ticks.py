@@ -6,7 +6,7 @@ import pytest
 
 from handler.replay.reading import Span, read_series
 from handler.replay.samples import Unreplayable
-from handler.replay.scrapes import Poll, cohorts_of, polls_of, ticks_by_group
+from handler.replay.scrapes import Poll, alike, cohort_of, polls_of, ticks_by_group
 from handler.replay.ticks import Ticks
 from tests.support.replay import START, WEB, Row, declared, flat, written
 
@@ -20,8 +20,8 @@ def ticks_in(path: Path) -> Ticks:
 def polls_in(path: Path) -> list[Poll]:
     catalogue = declared()
     samples, _ = read_series(path, catalogue, (WEB,), Span())
-    (cohort,) = cohorts_of(catalogue, ticks_by_group(catalogue, samples), 1)
-    return list(polls_of(cohort))
+    (together,) = alike(catalogue, ticks_by_group(catalogue, samples), 1)
+    return list(polls_of(cohort_of(*together)))
 
 
 def polled(path: Path) -> list[tuple[float, list[float]]]:
