@@ -1,4 +1,4 @@
-"""What a policy does to the size: one adjustment, or steps by how far a threshold is passed."""
+"""What a policy does to the size: one adjustment, steps by how far a threshold is passed, or what a target asks for."""
 
 from __future__ import annotations
 
@@ -79,27 +79,62 @@ class Steps:
         return self.verb is not Verb.ADD
 
 
-Action: TypeAlias = Adjustment | Steps
+class Load(enum.Enum):
+    """What a target is held against, and so how a measured value becomes a number of members."""
+
+    EACH = "each"
+    """A level that each member is at: those who were measured bear it together."""
+    WHOLE = "whole"
+    """One level for the whole group, which falls as members come: those in service bear it together."""
+    TOTAL = "total"
+    """An amount that is shared out: each member bears so much of it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tracking:
+    """As many members as keep a measured value at its target. Source: target tracking of AWS, Kubernetes, Nomad."""
+
+    by: ConditionId
+    """The one condition of its policy: the value is further from the target than is tolerated."""
+    verb: Verb
+    """ADD or REMOVE: one policy goes one way."""
+    level: float
+    """The target, in the unit of the counter; above 0. Of a total, what one member is to bear."""
+    load: Load
+    at_most: Adjustment | None = None
+    """The largest change at once."""
+
+    @property
+    def may_shrink(self) -> bool:
+        """As of an adjustment."""
+        return self.verb is not Verb.ADD
+
+
+Action: TypeAlias = Adjustment | Steps | Tracking
 """Closed union of what a policy may do."""
 
 
-def outright(action: Action) -> Adjustment:
-    """What somebody outside carries out, who has measured no distance: of steps, the first."""
+def outright(action: Action) -> Adjustment | None:
+    """What somebody outside carries out, who has measured nothing: of steps the first, of a target nothing."""
     match action:
         case Adjustment():
             return action
         case Steps():
             return action.steps[0].adjustment
+        case Tracking():
+            return None
         case _:
             assert_never(action)
 
 
 def choices(action: Action) -> tuple[Adjustment, ...]:
-    """Everything that it may come to."""
+    """Everything that it may come to, as far as that can be told before anything is measured."""
     match action:
         case Adjustment():
             return (action,)
         case Steps():
             return tuple(step.adjustment for step in action.steps)
+        case Tracking():
+            return ()
         case _:
             assert_never(action)

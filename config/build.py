@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from config import build_conditions, outside
+from config import build_conditions, build_targets, outside
 from config import document as written
 from config.build_counters import counter, server
 from config.digest import digest_of
@@ -39,12 +39,18 @@ def build(document: written.Document, sites: Mapping[tuple[str, ...], Site]) -> 
         ConditionId(name): build_conditions.condition(ConditionId(name), entry, counters)
         for name, entry in document.conditions.items()
     }
-    policies = {PolicyId(name): _policy(PolicyId(name), entry) for name, entry in document.policies.items()}
+    policies = {}
+    for name, entry in document.policies.items():
+        if entry.followed is None:
+            policies[PolicyId(name)] = _policy(PolicyId(name), entry)
+            continue
+        conditions |= {each.id: each for each in build_targets.conditions(name, entry.followed, counters)}
+        policies |= {each.id: each for each in build_targets.policies(name, entry.followed, counters)}
     clouds = {CloudId(name): _cloud(CloudId(name), entry) for name, entry in document.clouds.items()}
     balancers = {BalancerId(name): _balancer(BalancerId(name), entry) for name, entry in document.balancers.items()}
     profiles = {ProfileId(name): _profile(ProfileId(name), entry) for name, entry in document.profiles.items()}
     told = _notify(document.notify)
-    groups = {GroupId(name): _group(GroupId(name), entry, told) for name, entry in document.groups.items()}
+    groups = {GroupId(name): _group(GroupId(name), entry, told, document) for name, entry in document.groups.items()}
     alerts = {AlertId(name): _alert(AlertId(name), entry) for name, entry in document.alerts.items()}
     return Catalogue(
         digest=digest_of(sources, counters, conditions, policies, clouds, balancers, profiles, groups, alerts),
@@ -117,7 +123,7 @@ def _target(entry: written.NotifyDocument) -> NotifyTarget:
     return NotifyCommand(command=tuple(entry.command or ()))
 
 
-def _group(id: GroupId, entry: written.GroupDocument, for_all: Notify | None) -> Group:
+def _group(id: GroupId, entry: written.GroupDocument, for_all: Notify | None, document: written.Document) -> Group:
     return Group(
         id=id,
         profile=ProfileId(entry.profile),
@@ -125,7 +131,7 @@ def _group(id: GroupId, entry: written.GroupDocument, for_all: Notify | None) ->
         minimum=entry.min,
         maximum=entry.max,
         interval=entry.interval,
-        policies=tuple(PolicyId(policy) for policy in entry.policies),
+        policies=tuple(policy for name in entry.policies for policy in _followed(name, document)),
         mode=entry.mode,
         quiet_time=entry.quiet_time,
         blind_floor=entry.blind.floor,
@@ -145,6 +151,14 @@ def _group(id: GroupId, entry: written.GroupDocument, for_all: Notify | None) ->
         freezes=tuple(freeze.window for freeze in entry.freeze),
         notify=_notify(entry.notify) or for_all,
     )
+
+
+def _followed(name: str, document: written.Document) -> tuple[PolicyId, ...]:
+    """The policies that one name in a group's list stands for."""
+    entry = document.policies.get(name)
+    if entry is None or entry.followed is None:
+        return (PolicyId(name),)
+    return tuple(PolicyId(name + side) for side in build_targets.sides_of(entry.followed))
 
 
 def _alert(id: AlertId, entry: outside.AlertDocument) -> Alert:

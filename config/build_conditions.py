@@ -30,6 +30,7 @@ def _comparison(id: ConditionId, entry: ConditionDocument) -> Condition:
         window=entry.window,
         compare=compare,
         threshold=float(threshold),
+        per_member=entry.per_member is not None,
         quorum=entry.quorum,
     )
 

@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
 
-from config import alerts, matches, plugins, ranks, servers, stairs, timings
-from config.adjustments import outright
+from config import alerts, matches, plugins, ranks, servers, shares, stairs, timings
+from config.adjustments import Adjustment
+from config.build_targets import IN, owner_of
 from config.counters import AlertedValue, Counter, Per
 from config.effects import FirePolicy
 from config.errors import Problem
-from config.findings import Finding, problem_of
+from config.findings import Finding, as_written, problem_of
 from config.model import (
     AnyCondition,
     BalancerUse,
@@ -48,15 +49,16 @@ def check(
     findings = [finding for rule in _RULES for finding in rule(catalogue)]
     if installed is not None:
         findings += plugins.missing(catalogue, installed)
-    problems = {problem_of(catalogue, finding) for finding in findings if not _leans_on(finding, refused)}
+    problems = {problem_of(catalogue, finding) for finding in findings if not _leans_on(catalogue, finding, refused)}
     return tuple(sorted(problems))
 
 
-def _leans_on(finding: Finding, refused: AbstractSet[Where]) -> bool:
+def _leans_on(catalogue: Catalogue, finding: Finding, refused: AbstractSet[Where]) -> bool:
     """Whether the place of a finding, or anything at, around or in what it leans on, was refused."""
+    here = as_written(catalogue, finding.where)
+    leans = [as_written(catalogue, lean) for lean in finding.leans]
     return any(
-        finding.where[: len(place)] == place
-        or any(lean[: len(place)] == place or place[: len(lean)] == lean for lean in finding.leans)
+        here[: len(place)] == place or any(lean[: len(place)] == place or place[: len(lean)] == lean for lean in leans)
         for place in refused
     )
 
@@ -74,7 +76,7 @@ def _references(catalogue: Catalogue) -> Iterator[Finding]:
         "sources": {str(name) for name in catalogue.sources},
         "counters": {str(name) for name in catalogue.counters},
         "conditions": {str(name) for name in catalogue.conditions},
-        "policies": {str(name) for name in catalogue.policies},
+        "policies": {owner_of(name) for name in catalogue.policies},
         "clouds": {str(name) for name in catalogue.clouds},
         "balancers": {str(name) for name in catalogue.balancers},
         "profiles": {str(name) for name in catalogue.profiles},
@@ -103,7 +105,8 @@ def _named(catalogue: Catalogue) -> Iterator[tuple[Where, str, str]]:
         for index, use in enumerate(group.balancers):
             yield (*here, "balancers", str(index), "use"), "balancers", use.balancer
         for index, policy_id in enumerate(group.policies):
-            yield (*here, "policies", str(index)), "policies", policy_id
+            if not policy_id.endswith(IN):  # its other half stands beside it, and for both
+                yield (*here, "policies", str(index)), "policies", owner_of(policy_id)
 
 
 def _named_by_conditions(catalogue: Catalogue) -> Iterator[tuple[Where, str, str]]:
@@ -148,12 +151,13 @@ def _quorums(catalogue: Catalogue) -> Iterator[Finding]:
 def _thresholds(catalogue: Catalogue) -> Iterator[Finding]:
     for condition, counter in _judged(catalogue):
         reductions = {condition.across, condition.aggregate}
-        if counter.range is None or reductions & {Reduce.SUM, Reduce.COUNT, Statistic.STDDEV}:
+        if counter.range is None or condition.per_member or reductions & {Reduce.SUM, Reduce.COUNT, Statistic.STDDEV}:
             continue
         low, high = counter.range
         if not low <= condition.threshold <= high:
             where = ("conditions", condition.id, condition.compare.value)
-            message = f"{condition.threshold:g} is outside the range of {counter.id}, {low:g} to {high:g}"
+            tolerance = ", with its tolerance," if "." in condition.id else ""
+            message = f"{condition.threshold:g}{tolerance} is outside the range of {counter.id}, {low:g} to {high:g}"
             yield Finding(where, message, (("counters", counter.id), *_reductions(condition)))
 
 
@@ -173,7 +177,8 @@ def _judged(catalogue: Catalogue) -> Iterator[tuple[Condition, Counter]]:
 
 def _least_amounts(catalogue: Catalogue) -> Iterator[Finding]:
     for policy in catalogue.policies.values():
-        if policy.adjustment.verb is Verb.SET and outright(policy.adjustment).at_least:
+        action = policy.adjustment
+        if isinstance(action, Adjustment) and action.verb is Verb.SET and action.at_least:
             message = "a policy that sets the size changes it by no amount: at_least goes with add or remove"
             yield Finding(("policies", policy.id, "at_least"), message, (("policies", policy.id, "set"),))
 
@@ -351,6 +356,9 @@ _RULES: tuple[Callable[[Catalogue], Iterator[Finding]], ...] = (
     _quorums,
     _thresholds,
     ranks.unreachable,
+    shares.shared,
+    shares.targets,
+    shares.fired,
     _least_amounts,
     matches.reachable,
     _counted,

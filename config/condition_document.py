@@ -13,7 +13,7 @@ from config.declared import Declared, key
 from config.expressions import Dialect, Expression, ExpressionError, depth_of, names_of
 from config.model import Compare
 from config.reduction_scalars import Across, Aggregating
-from config.scalars import Given, Name, PositiveSpan, Share
+from config.scalars import Given, Name, PositiveSpan, Share, Yes
 
 Number = Annotated[float, Field(allow_inf_nan=False)]
 _DEEPEST = 120
@@ -47,6 +47,9 @@ class ConditionDocument(Declared):
     )
     dialect: Annotated[Annotated[Dialect, Strict(False)] | None, Given] = key(
         "How the expression is read: native, or as OneFlow does. native, if left out.", "native"
+    )
+    per_member: Annotated[Yes | None, Given] = key(
+        "The number is what one member bears; a total of the group is held against it times the desired size.", True
     )
     quorum: Annotated[Share | None, Given] = key(
         "With this share of members heard, the unheard are left out and not held against the answer.", "95%"
@@ -86,6 +89,8 @@ class ConditionDocument(Declared):
             raise _wrong('counter is missing: write, for example, counter: "cpu"', "")
         if self.expression is None and self.dialect is not None:
             raise _wrong("dialect needs expression beside it", "dialect")
+        if self.expression is not None and self.per_member is not None:
+            raise _wrong("an expression has no number that is a member's: remove per_member", "per_member")
         if self.expression is not None and self.counter is not None:
             raise _wrong("an expression names its counters itself: remove counter", "counter")
         return self

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler, model_validator
+from pydantic.fields import FieldInfo
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import PydanticCustomError, core_schema
 
@@ -35,6 +36,11 @@ class Declared(BaseModel):
     """What the choice decides, for messages."""
     together: ClassVar[tuple[str, ...]] = ()
     """Keys that mean nothing without each other: all are written, or none."""
+
+    @classmethod
+    def keys(cls) -> Mapping[str, FieldInfo]:
+        """Its keys as they are written; ``in`` is a word of Python, and no name of a field."""
+        return {field.alias or name: field for name, field in cls.model_fields.items()}
 
     @model_validator(mode="after")
     def _exactly_one(self) -> Self:

@@ -29,7 +29,7 @@ def is_hidden(where: Where) -> bool:
 def example_at(where: Where) -> object:
     """A valid value for the field at a place; ``None`` where no field stands."""
     owner = mapping_at(where[:-1]) if where else None
-    field = owner.model_fields.get(where[-1]) if owner else None
+    field = owner.keys().get(where[-1]) if owner else None
     return field.examples[0] if field and field.examples else None
 
 
@@ -40,7 +40,7 @@ def _kind_at(where: Where) -> Any:  # noqa: ANN401 an annotation can be anything
         return Document
     kind = _kind_at(where[:-1])
     if isinstance(kind, type) and issubclass(kind, Declared):
-        field = kind.model_fields.get(where[-1])
+        field = kind.keys().get(where[-1])
         return _bare(field.annotation) if field else None
     if get_origin(kind) is dict:
         return _bare(get_args(kind)[1])

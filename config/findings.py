@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from config.errors import Problem
 from config.model import Catalogue, Site
+from config.units import GroupId
 from config.where import Where, dotted
 
 
@@ -20,9 +21,31 @@ class Finding:
 
 def problem_of(catalogue: Catalogue, finding: Finding) -> Problem:
     """A finding, with the place in the file that it points at."""
-    site = _site(catalogue, finding.where)
-    message = f"{dotted(finding.where)}: {finding.message}"
+    where = as_written(catalogue, finding.where)
+    site = _site(catalogue, where)
+    message = f"{dotted(where)}: {finding.message}"
     return Problem(file=site.file, line=site.line, column=site.column, message=message)
+
+
+def as_written(catalogue: Catalogue, where: Where) -> Where:
+    """The place in the file of a value that stands for something else there: `config.build_targets`."""
+    match where:
+        case ("policies" | "conditions") as section, name, *rest if "." in name:
+            owner, _, side = name.partition(".")
+            kind = "target" if ("policies", owner, "target") in catalogue.sites else "pass_through"
+            if section == "policies" and not rest:
+                return "policies", owner
+            if section == "policies":
+                return "policies", owner, kind, side, *rest
+            return "policies", owner, kind, *(_KEYS.get(key, key) for key in rest)
+        case "groups", group, "policies", index, *rest:
+            names = catalogue.groups[GroupId(group)].policies[: int(index) + 1]
+            return "groups", group, "policies", str(sum(not name.endswith(".in") for name in names) - 1), *rest
+        case _:
+            return where
+
+
+_KEYS = {"above": "value", "below": "value"}
 
 
 def _site(catalogue: Catalogue, where: Where) -> Site:

@@ -30,7 +30,7 @@ def lint(catalogue: Catalogue, resize: Resize) -> tuple[Problem, ...]:
         *_sizes_out_of_bounds(catalogue),
         *unused(catalogue),
     ]
-    return tuple(sorted(problem_of(catalogue, finding) for finding in findings))
+    return tuple(sorted({problem_of(catalogue, finding) for finding in findings}))
 
 
 def _short_quiet_times(catalogue: Catalogue) -> Iterator[Finding]:
@@ -67,7 +67,7 @@ def _sizes_out_of_bounds(catalogue: Catalogue) -> Iterator[Finding]:
     seen: set[PolicyId] = set()
     for group, policy in _followed(catalogue):
         action = outright(policy.adjustment)
-        if action.verb is not Verb.SET or action.percent or policy.id in seen:
+        if action is None or action.verb is not Verb.SET or action.percent or policy.id in seen:
             continue
         size = min(max(action.amount, group.minimum), group.maximum)
         if size != action.amount:

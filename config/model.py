@@ -61,6 +61,8 @@ class Condition:
     """``None``: one interval of the group that uses it."""
     compare: Compare
     threshold: float
+    per_member: bool = False
+    """The threshold is what one member bears: times the desired size, it is what the value is held against."""
     quorum: float | None = None
     """0 < quorum ≤ 1: with this share of members heard, the unheard are left out and not held against the answer."""
 

@@ -6,14 +6,16 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Annotated, ClassVar, Self
 
-from pydantic import Field, Strict, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import Field, GetJsonSchemaHandler, Strict, model_validator
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import PydanticCustomError, core_schema
 
 from config.adjustments import Action, Adjustment, Rounding, Step, Steps, Verb
 from config.condition_document import Match
 from config.declared import Declared, key, must
 from config.model import Holds, QuietScope
 from config.scalars import Given, Growth, Name, Shrinkage, Size, Span
+from config.target_document import FollowedDocument, PassThroughDocument, TargetDocument
 from config.units import ConditionId
 
 _Lax = Strict(False)
@@ -51,10 +53,9 @@ class InARowDocument(Declared):
 class PolicyDocument(Declared):
     """When enough conditions have held for the duration, adjust the size; then be quiet for a while."""
 
-    choice: ClassVar[tuple[str, ...]] = ("add", "remove", "set", "steps")
+    choice: ClassVar[tuple[str, ...]] = ("add", "remove", "set", "steps", "target", "pass_through")
     choice_of: ClassVar[str] = "the adjustment"
     later: ClassVar[Mapping[str, str]] = {
-        "target": "target tracking",
         "schedule": "policies by schedule",
         "until": "policies by schedule",
         "timezone": "policies by schedule",
@@ -64,7 +65,7 @@ class PolicyDocument(Declared):
         "missed": "policies by schedule",
     }
 
-    when: Annotated[list[Name], Field(min_length=1)] = must("Conditions that must hold.", ["busy"])
+    when: list[Name] = key("Conditions that must hold; a target has its own.", ["busy"], default=[])
     match: Match = key(
         "How many of them must hold: all, any, or at_least so many.", "any", {"at_least": 2}, default="all"
     )
@@ -83,6 +84,12 @@ class PolicyDocument(Declared):
     steps: Annotated[Annotated[list[StepDocument], Field(min_length=1, max_length=20)] | None, Given] = key(
         "What to do by how far the threshold is passed.", [{"over": 0, "add": 1}, {"over": 15, "add": "25%"}]
     )
+    target: Annotated[TargetDocument | None, Given] = key(
+        "Keep a counter at a value, with as many members as that takes.", {"counter": "cpu", "value": 60}
+    )
+    pass_through: Annotated[PassThroughDocument | None, Given] = key(
+        "Have as many members as a counter says.", {"counter": "wanted"}
+    )
     by: Annotated[Name | None, Given] = key("Whose threshold steps go by. The first of when, if left out.", "busy")
     at_least: _AtLeast = key("Add or remove this many members at least; for percentages.", 2)
     rounding: Annotated[Rounding, _Lax] = key(
@@ -93,10 +100,30 @@ class PolicyDocument(Declared):
         "Who is quiet: the group, or only this policy.", "group", default="group"
     )
 
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core: core_schema.CoreSchema, handler: GetJsonSchemaHandler, /
+    ) -> JsonSchemaValue:
+        """Tell editors of what needs conditions, and what has its own."""
+        schema = super().__get_pydantic_json_schema__(core, handler)
+        needing = ("add", "remove", "set", "steps")
+        handler.resolve_ref_schema(schema)["dependentRequired"] = {key: ["when"] for key in needing}
+        return schema
+
+    @model_validator(mode="after")
+    def _of_one_kind(self) -> Self:
+        if self.followed is None and not self.when:
+            raise _wrong('when is missing: write, for example, when: ["busy"]', "when")
+        beside = sorted(self.model_fields_set - {"target", "pass_through"})
+        if self.followed is not None and beside:
+            kind = "pass_through" if self.target is None else "target"
+            raise _wrong(f"{beside[0]} does not go beside {kind}: how fast it is stands in its out and in", beside[0])
+        return self
+
     @model_validator(mode="after")
     def _fitting_steps(self) -> Self:
         for place, sentence in self._misfits():
-            raise PydanticCustomError("sentence", "{said}", {"said": sentence, "key": place})
+            raise _wrong(sentence, place)
         return self
 
     def _misfits(self) -> Iterator[tuple[str, str]]:
@@ -124,8 +151,13 @@ class PolicyDocument(Declared):
                 )
 
     @property
+    def followed(self) -> FollowedDocument | None:
+        """What the size follows, instead of conditions."""
+        return self.target or self.pass_through
+
+    @property
     def action(self) -> Action:
-        """What it does, as the core sees it."""
+        """What it does once its conditions hold, as the core sees it."""
         if self.steps is not None:
             steps = tuple(Step(over=step.over, adjustment=self._one(step, step.verb)) for step in self.steps)
             return Steps(by=ConditionId(self.by or self.when[0]), steps=steps)
@@ -140,3 +172,7 @@ class PolicyDocument(Declared):
             at_least=entry.at_least or 0,
             rounding=self.rounding,
         )
+
+
+def _wrong(sentence: str, key: str) -> PydanticCustomError:
+    return PydanticCustomError("sentence", "{sentence}", {"sentence": sentence, "key": key})

@@ -67,7 +67,7 @@ def _mend(data: dict[str, Plain], error: ErrorDetails) -> set[Where]:
 def _mend_key(data: dict[str, Plain], where: Where) -> set[Where]:
     """Take a stray key for the one that it was meant to be, if that is missing; else drop it."""
     holder, owner = _holder(data, where), mapping_at(where[:-1])
-    meant = nearest_of(where[-1], owner.model_fields) if owner else None
+    meant = nearest_of(where[-1], owner.keys()) if owner else None
     value = holder.pop(where[-1], None) if isinstance(holder, dict) else None
     if meant is None:
         return {where}

@@ -70,7 +70,7 @@ def _follows(
         return False
     owner = mapping_at(where[:-1])
     strays = unknown.get(where[:-1], ())
-    misspelt = {nearest_of(stray, owner.model_fields) for stray in strays} if owner else set()
+    misspelt = {nearest_of(stray, owner.keys()) for stray in strays} if owner else set()
     return where[:-1] in later or where[-1] in misspelt
 
 
@@ -84,7 +84,7 @@ def _not_yet(where: Where, feature: str, keys: Sequence[str], reading: Reading) 
 
 def _unknown_key(where: Where, reading: Reading) -> Problem:
     owner = mapping_at(where[:-1])
-    known = owner.model_fields if owner else ()
+    known = owner.keys() if owner else ()
     head = f"{dotted(where[:-1])}: " if where[:-1] else ""
     said = f"takes no keys, so not {where[-1]!a}" if owner and not known else f"unknown key {where[-1]!a}"
     tail = "" if owner and not known else hint(where[-1], known)
@@ -131,7 +131,7 @@ def _expected(error: ErrorDetails, where: Where) -> str:
 
 
 def _keys_of(owner: type[Declared] | None) -> str:
-    return f" with keys such as {', '.join(list(owner.model_fields)[:4])}" if owner and owner.model_fields else ""
+    return f" with keys such as {', '.join(list(owner.keys())[:4])}" if owner and owner.keys() else ""
 
 
 def _kind_of(context: Mapping[str, Any]) -> str:

@@ -15,10 +15,11 @@ that could shrink the group is not ready
 
 A policy *could shrink the group* if carrying it out now would leave fewer members; ``add``, ``remove: 0%`` and a
 ``set`` that is not below the present size have no opinion. Of steps, any one that would leave fewer is enough, since
-nobody knows which will be taken. One that could shrink the group agrees by being ready, and
-only so: NOT_MET says no, HOLDING says not yet, and BLIND cannot say yes. If silence were taken as consent, losing a
-source would lift the veto of the policy that reads it, and missing data would cause a scale-in. Two policies that
-remove members therefore both have to be ready: AWS ("in only if all agree") and Azure ("in: all rules") read it so too.
+nobody knows which will be taken, and a target can always be missed. One that could shrink the group agrees by being
+ready (and a target by asking for fewer members now), and only so: NOT_MET says no, HOLDING says not yet, and BLIND
+cannot say yes. If silence were taken as consent, losing a source would lift the veto of the policy that reads it, and
+missing data would cause a scale-in. Two policies that remove members therefore both have to be ready: AWS ("in only if
+all agree") and Azure ("in: all rules") read it so too.
 An alarm from outside has made up its mind elsewhere, so nobody is asked.
 
 Equal sizes: the smaller request id wins, so the order of asking never matters. Source: DESIGN.md "Sizing", combining.
@@ -36,17 +37,21 @@ from trigger.requests import Cause
 from trigger.verdicts import Direction, Evaluation
 
 
-def combined(bids: Sequence[Bid], base: int, evaluation: Evaluation | None) -> tuple[tuple[Bid, ...], Bid | None]:
+def combined(
+    bids: Sequence[Bid], base: int, in_service: int, evaluation: Evaluation | None
+) -> tuple[tuple[Bid, ...], Bid | None]:
     """Choose the winner; the bids come back in their order, with OUTBID or DISAGREED where they lost.
 
     Args:
         bids: one per request.
         base: the desired size that all of them started from.
+        in_service: members who bear the load.
         evaluation: whose policies are asked for consent to a scale-in; without one nobody is.
     """
     if not bids:
         return (), None
-    heard = tuple(_with_consent(bid, base, evaluation) for bid in bids)
+    disagreed = anybody_disagrees(base, in_service, evaluation)
+    heard = tuple(_without_consent(bid) if disagreed else bid for bid in bids)
     running = [bid for bid in heard if bid.size is not None]
     winner = _winner(heard, running)
     return tuple(bid if bid.size is None or bid is winner else _lost(bid, Reason.OUTBID) for bid in heard), winner
@@ -70,13 +75,11 @@ def _rank(bid: Bid) -> tuple[int, str, str, str]:
     return -(bid.size or 0), request.id, request.cause.value, request.by
 
 
-def _with_consent(bid: Bid, base: int, evaluation: Evaluation | None) -> Bid:
+def _without_consent(bid: Bid) -> Bid:
     by_policy = bid.answer.request.cause is Cause.POLICY
     waits = bid.answer.reason is Reason.STABILISING  # because somebody disagrees: that is the better answer
     coming_in = bid.direction is Direction.IN and (bid.size is not None or waits)
-    if by_policy and coming_in and anybody_disagrees(base, evaluation):
-        return _lost(bid, Reason.DISAGREED)
-    return bid
+    return _lost(bid, Reason.DISAGREED) if by_policy and coming_in else bid
 
 
 def _lost(bid: Bid, reason: Reason) -> Bid:

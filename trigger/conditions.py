@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable
+from dataclasses import replace
 from typing import assert_never, overload
 
 from aggregator.frames import Aggregate, Cell, Insufficient
@@ -50,6 +51,16 @@ def judge(condition: Condition, cell: Cell, *, shrinking: bool) -> Verdict:
         case _:
             assert_never(cell)
     return Verdict(condition=condition.id, truth=truth, cells=(cell,))
+
+
+def held_against(condition: Condition, size: int | None) -> Condition:
+    """The condition with the threshold that its value is compared with: of one per member, what ``size`` bear.
+
+    With no members at all anything that is there is too much, so a backlog brings the first one.
+    """
+    if not condition.per_member or size is None:
+        return condition
+    return replace(condition, threshold=condition.threshold * size)
 
 
 def conjunction(truths: Iterable[Truth]) -> Truth:

@@ -25,7 +25,6 @@ Total and deterministic; the order of requests never matters. Source: DESIGN.md 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -36,10 +35,10 @@ from trigger.guards import Bid, Scene, bid, refused
 from trigger.pacing import remembered
 from trigger.reasons import Reason
 from trigger.requests import Answer, Cause, Clamp, Decision, Fleet, GroupState, Move, Observed, Pause, Quiet, Request
-from trigger.sizing import resized
 from trigger.stabilisation import observing, unobserved
+from trigger.tracking import wished
 from trigger.unasked import is_blind, least_size, unasked
-from trigger.verdicts import Direction, Evaluation
+from trigger.verdicts import NOBODY_SAYS, Direction, Evaluation
 
 _TELLING = (
     Reason.ABOVE_MAX,
@@ -88,10 +87,10 @@ def decide(
     halted, blind = _halted(group, state), is_blind(evaluation)
     settled, cause = (unobserved(state), None) if halted else unasked(group, fleet, state, now.wall, blind=blind)
     if not halted:
-        settled = observing(group, settled, evaluation, now.wall)
+        settled = observing(group, settled, fleet.in_service, evaluation, now.wall)
     scene = _scene(group, fleet, settled, now.wall, evaluation)
     weighed = [_weighed(request, halted, scene) for request in requests]
-    bids, won = combined(weighed, settled.desired or 0, evaluation)
+    bids, won = combined(weighed, settled.desired or 0, fleet.in_service, evaluation)
     winner = None if won is None else _told(group, won, cause, state.desired, settled.desired)
     answers = tuple(winner if bid is won and winner is not None else bid.answer for bid in bids)
     after = settled if won is None else _carried_out(group, state, settled, won, now.wall)
@@ -166,7 +165,7 @@ def _scene(group: Group, fleet: Fleet, state: GroupState, now: Instant, evaluati
     if state.desired is None:
         return None
     least = least_size(group, state, blind=is_blind(evaluation))
-    room = math.inf if evaluation is None or group.projection is Projection.OFF else evaluation.headroom
+    room = NOBODY_SAYS if evaluation is None or group.projection is Projection.OFF else evaluation.headroom
     return Scene(group=group, fleet=fleet, state=state, now=now, base=state.desired, least=least, headroom=room)
 
 
@@ -175,7 +174,7 @@ def _weighed(request: Request, halted: Reason | None, scene: Scene | None) -> Bi
     if scene is None:
         return refused(request, None, None, halted or Reason.NOT_LISTED)
     if halted and not insists:
-        return refused(request, resized(scene.base, request.adjustment), None, halted)
+        return refused(request, wished(scene.base, scene.fleet.in_service, request.adjustment), None, halted)
     return bid(request, scene)
 
 

@@ -13,11 +13,12 @@ from config.expressions import Dialect
 from config.freezes import Freezing, freezing
 from config.model import Catalogue, Compare, Condition, ExpressionCondition, Group, Mode, Policy
 from config.units import ConditionId, CounterId, GroupId, Instant, PolicyId, Seconds
+from trigger.conditions import held_against
 from trigger.reasons import Reason
 from trigger.requests import Answer, Cause, Clamp, Decision, Fleet, Pause, Quiet, Signal
 from trigger.signals import lasting
 from trigger.stabilisation import Stabilising, stabilising
-from trigger.verdicts import Advice, Counted, Evaluation, Taken, Truth, Verdict
+from trigger.verdicts import Advice, Aim, Counted, Evaluation, Taken, Truth, Verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +46,8 @@ class ConditionExplanation:
     lack: Lack | None
     left_out: int = 0
     """Members that are not counted, since they warm up."""
+    per_member: float | None = None
+    """What one member bears, where the threshold is so many times that."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +101,8 @@ class PolicyExplanation:
     """How many of both must be TRUE; ``None``: all of them."""
     taken: Taken | None = None
     """Of a policy with steps, the one that is taken."""
+    aim: Aim | None = None
+    """Of a target that is missed, what it asks for."""
 
     @property
     def truths(self) -> tuple[Truth, ...]:
@@ -161,7 +166,7 @@ def explain(
     """
     answers = decision.answers
     reasons = {answer.request.policy: answer.reason for answer in answers if answer.request.cause is Cause.POLICY}
-    advices = () if evaluation is None else evaluation.advices
+    advices, size = ((), None) if evaluation is None else (evaluation.advices, evaluation.size)
     return Explanation(
         group=group.id,
         at=decision.at.wall,
@@ -176,7 +181,7 @@ def explain(
         maximum=group.maximum,
         in_service=fleet.in_service,
         policies=tuple(
-            _policy(catalogue, group, advice, reasons.get(advice.policy, decision.reason))
+            _policy(catalogue, group, advice, reasons.get(advice.policy, decision.reason), size)
             for advice in advices
             if advice.policy in catalogue.policies
         ),
@@ -219,7 +224,9 @@ def shape(explanation: Explanation) -> Hashable:
     )
 
 
-def _policy(catalogue: Catalogue, group: Group, advice: Advice, answered: Reason) -> PolicyExplanation:
+def _policy(
+    catalogue: Catalogue, group: Group, advice: Advice, answered: Reason, size: int | None
+) -> PolicyExplanation:
     policy = catalogue.policies[advice.policy]
     return PolicyExplanation(
         policy=advice.policy,
@@ -229,7 +236,7 @@ def _policy(catalogue: Catalogue, group: Group, advice: Advice, answered: Reason
         needed=advice.needed,
         in_a_row=advice.in_a_row,
         conditions=tuple(
-            _condition(catalogue, group, policy, verdict, condition)
+            _condition(catalogue, group, policy, verdict, held_against(condition, size))
             for verdict in advice.verdicts
             if isinstance(condition := catalogue.conditions.get(verdict.condition), Condition)
         ),
@@ -240,6 +247,7 @@ def _policy(catalogue: Catalogue, group: Group, advice: Advice, answered: Reason
         ),
         enough=policy.enough,
         taken=advice.taken,
+        aim=advice.adjustment if isinstance(advice.adjustment, Aim) else None,
     )
 
 
@@ -266,7 +274,13 @@ def _condition(
         age=age,
         lack=lack,
         left_out=cell.left_out,
+        per_member=_declared_threshold(catalogue, condition) if condition.per_member else None,
     )
+
+
+def _declared_threshold(catalogue: Catalogue, condition: Condition) -> float | None:
+    declared = catalogue.conditions[condition.id]
+    return declared.threshold if isinstance(declared, Condition) else None
 
 
 def _expression(

@@ -40,7 +40,6 @@ issue 3, item 2; issue 5, item 6.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from config.effects import Way
@@ -53,10 +52,10 @@ from trigger.projection import least_safe
 from trigger.reasons import Reason
 from trigger.requests import Answer, Cause, Clamp, Fleet, GroupState, Request, SignalKind
 from trigger.signals import floor_of
-from trigger.sizing import resized
 from trigger.stabilisation import free_at as stable_at
 from trigger.stabilisation import highest
-from trigger.verdicts import Direction
+from trigger.tracking import wished
+from trigger.verdicts import NOBODY_SAYS, Direction, Headroom
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,8 +71,7 @@ class Scene:
     """The desired size that arithmetic starts from."""
     least: int
     """What a scale-in may not go below: min, or the floor of an alert or for while blind."""
-    headroom: float = math.inf
-    """How many times its load each member bears: `trigger.projection`. Infinite: nobody says, or nobody asks."""
+    headroom: Headroom = NOBODY_SAYS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +87,7 @@ class Bid:
 
 def bid(request: Request, scene: Scene) -> Bid:
     """Weigh one request by itself."""
-    wanted = resized(scene.base, request.adjustment)
+    wanted = wished(scene.base, scene.fleet.in_service, request.adjustment)
     if wanted == scene.base:
         return refused(request, wanted, None, Reason.NO_CHANGE)
     direction = Direction.OUT if wanted > scene.base else Direction.IN

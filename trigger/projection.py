@@ -15,9 +15,11 @@ any other that is FALSE or UNKNOWN now                       never reached: a su
                                                              number of members, and of the rest nobody knows
 ==========================================================  ===============================================
 
-A policy of which no condition is of the first kind holds nobody back. So arithmetic is done where it is sound: the
-average of what members share in proportion. Durations do not count: a breach that lasts comes to any. The load is taken
-to stay as it is and to spread evenly. A value that comes exactly to its threshold counts as reached.
+A condition ``per_member`` that is rising is of the first kind, whatever it measures: its value is shared out over the
+desired size. So is that of a target that each member is held against. A policy of which no condition is of the first
+kind holds nobody back. So arithmetic is done where it is sound: the average of what members share in proportion.
+Durations do not count: a breach that lasts comes to any. The load is taken to stay as it is and to spread evenly. A
+value that comes exactly to its threshold counts as reached.
 
 Source: Azure Monitor autoscale, which estimates each metric at the smaller size and skips or shrinks the step.
 """
@@ -25,14 +27,15 @@ Source: Azure Monitor autoscale, which estimates each metric at the smaller size
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from functools import partial
+from collections.abc import Iterable, Sequence
 
 from aggregator.frames import Aggregate
+from config.adjustments import Load, Tracking
 from config.counters import Per
 from config.model import AnyCondition, Catalogue, Compare, Condition, Policy
 from config.reductions import Reduce, Statistic
-from trigger.verdicts import Advice, Truth, Verdict
+from trigger.conditions import held_against
+from trigger.verdicts import Advice, Headroom, Truth, Verdict
 
 _RISING = frozenset({Compare.ABOVE, Compare.AT_LEAST})
 _NOT_IN_PROPORTION = frozenset({Reduce.COUNT, Statistic.STDDEV})
@@ -41,68 +44,84 @@ _SAME_WITHIN = 1e-9
 """Relative: binary fractions must not make a value that comes to its threshold pass just below it."""
 
 
-def headroom(catalogue: Catalogue, advices: Iterable[Advice]) -> float:
+def headroom(catalogue: Catalogue, advices: Iterable[Advice], size: int | None) -> Headroom:
     """How many times its load each member bears: the least over all policies that only add; infinite if none says.
 
     At this factor the first of them would have its conditions hold. 1 or less: one has them hold already.
+
+    Args:
+        catalogue: the snapshot that was evaluated.
+        advices: of all policies of the group.
+        size: the desired size that conditions per member went by.
     """
-    policies = ((catalogue.policies[advice.policy], advice.verdicts) for advice in advices)
-    return min(
-        (
-            _of_policy(catalogue, policy, verdicts)
-            for policy, verdicts in policies
-            if verdicts and not policy.adjustment.may_shrink
-        ),
-        default=math.inf,
+    shared, others = [math.inf], [math.inf]
+    for policy, verdicts in ((catalogue.policies[advice.policy], advice.verdicts) for advice in advices):
+        if not verdicts or policy.adjustment.may_shrink:
+            continue
+        conditions = [catalogue.conditions[verdict.condition] for verdict in verdicts]
+        by_size = any(isinstance(condition, Condition) and condition.per_member for condition in conditions)
+        (shared if by_size else others).append(_of_policy(catalogue, policy, conditions, verdicts, size))
+    return Headroom(of_those_in_service=min(others), of_desired=min(shared))
+
+
+def least_safe(headroom: Headroom, in_service: int, desired: int) -> int:
+    """The smallest size that keeps every member's load below its headroom; at most ``desired``.
+
+    >>> least_safe(Headroom(of_those_in_service=80 / 50), 6, 6)  # 6 at 50 %: 4 would be at 75 %, 3 at 100 %
+    4
+    >>> least_safe(Headroom(of_those_in_service=80 / 60), 4, 4)  # 3 would be at 80 %, and that is the threshold
+    4
+    """
+    return max(
+        _least_safe(headroom.of_those_in_service, in_service, desired),
+        _least_safe(headroom.of_desired, desired, desired),
     )
 
 
-def least_safe(factor: float, carrying: int, desired: int) -> int:
-    """The smallest size that keeps the load per member below ``factor`` times what it is; at most ``desired``.
+def _least_safe(factor: float, carrying: int, desired: int) -> int:
+    """As `least_safe`, of one factor.
 
     Args:
-        factor: of `headroom`.
+        factor: how many times its load each member bears.
         carrying: members that carry the load now; fewer than desired while some are built, more while some leave.
         desired: the size to shrink from, and the answer where nobody can be spared.
-
-    >>> least_safe(80 / 50, 6, 6)  # 6 at 50 %: 4 would be at 75 %, 3 at 100 %
-    4
-    >>> least_safe(80 / 60, 4, 4)  # 3 would be at 80 %, and that is the threshold
-    4
     """
     if math.isinf(factor):
         return 0
     return desired if factor <= 1 else min(desired, math.floor(carrying / factor * (1 + _SAME_WITHIN)) + 1)
 
 
-def _of_policy(catalogue: Catalogue, policy: Policy, verdicts: tuple[Verdict, ...]) -> float:
+def _of_policy(
+    catalogue: Catalogue,
+    policy: Policy,
+    conditions: Sequence[AnyCondition],
+    verdicts: tuple[Verdict, ...],
+    size: int | None,
+) -> float:
     """The factor at which as many of its conditions hold as it needs; none where not one of them is projected."""
-    conditions = [catalogue.conditions[verdict.condition] for verdict in verdicts]
-    if not any(_in_proportion(catalogue, condition) for condition in conditions):
+    projected = [_in_proportion(catalogue, policy, condition) for condition in conditions]
+    if not any(projected):
         return math.inf
-    factors = sorted(map(partial(_of_verdict, catalogue), conditions, verdicts))
+    factors = sorted(
+        1.0 if verdict.truth is Truth.TRUE else _factor(condition, verdict, size) if proportional else math.inf
+        for condition, verdict, proportional in zip(conditions, verdicts, projected, strict=True)
+    )
     return factors[(len(factors) if policy.enough is None else policy.enough) - 1]
 
 
-def _of_verdict(catalogue: Catalogue, condition: AnyCondition, verdict: Verdict) -> float:
-    if verdict.truth is Truth.TRUE:
-        return 1.0
+def _factor(condition: AnyCondition, verdict: Verdict, size: int | None) -> float:
     cell = verdict.cells[0]
-    if not isinstance(condition, Condition) or not _in_proportion(catalogue, condition):
+    if not isinstance(condition, Condition) or not isinstance(cell, Aggregate) or cell.value <= 0:
         return math.inf
-    if not isinstance(cell, Aggregate) or cell.value <= 0:
-        return math.inf
-    return max(1.0, condition.threshold / cell.value)
+    return max(1.0, held_against(condition, size).threshold / cell.value)
 
 
-def _in_proportion(catalogue: Catalogue, condition: AnyCondition) -> bool:
-    if not isinstance(condition, Condition):
+def _in_proportion(catalogue: Catalogue, policy: Policy, condition: AnyCondition) -> bool:
+    if not isinstance(condition, Condition) or condition.compare not in _RISING:
         return False
-    counter = catalogue.counters[condition.counter]
-    return (
-        counter.per is Per.MEMBER
-        and counter.unit == _SHARED_UNIT
-        and condition.across is Reduce.AVG
-        and condition.aggregate not in _NOT_IN_PROPORTION
-        and condition.compare in _RISING
-    )
+    if condition.aggregate in _NOT_IN_PROPORTION:
+        return False
+    counter, action = catalogue.counters[condition.counter], policy.adjustment
+    declared = condition.per_member or (isinstance(action, Tracking) and action.load is Load.EACH)
+    shared = counter.per is Per.MEMBER and counter.unit == _SHARED_UNIT
+    return declared or (shared and condition.across is Reduce.AVG)

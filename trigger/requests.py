@@ -5,10 +5,10 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass, field
 
-from config.model import Adjustment, QuietScope
+from config.model import QuietScope
 from config.units import AlertId, GroupId, Instant, Moment, PolicyId, Seconds
 from trigger.reasons import Reason
-from trigger.verdicts import Direction
+from trigger.verdicts import Direction, Wish
 
 
 class Cause(enum.Enum):
@@ -31,7 +31,7 @@ class Request:
     cause: Cause
     by: str
     """Policy, alarm or user name, for history."""
-    adjustment: Adjustment
+    adjustment: Wish
     policy: PolicyId | None = None
     """The policy it carries out, if any: whose quiet time begins."""
     quiet_time: Seconds

@@ -6,8 +6,9 @@ leaves everything as it is. Whoever has many ticks in columns (replay) finds the
 # Note [At rest]
 
 A policy *rests* at a tick at which so many of its conditions are FALSE for every value within their bounds
-(`trigger.conditions.refuted`) that its truth is FALSE. An expression is never known to be. If all policies of a group
-rest, then `evaluate` says NOT_MET of each, holds nothing, and the group is not blind.
+(`trigger.conditions.refuted`) that its truth is FALSE. Of an expression that is never known, nor of a condition per
+member, which goes by the size. If all policies of a group rest, then `evaluate` says NOT_MET of each, holds nothing,
+and the group is not blind.
 
 A group is *at rest* after such a tick if it has a desired size, left its state as it was, in mode ``advise`` had no
 other size to advise, and nothing in this state ends by itself: no quiet time, alert or move. Then `decide` is the same
@@ -85,7 +86,7 @@ def _timeless(state: GroupState) -> GroupState:
 def _rests(catalogue: Catalogue, group: Group, policy: Policy, bounds: Bounds, ticks: int) -> Bools:
     false = np.zeros(ticks, dtype=np.intp)
     for condition in (catalogue.conditions[name] for name in policy.when):
-        if isinstance(condition, Condition):
+        if isinstance(condition, Condition) and not condition.per_member:
             false += refuted(condition, *bounds(window_key(condition, policy, group)))
     needed = len(policy.when) if policy.enough is None else policy.enough
     rests: Bools = len(policy.when) - false < needed

@@ -40,8 +40,8 @@ from config.model import Group
 from config.units import Instant, Seconds
 from trigger.consent import anybody_disagrees
 from trigger.requests import Ceiling, GroupState, Observed
-from trigger.sizing import resized
 from trigger.timers import JITTER, LONGEST_GAP
+from trigger.tracking import wished
 from trigger.unasked import is_blind, least_size
 from trigger.verdicts import Evaluation
 
@@ -63,17 +63,22 @@ class Stabilising:
     """When it counts, if nobody advises more until then."""
 
 
-def advised(evaluation: Evaluation, base: int, least: int) -> int:
+def advised(evaluation: Evaluation, base: int, least: int, *, in_service: int) -> int:
     """What the policies advise at one tick; see Note [Advice].
 
     Args:
         evaluation: the tick's.
         base: the desired size.
         least: no advice is lower, unless desired size is.
+        in_service: members who bear the load.
     """
-    sizes = [resized(base, advice.adjustment) for advice in evaluation.advices if advice.reason is None]
+    sizes = [
+        wished(base, in_service, advice.adjustment)
+        for advice in evaluation.advices
+        if advice.reason is None and advice.adjustment is not None
+    ]
     fewer = [size for size in sizes if size < base]
-    if not fewer or max(sizes) > base or anybody_disagrees(base, evaluation):
+    if not fewer or max(sizes) > base or anybody_disagrees(base, in_service, evaluation):
         return max(base, *sizes) if sizes else base
     return max(min(least, base), *fewer)
 
@@ -112,14 +117,16 @@ def free_at(before: Observed, base: int, now: Instant, *, window: Seconds) -> In
     return Instant(next((ceiling.since for ceiling in before.ceilings if ceiling.size < base), now) + window)
 
 
-def observing(group: Group, state: GroupState, evaluation: Evaluation | None, now: Instant) -> GroupState:
+def observing(
+    group: Group, state: GroupState, in_service: int, evaluation: Evaluation | None, now: Instant
+) -> GroupState:
     """A group's state once this tick's advice is taken in; the very same between two ticks."""
     if group.stabilisation is None:
         return unobserved(state)
     if evaluation is None or state.desired is None:
         return state
     least = least_size(group, state, blind=is_blind(evaluation))
-    advice = advised(evaluation, state.desired, least)
+    advice = advised(evaluation, state.desired, least, in_service=in_service)
     now_observed = observed(
         state.observed, advice, state.desired, now, window=group.stabilisation, interval=group.interval
     )

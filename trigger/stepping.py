@@ -19,12 +19,11 @@ there is no distance, and no step is taken.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from aggregator.frames import Aggregate, Cell
-from config.adjustments import Action, Steps
-from config.model import AnyCondition, Compare, Condition
-from config.units import ConditionId
+from config.adjustments import Steps
+from config.model import Compare, Condition
 from trigger.verdicts import Taken, Truth, Verdict
 
 _UPWARD = frozenset({Compare.ABOVE, Compare.AT_LEAST})
@@ -32,32 +31,35 @@ _SAME_WITHIN = 1e-9
 """Relative: 80.3 is 0.3 over 80, though binary fractions make it a trifle less."""
 
 
-def taken(action: Action, verdicts: Sequence[Verdict], conditions: Mapping[ConditionId, AnyCondition]) -> Taken | None:
-    """Say which step is taken; ``None``: there are no steps, or no distance.
+def taken(steps: Steps, condition: Condition, verdicts: Sequence[Verdict], *, sharers: int = 1) -> Taken | None:
+    """Say which step is taken; ``None``: there is no distance.
 
     Args:
-        action: what the policy does.
+        steps: what the policy does.
+        condition: the one that they go by, with the threshold that it was held against.
         verdicts: of the policy's conditions, at this tick.
-        conditions: by id; those of the verdicts are among them.
+        sharers: how many members the distance is shared out over.
     """
-    if not isinstance(action, Steps):
+    verdict = next((verdict for verdict in verdicts if verdict.condition == steps.by), None)
+    if verdict is None or verdict.truth is not Truth.TRUE:
         return None
-    verdict = next((verdict for verdict in verdicts if verdict.condition == action.by), None)
-    condition = conditions[action.by]
-    if verdict is None or verdict.truth is not Truth.TRUE or not isinstance(condition, Condition):
-        return None
-    distance = _distance(condition, verdict.cells[0], shrinking=action.may_shrink)
-    reached = [step.adjustment for step in action.steps if _reaches(distance, step.over)]
-    return Taken(condition=action.by, over=distance, adjustment=reached[-1])
+    distance = _distance(condition, verdict.cells[0], shrinking=steps.may_shrink) / sharers
+    reached = [step.adjustment for step in steps.steps if _reaches(distance, step.over)]
+    return Taken(condition=steps.by, over=distance, adjustment=reached[-1])
 
 
 def _distance(condition: Condition, cell: Cell, *, shrinking: bool) -> float:
     """How far beyond the threshold, in the direction of the comparison; never below 0."""
+    value = sure_value(condition, cell, shrinking=shrinking)
     upward = condition.compare in _UPWARD
-    value = cell.low if upward else cell.high
-    if isinstance(cell, Aggregate) and (not shrinking or _quorate(condition, cell)):
-        value = cell.value
     return max(0.0, value - condition.threshold if upward else condition.threshold - value)
+
+
+def sure_value(condition: Condition, cell: Cell, *, shrinking: bool) -> float:
+    """The value that a size may be made by: Note [The sure distance]."""
+    if isinstance(cell, Aggregate) and (not shrinking or _quorate(condition, cell)):
+        return cell.value
+    return cell.low if condition.compare in _UPWARD else cell.high
 
 
 def _quorate(condition: Condition, aggregate: Aggregate) -> bool:

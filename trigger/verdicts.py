@@ -6,9 +6,10 @@ import enum
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from aggregator.frames import Cell
-from config.adjustments import Adjustment
+from config.adjustments import Action, Adjustment, Verb
 from config.units import ConditionId, GroupId, Moment, Monotonic, PolicyId, Seconds
 from trigger.reasons import Reason
 
@@ -78,14 +79,34 @@ class Taken:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Aim:
+    """As many members as bear the load that was measured, each at the target: `trigger.tracking`."""
+
+    verb: Verb
+    """ADD or REMOVE: an aim never goes the other way."""
+    load: float
+    """In members at their target; if ``relative``, in so many times those in service. Never below 0."""
+    relative: bool = False
+    level: float
+    """The target, in the unit of the counter."""
+    at_most: Adjustment | None = None
+    """The largest change at once."""
+
+
+Wish: TypeAlias = Adjustment | Aim
+"""Closed union of how a size is asked for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Advice:
     """What one policy says at one tick, before any guard."""
 
     policy: PolicyId
-    adjustment: Adjustment
-    """What it does now: of steps the one that is taken, or the first while none is."""
-    choices: tuple[Adjustment, ...]
-    """Everything that it could do: the door must know whether it could have asked for fewer members."""
+    action: Action
+    """What it is declared to do: the door must know whether it could have asked for fewer members."""
+    adjustment: Wish | None
+    """What it comes to now: of steps the one that is taken, or the first while none is; ``None``: a target that is not
+    missed."""
     taken: Taken | None = None
     """``None``: no steps, or no distance."""
     truth: Truth
@@ -99,6 +120,18 @@ class Advice:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Headroom:
+    """How many times its load each member bears: `trigger.projection`. Infinite where nobody says, or nobody asks."""
+
+    of_those_in_service: float = math.inf
+    of_desired: float = math.inf
+    """By what is shared out over the desired size."""
+
+
+NOBODY_SAYS = Headroom()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluation:
     """All policies of one group at one tick, and the holds to carry to the next tick."""
 
@@ -108,6 +141,7 @@ class Evaluation:
     """In the order of the group's policies."""
     holds: Mapping[PolicyId, Hold | Streak]
     """Only policies that hold something."""
-    headroom: float = math.inf
-    """How many times its load each member bears (`trigger.projection`); looked at only while a policy is ready that may
-    shrink the group, and infinite else."""
+    headroom: Headroom = NOBODY_SAYS
+    """Looked at only while a policy is ready that may shrink the group, and infinite else."""
+    size: int | None = None
+    """The desired size that conditions per member went by; ``None``: there was none yet."""

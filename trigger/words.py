@@ -176,7 +176,7 @@ def _rank(policy: PolicyExplanation) -> int:
 
 def _policy(policy: PolicyExplanation, answer: AnswerExplanation | None, now: Instant) -> list[str]:
     outcome = _outcome(policy, answer, now)
-    step = "".join(f"; {said}" for said in _step(policy))
+    step = "".join(f"; {said}" for said in (*_step(policy), *_aim(policy)))
     if len(policy.conditions) == 1 and not policy.expressions:
         return [f"{policy.policy}: {_condition(policy.conditions[0])}{step}; {outcome}"]
     head = f"{policy.policy}: {_count(policy)}{outcome}{step}"
@@ -221,6 +221,13 @@ def _step(policy: PolicyExplanation) -> list[str]:
         for condition in policy.conditions
         if step is not None and condition.condition == step.condition
     ]
+
+
+def _aim(policy: PolicyExplanation) -> Iterator[str]:
+    """What a target that is missed comes to: ``the load of 12.3 members at 60 %``."""
+    if policy.aim is not None:
+        load, level = _number(policy.aim.load), _quantity(_number(policy.aim.level), policy.conditions[0])
+        yield f"{load} times the target of {level}" if policy.aim.relative else f"the load of {load} members at {level}"
 
 
 def _adjustment(adjustment: Adjustment) -> str:
@@ -288,7 +295,7 @@ def _name(condition: _Measured) -> str:
 
 
 def _judged(condition: ConditionExplanation) -> str:
-    against = f"{_compare(condition.compare)} {_quantity(_number(condition.threshold), condition)}"
+    against = f"{_compare(condition.compare)} {_quantity(_number(condition.threshold), condition)}{_shared(condition)}"
     match condition.truth:
         case Truth.TRUE:
             return against
@@ -298,6 +305,11 @@ def _judged(condition: ConditionExplanation) -> str:
             return f"perhaps {against}"
         case _:
             assert_never(condition.truth)
+
+
+def _shared(condition: ConditionExplanation) -> str:
+    """Of a threshold that is shared out over the desired size, what one member bears."""
+    return "" if condition.per_member is None else f", {_number(condition.per_member)} for each member"
 
 
 def _heard(condition: _Measured) -> str:

@@ -165,7 +165,7 @@ class Decider:
         questions = []
         for room in rooms:
             _listen(room, scrape, hearing, slot.interval)
-            evaluation = evaluate(catalogue, room.id, frames[room.id], room.holds, scrape.at)
+            evaluation = evaluate(catalogue, room.id, frames[room.id], room.holds, scrape.at, size=room.state.desired)
             questions.append(Question(room=room, at=scrape.at, evaluation=evaluation))
         await self._door.ask_all(questions)
         done = self._clock()

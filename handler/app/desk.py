@@ -180,12 +180,15 @@ class Desk:
         declared = self._engine.catalogue().policies.get(policy)
         if declared is None:
             raise NoSuch(f"policy {policy} is no longer declared: group {room.id} is orphaned")
+        adjustment = outright(declared.adjustment)
+        if adjustment is None:
+            raise Refused(f"policy {policy} follows a target: only what is measured says how many; use scale")
         request = Request(
             id=request_id,
             group=room.id,
             cause=Cause.ALARM,
             by=by,
-            adjustment=outright(declared.adjustment),
+            adjustment=adjustment,
             policy=policy,
             quiet_time=declared.quiet_time,
             quiet_scope=declared.quiet_scope,

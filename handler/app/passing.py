@@ -161,14 +161,15 @@ def question_of(
 def request_of(catalogue: Catalogue, group: GroupId, meaning: Meaning) -> Request | None:
     """The request that an alert makes; ``None`` if a reload took its policy away meanwhile."""
     policy = catalogue.policies.get(meaning.act.policy) if isinstance(meaning.act, Fire) else None
-    if policy is None:
+    adjustment = None if policy is None else outright(policy.adjustment)
+    if policy is None or adjustment is None:
         return None
     return Request(
         id=meaning.id,
         group=group,
         cause=Cause.ALARM,
         by=meaning.alert,
-        adjustment=outright(policy.adjustment),
+        adjustment=adjustment,
         policy=policy.id,
         quiet_time=policy.quiet_time,
         quiet_scope=policy.quiet_scope,

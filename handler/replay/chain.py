@@ -35,7 +35,9 @@ class Chain:
 
     def tick(self, frame: Frame, fleet: Fleet) -> Decision:
         """Evaluate one tick, and decide."""
-        self.evaluation = evaluate(self._catalogue, self._group.id, frame, self._holds, frame.at)
+        self.evaluation = evaluate(
+            self._catalogue, self._group.id, frame, self._holds, frame.at, size=self.state.desired
+        )
         self._holds = self.evaluation.holds
         before, requests = self.state, requests_from(self._catalogue, self.evaluation)
         decision = self._decided(requests, fleet, frame.at, self.evaluation)

@@ -46,7 +46,7 @@ class Meter:
             self._pass(min(at - self._at, 1.5 * self._interval))
         self._at, self._size = at, size or 0
         self._busy = evaluation is not None and any(
-            advice.truth is Truth.TRUE and advice.adjustment.verb is Verb.ADD for advice in evaluation.advices
+            advice.truth is Truth.TRUE and advice.action.verb is Verb.ADD for advice in evaluation.advices
         )
         self._short, self._knows_short = bool(short), self._knows_short or short is not None
 

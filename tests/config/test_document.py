@@ -37,6 +37,7 @@ from config.pacing_document import PaceDocument
 from config.policy_document import PolicyDocument
 from config.reductions import Reduce
 from config.source_document import NetscalerDocument, SnmpDocument
+from config.target_document import TargetDocument
 from config.units import AlertId, CloudId, ConditionId, CounterId, GroupId, PolicyId, ProfileId
 from tests.support.config import declared
 
@@ -309,7 +310,11 @@ BESIDE: Mapping[tuple[type[Declared], str], Mapping[str, object]] = {
     (CounterDocument, "label"): {"prometheus": "up"},
     (CounterDocument, "over"): {"prometheus": "up", "rows": "avg"},
     (CounterDocument, "rows"): {"snmp": "IF-MIB::ifHCInOctets"},
-    (PolicyDocument, "by"): {"steps": [{"over": 0, "add": 1}]},
+    (PolicyDocument, ""): {"when": ["busy"], "add": 2},
+    (PolicyDocument, "by"): {"when": ["busy"], "steps": [{"over": 0, "add": 1}]},
+    **{(PolicyDocument, key): {"when": ["busy"]} for key in ("add", "remove", "set", "steps")},
+    **{(PolicyDocument, key): dict[str, object]() for key in ("target", "pass_through")},
+    (TargetDocument, "each"): {"counter": "backlog"},
     (HttpCounterDocument, ""): {"port": 9100, "path": "/metrics", "metric": "up"},
     (HttpCounterDocument, "url"): {"jsonpath": "$.depth"},
     (HttpCounterDocument, "jsonpath"): {"port": 9100, "path": "/stats"},
@@ -322,12 +327,12 @@ BESIDE: Mapping[tuple[type[Declared], str], Mapping[str, object]] = {
 
 @pytest.mark.parametrize("mapping", list(mappings()), ids=lambda mapping: mapping.__name__)
 def test_every_key_has_a_description_and_an_example_that_it_accepts(mapping: type[Declared]) -> None:
-    examples = {key: field.examples or [] for key, field in mapping.model_fields.items()}
-    least = [key for key, field in mapping.model_fields.items() if field.is_required()]
-    for key, field in mapping.model_fields.items():
+    examples = {key: field.examples or [] for key, field in mapping.keys().items()}
+    least = [key for key, field in mapping.keys().items() if field.is_required()]
+    for key, field in mapping.keys().items():
         assert field.description, key
         assert examples[key], key
-        beside = BESIDE.get((mapping, key)) or BESIDE.get((mapping, ""))
+        beside = BESIDE.get((mapping, key), BESIDE.get((mapping, "")))
         if beside is None:
             chosen = [] if key in mapping.choice else mapping.choice[:1]
             beside = dict.fromkeys(mapping.together if key in mapping.together else chosen)

@@ -299,8 +299,8 @@ def an_advice(policy: str, does: Adjustment, reason: Reason | None) -> Advice:
     truth = {None: Truth.TRUE, Reason.HOLDING: Truth.TRUE, Reason.NOT_MET: Truth.FALSE, Reason.BLIND: Truth.UNKNOWN}
     return Advice(
         policy=PolicyId(policy),
+        action=does,
         adjustment=does,
-        choices=(does,),
         truth=truth[reason],
         verdicts=(),
         reason=reason,

@@ -105,7 +105,7 @@ def reached(*told: tuple[float, int], seen: float = 0.0) -> Observed:
     ],
 )
 def test_what_policies_advise_together(advices: list[Advice], advice: int) -> None:
-    assert advised(an_evaluation(*advices), 10, 2) == advice
+    assert advised(an_evaluation(*advices), 10, 2, in_service=10) == advice
 
 
 sizes = st.integers(0, 30)
@@ -116,7 +116,9 @@ some_advices = st.lists(st.builds(fewer, sizes, st.sampled_from([None, None, HOL
 def test_the_order_of_policies_does_not_matter(advices: list[Advice], random: Random) -> None:
     shuffled = list(advices)
     random.shuffle(shuffled)
-    assert advised(an_evaluation(*shuffled), 10, 2) == advised(an_evaluation(*advices), 10, 2)
+    assert advised(an_evaluation(*shuffled), 10, 2, in_service=10) == advised(
+        an_evaluation(*advices), 10, 2, in_service=10
+    )
 
 
 # The highest advice of the window.
@@ -317,7 +319,7 @@ def test_no_size_is_ever_below_the_highest_advice_of_the_window(
         now += wait
         base = state.desired or 0
         gaps = [(end, base) for (begin, _), (end, _) in pairwise([*story, (now, 0)]) if end - begin > 45]
-        story.append((now, advised(an_evaluation(fewer(size, reason)), base, 2)))
+        story.append((now, advised(an_evaluation(fewer(size, reason)), base, 2, in_service=base)))
         state = ticked(state, fewer(size, reason), minutes=now / 60, group=group).state
         counting = [told for when, told in (*story, *gaps) if now - when < window - 1.5]
         assert (state.desired or 0) >= min(base, max(counting, default=0))

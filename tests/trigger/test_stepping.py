@@ -51,7 +51,7 @@ def distance_and_step(
 ) -> tuple[float, Adjustment] | None:
     condition = a_condition(compare=compare, threshold=threshold, quorum=quorum)
     verdict = judge(condition, cell, shrinking=action.may_shrink)
-    step = taken(action, [verdict], {BUSY: condition})
+    step = taken(action, condition, [verdict])
     return None if step is None else (step.over, step.adjustment)
 
 
@@ -113,7 +113,7 @@ def test_the_step_is_what_is_asked_for_and_what_the_policy_could_do_is_all_of_th
     seen = evaluate(catalogue, WEB, a_frame(catalogue, {"busy": measured(97)}, now=now), {}, now)
     advice = seen.advices[0]
     assert advice.taken == Taken(condition=BUSY, over=17.0, adjustment=add(25, percent=True))
-    assert advice.choices == tuple(step.adjustment for step in OUT.steps)
+    assert advice.action == OUT
     (request,) = requests_from(catalogue, seen)
     assert decided(request, desired=10).desired_to == 13
 
@@ -129,7 +129,7 @@ def test_steps_in_hear_the_unheard_as_any_scale_in_does() -> None:
 def test_a_policy_that_could_step_in_disagrees_even_where_its_first_step_would_not() -> None:
     idle = an_advice("steps", remove(0), Reason.NOT_MET)
     stepping = Advice(
-        policy=idle.policy, adjustment=idle.adjustment, choices=(remove(0), remove(2)), truth=idle.truth,
+        policy=idle.policy, action=steps((0, remove(0)), (9, remove(2))), adjustment=None, truth=idle.truth,
         verdicts=(), reason=idle.reason, held=0.0, needed=0.0,
     )  # fmt: skip
     ready = an_advice("in", remove(1), None)
