@@ -1,0 +1,82 @@
+"""A service template → what of a declaration it comes to, and an account of each part of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from config.oneflow import counters, roles
+from config.oneflow.names import group_names
+from config.oneflow.notes import Fate, Note
+from config.oneflow.policies import Entry
+from config.oneflow.readings import readings
+from config.oneflow.template import Role, Template
+from config.units import Seconds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What the template does not say."""
+
+    profile: str | None = None
+    """What members of all groups are made of; ``None``: each group has a profile of its own name."""
+    interval: Seconds | None = None
+    """How often groups are judged; ``None``: Trimtab's default."""
+    counters: Iterable[str] = ()
+    """Counters that are declared already."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Imported:
+    """What a template comes to. Clouds and profiles are still missing: no template knows them."""
+
+    service: str
+    document: Mapping[str, Mapping[str, Entry]]
+    """Section → name → entry: counters, conditions, policies and groups."""
+    profiles: Mapping[str, str | None]
+    """Profiles that the groups name → the VM template that a role was made of, if it says."""
+    notes: tuple[Note, ...]
+
+    def of(self, fate: Fate) -> tuple[Note, ...]:
+        """The notes of one kind, in the order of the template."""
+        return tuple(note for note in self.notes if note.fate is fate)
+
+
+def imported(template: Template, options: Options = Options()) -> Imported:
+    """Translate a service template."""
+    scaling = [role for role in template.roles if role.type == "vm"]
+    names = group_names(role.name for role in scaling)
+    groups = [
+        roles.group(role, names[role.name], options.profile or names[role.name], options.interval) for role in scaling
+    ]
+    policies = [policy for group in groups for policy in group.policies]
+    measured = counters.counters_for((name for policy in policies for name in policy.attributes), options.counters)
+    notes = [
+        *(note for group in groups for note in group.notes),
+        *counters.remarks(measured),
+        *readings(groups),
+        *_left(template),
+    ]
+    return Imported(
+        service=template.name,
+        document={
+            "counters": measured,
+            "conditions": {policy.name: policy.condition for policy in policies},
+            "policies": {policy.name: policy.entry for policy in policies},
+            "groups": {group.name: group.entry for group in groups},
+        },
+        profiles={options.profile or names[role.name]: role.template for role in reversed(scaling)},
+        notes=tuple(notes),
+    )
+
+
+def _left(template: Template) -> Iterator[Note]:
+    for role in template.roles:
+        if role.type != "vm":
+            yield _unmapped(role, f"the role {role.name} is of virtual routers, which do not scale")
+    for leftover in template.leftovers:
+        yield Note(fate=Fate.UNMAPPED, where=leftover.where, said=leftover.why)
+
+
+def _unmapped(role: Role, said: str) -> Note:
+    return Note(fate=Fate.UNMAPPED, where=role.where, said=said)
