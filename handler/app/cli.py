@@ -12,6 +12,7 @@ from handler.app.counters_cli import counters
 from handler.app.eval_cli import evaluate
 from handler.app.export_cli import export
 from handler.app.hook_cli import hook
+from handler.app.import_cli import imports
 from handler.app.probe_cli import probe
 from handler.app.record_cli import record
 from handler.app.replay_cli import replay
@@ -44,6 +45,7 @@ app.add_typer(member, name="member")
 app.add_typer(hook, name="hook")
 app.add_typer(record, name="record")
 app.add_typer(export, name="export")
+app.add_typer(imports, name="import")
 app.command()(check)
 app.command()(probe)
 app.command("eval")(evaluate)
