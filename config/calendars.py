@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from itertools import islice
+from itertools import islice, pairwise
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from cronsim import CronSim, CronSimError
@@ -32,6 +32,9 @@ _WORDS = {
     "@hourly": "0 * * * *",
 }
 _LONGEST = 200
+_FIRST = datetime(2000, 1, 1)  # noqa: DTZ001 any wall clock's
+_MINUTES, _DAYS = 24 * 60, 400
+"""Of a day; and days that a calendar names: never fewer than those of one year."""
 _TWICE = 200
 """Occurrences in wall-clock time that passed twice, at most: an hour or two of minutes."""
 
@@ -96,6 +99,30 @@ def last_before(calendar: Calendar, instant: Instant) -> Instant | None:
     again = _repeated(local) if local.fold else 0.0  # what came in this hour's first pass may be later on the wall
     begin = _local(calendar, math.floor(instant) + again + 1)
     return next((found for found in _walk(calendar, begin, reverse=True) if found <= instant), None)
+
+
+def longest_gap(calendar: Calendar) -> Seconds:
+    """The longest time from one occurrence to the next, by a wall clock that nobody changes; infinite if it comes once.
+
+    >>> longest_gap(Calendar(cron="0 9 * * mon-fri")) / 3600
+    72.0
+    >>> longest_gap(Calendar(cron="*/20 9-17 * * *")) / 3600
+    15.333333333333334
+    """
+    minute, hour, *days_of = calendar.cron.split()
+    day = timedelta(days=1)
+    times = [when - _FIRST for when in _occurrences(f"{minute} {hour} * * *", _MINUTES) if when < _FIRST + day]
+    days = list(_occurrences(" ".join(["0", "0", *days_of]), _DAYS))
+    if len(days) == 1:
+        return math.inf
+    overnight = times[0] - times[-1]
+    gaps = [later - earlier for earlier, later in pairwise(times)]
+    gaps.append(max(later - earlier for earlier, later in pairwise(days)) + overnight)
+    return max(gaps).total_seconds()
+
+
+def _occurrences(cron: str, at_most: int) -> Iterator[datetime]:
+    return islice(CronSim(cron, _FIRST - timedelta(minutes=1)), at_most)
 
 
 def instant_at(wall: datetime, timezone: str) -> Instant:

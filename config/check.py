@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
 
-from config import alerts, matches, plugins, ranks, servers, shares, stairs, timings
+from config import alerts, contradictions, matches, plugins, ranks, servers, shares, stairs, timings
 from config.adjustments import Adjustment
 from config.build_targets import IN, owner_of
 from config.counters import AlertedValue, Counter, Per
@@ -30,8 +30,7 @@ from config.model import (
     Verb,
 )
 from config.nearest import hint
-from config.overlaps import overlap_of, truths
-from config.reductions import Reduce, Statistic
+from config.reductions import OUTGROWING
 from config.units import PolicyId, Seconds, format_span
 from config.where import Where
 
@@ -151,7 +150,7 @@ def _quorums(catalogue: Catalogue) -> Iterator[Finding]:
 def _thresholds(catalogue: Catalogue) -> Iterator[Finding]:
     for condition, counter in _judged(catalogue):
         reductions = {condition.across, condition.aggregate}
-        if counter.range is None or condition.per_member or reductions & {Reduce.SUM, Reduce.COUNT, Statistic.STDDEV}:
+        if counter.range is None or condition.per_member or reductions & OUTGROWING:
             continue
         low, high = counter.range
         if not low <= condition.threshold <= high:
@@ -240,28 +239,6 @@ def _windows(catalogue: Catalogue) -> Iterator[Finding]:
             f"{format_span(group.interval)}; the nearest that fits is {fitting}"
         )
         yield Finding(("conditions", condition.id, "window"), message, (("groups", group.id, "interval"),))
-
-
-def _contradictions(catalogue: Catalogue) -> Iterator[Finding]:
-    """Policies of one group that can grow and shrink it at the same instant: the fleet would swing for ever."""
-    for group in catalogue.groups.values():
-        mine = [catalogue.policies[name] for name in group.policies if name in catalogue.policies]
-        for grow in (policy for policy in mine if policy.adjustment.verb is Verb.ADD):
-            for shrink in (policy for policy in mine if policy.adjustment.verb is Verb.REMOVE):
-                yield from _contradiction(catalogue, grow, shrink)
-
-
-def _contradiction(catalogue: Catalogue, grow: Policy, shrink: Policy) -> Iterator[Finding]:
-    up, down = truths(catalogue, grow), truths(catalogue, shrink)
-    if up is None or down is None or (overlap := overlap_of(up, down)) is None:
-        return
-    first, second = overlap
-    message = (
-        f"can be true together with {first.id}, {first.compare.value} {first.threshold:g}: "
-        f"the policies {grow.id} and {shrink.id} would add and remove at once"
-    )
-    leans = (("conditions", first.id), *_reductions(second))
-    yield Finding(("conditions", second.id, second.compare.value), message, leans)
 
 
 # Balancers.
@@ -366,7 +343,7 @@ _RULES: tuple[Callable[[Catalogue], Iterator[Finding]], ...] = (
     _durations,
     timings.stabilisations,
     _windows,
-    _contradictions,
+    contradictions.contradictions,
     _listeners,
     _ports,
     _unseen_fields,

@@ -175,6 +175,25 @@ def names_of(tree: Proposition | Quantity) -> Iterator[Name]:
         yield from names_of(part)
 
 
+def quantities_of(tree: Proposition | Quantity) -> Iterator[Quantity]:
+    """Every quantity, those within others too, in the order of the text."""
+    if not isinstance(tree, Comparison | Not | And | Or):
+        yield tree
+    for part in _parts(tree):
+        yield from quantities_of(part)
+
+
+def number_of(tree: Quantity) -> float | None:
+    """The number that is written, with its sign; ``None``: it is something else."""
+    match tree:
+        case Number(value=value):
+            return value
+        case Negative(of=Number(value=value)):
+            return -value
+        case _:
+            return None
+
+
 def key_of(name: Name) -> str:
     """The name and its statistic: what tells one term of an expression from another."""
     return name.name if name.statistic is None else f"{name.name}.{name.statistic}"

@@ -7,24 +7,32 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from config import contradictions, never, timings
 from config.adjustments import Verb, outright
 from config.errors import Problem
 from config.findings import Finding, problem_of
 from config.model import Catalogue, Group, Policy, Profile
+from config.reach import Certain, certainties
 from config.swings import Resize, overlapping
 from config.units import PolicyId, Seconds, format_span
 from config.unused import unused
 
 
-def lint(catalogue: Catalogue, resize: Resize) -> tuple[Problem, ...]:
+def lint(catalogue: Catalogue, resize: Resize, certain: Certain) -> tuple[Problem, ...]:
     """Find what a sound catalogue says in vain, or to its own harm, in the order of the file.
 
     Args:
         catalogue: one that `config.check` has nothing against.
         resize: the arithmetic of sizes, `trigger.sizing.resized`.
+        certain: what is true whatever is measured, `trigger.expressions.certain`.
     """
     findings = [
         *overlapping(catalogue, resize),
+        *contradictions.by_expressions(catalogue),
+        *never.together(catalogue),
+        *certainties(catalogue, certain),
+        *timings.endless_freezes(catalogue),
+        *timings.fast_counts(catalogue),
         *_short_quiet_times(catalogue),
         *_equal_bounds(catalogue),
         *_sizes_out_of_bounds(catalogue),

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import assert_never
 
-from config.model import Catalogue, Compare, Condition, Policy
+from config.model import Compare, Condition
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,29 +49,22 @@ def true_for(condition: Condition) -> Interval:
     assert_never(condition.compare)
 
 
-def truths(catalogue: Catalogue, policy: Policy) -> tuple[Condition, ...] | None:
-    """The thresholds of a policy that all must hold; ``None`` while a condition is not known, or where some suffice.
-
-    Expressions are left out: like conditions that cannot be compared, they keep nothing apart here.
-    """
-    known = tuple(catalogue.conditions[name] for name in policy.when if name in catalogue.conditions)
-    if len(known) < len(policy.when) or (policy.enough is not None and policy.enough < len(known)):
-        return None
-    return tuple(condition for condition in known if isinstance(condition, Condition))
-
-
 def overlap_of(first: tuple[Condition, ...], second: tuple[Condition, ...]) -> tuple[Condition, Condition] | None:
     """One pair of comparable conditions that shows that all can be true at once; ``None`` if none does.
 
-    Conditions are comparable when they judge the same counter by the same reductions. One comparable pair that cannot
-    be true together keeps the policies apart. Windows are not looked at: thresholds that keep apart do so in the long
-    run, whatever the windows.
+    One comparable pair that cannot be true together keeps the policies apart. Windows are not looked at: thresholds
+    that keep apart do so in the long run, whatever the windows.
     """
-    comparable = [(one, other) for one in first for other in second if _subject(one) == _subject(other)]
-    if not all(true_for(one).meets(true_for(other)) for one, other in comparable):
+    pairs = [(one, other) for one in first for other in second if comparable(one, other)]
+    if not all(true_for(one).meets(true_for(other)) for one, other in pairs):
         return None
-    return comparable[0] if comparable else None
+    return pairs[0] if pairs else None
+
+
+def comparable(first: Condition, second: Condition) -> bool:
+    """Whether two conditions judge the same counter by the same reductions, and both or none for each member."""
+    return _subject(first) == _subject(second)
 
 
 def _subject(condition: Condition) -> tuple[object, ...]:
-    return condition.counter, condition.across, condition.aggregate
+    return condition.counter, condition.across, condition.aggregate, condition.per_member

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from config.counters import Per
 from config.findings import Finding
-from config.model import Catalogue, Condition, Group, Holds
-from config.reductions import Rank
+from config.model import AnyCondition, Catalogue, Condition, Group, Holds
+from config.reductions import Rank, Reduction
 from config.units import Seconds, format_span
 from config.where import Where
 
@@ -21,13 +21,11 @@ from config.where import Where
 def unreachable(catalogue: Catalogue) -> Iterator[Finding]:
     """Find ranks beyond the members, or the ticks of the window, of every group that asks for them."""
     for condition in catalogue.conditions.values():
-        if not isinstance(condition, Condition):
-            continue
         askers = _askers(catalogue, condition)
         if isinstance(condition.across, Rank):
             yield from _across(catalogue, condition, condition.across, [asker.group for asker in askers])
-        if isinstance(condition.aggregate, Rank):
-            yield from _over_time(condition, condition.aggregate, [asker.group for asker in askers if asker.windowed])
+        for rank in dict.fromkeys(each for each in _over(condition) if isinstance(each, Rank)):
+            yield from _over_time(condition, rank, [asker.group for asker in askers if asker.windowed])
 
 
 class _Asker(NamedTuple):
@@ -36,7 +34,16 @@ class _Asker(NamedTuple):
     """By the condition's own reduction over time, and not by the average over a policy's duration."""
 
 
-def _askers(catalogue: Catalogue, condition: Condition) -> Sequence[_Asker]:
+def _over(condition: AnyCondition) -> tuple[Reduction, ...]:
+    """How values over the window become one: in an expression each term by itself."""
+    return (
+        (condition.aggregate,)
+        if isinstance(condition, Condition)
+        else tuple(term.aggregate for term in condition.terms)
+    )
+
+
+def _askers(catalogue: Catalogue, condition: AnyCondition) -> Sequence[_Asker]:
     return [
         _Asker(group, policy.holds is not Holds.AVERAGE)
         for group in catalogue.groups.values()
@@ -45,13 +52,14 @@ def _askers(catalogue: Catalogue, condition: Condition) -> Sequence[_Asker]:
     ]
 
 
-def _across(catalogue: Catalogue, condition: Condition, rank: Rank, groups: Sequence[Group]) -> Iterator[Finding]:
+def _across(catalogue: Catalogue, condition: AnyCondition, rank: Rank, groups: Sequence[Group]) -> Iterator[Finding]:
     where: Where = ("conditions", condition.id, "across")
-    counter = catalogue.counters.get(condition.counter)
-    if counter is not None and counter.per is Per.GROUP:
+    counters = [catalogue.counters[name] for name in condition.counters if name in catalogue.counters]
+    if counters and all(counter.per is Per.GROUP for counter in counters):
         if rank.nth > 1:
-            message = f"the counter {counter.id} has one value for the whole group, and no {rank.value}: remove it"
-            yield Finding(where, message, (("counters", counter.id, "per"),))
+            named = counters[0].id
+            message = f"the counter {named} has one value for the whole group, and no {rank.value}: remove it"
+            yield Finding(where, message, (("counters", named, "per"),))
         return
     largest = max(groups, key=lambda group: group.maximum, default=None)
     if largest is not None and rank.nth > (there := max(1, largest.maximum)):
@@ -62,7 +70,7 @@ def _across(catalogue: Catalogue, condition: Condition, rank: Rank, groups: Sequ
         yield Finding(where, message, _ELSEWHERE)
 
 
-def _over_time(condition: Condition, rank: Rank, groups: Sequence[Group]) -> Iterator[Finding]:
+def _over_time(condition: AnyCondition, rank: Rank, groups: Sequence[Group]) -> Iterator[Finding]:
     finest = min(groups, key=lambda group: group.interval, default=None)
     if finest is None or rank.nth <= (there := _ticks(condition.window, finest.interval)):
         return

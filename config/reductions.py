@@ -58,3 +58,6 @@ class Rank:
 
 Reduction = Reduce | Statistic | Rank
 """Closed union; each has its written form as ``value``."""
+
+OUTGROWING: frozenset[Reduction] = frozenset({Reduce.SUM, Reduce.COUNT, Statistic.STDDEV})
+"""What they come to may lie outside the range of the values."""

@@ -9,10 +9,7 @@ from config.adjustments import Steps
 from config.counters import Counter
 from config.findings import Finding
 from config.model import Catalogue, Compare, Condition, ExpressionCondition, Policy
-from config.reductions import Reduce, Statistic
-
-_OUTGROWING = frozenset({Reduce.SUM, Reduce.COUNT, Statistic.STDDEV})
-"""Their values have another range than the counter's."""
+from config.reductions import OUTGROWING
 
 
 def unreachable(catalogue: Catalogue) -> Iterator[Finding]:
@@ -34,7 +31,7 @@ def unreachable(catalogue: Catalogue) -> Iterator[Finding]:
 
 def _beyond(policy: Policy, action: Steps, condition: Condition, counter: Counter) -> Iterator[Finding]:
     """One message for each step that begins outside the range; the first begins at the threshold, which has its own."""
-    if counter.range is None or {condition.across, condition.aggregate} & _OUTGROWING:
+    if counter.range is None or {condition.across, condition.aggregate} & OUTGROWING:
         return
     low, high = counter.range
     upward = condition.compare in {Compare.ABOVE, Compare.AT_LEAST}

@@ -10,7 +10,8 @@ Compared are a policy that only removes and one that only adds, over one counter
 proportion: a percentage of each member. Growth must go by the average across members; a scale-in by their average or
 by their maximum, which the average never exceeds. The load is taken to stay as it is and to spread evenly, as
 `trigger.projection` takes it; a group with ``projection: off`` says that it does not. Where a policy needs several
-conditions, each of them by itself may keep the two apart.
+conditions, each of them by itself may keep the two apart; where any suffices, or an expression says "or", each way by
+itself is looked at (`config.ways`).
 Source: Azure Monitor autoscale, "best practices": a margin between the thresholds of scale-out and scale-in.
 """
 
@@ -18,14 +19,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from itertools import product
 from typing import NamedTuple, TypeAlias
 
 from config.adjustments import Adjustment, Verb, choices
 from config.counters import Per
 from config.findings import Finding
 from config.model import Catalogue, Compare, Condition, Group, Policy, Projection
-from config.overlaps import truths
 from config.reductions import Reduce, Statistic
+from config.ways import place_of, ways
 
 Resize: TypeAlias = Callable[[int, Adjustment], int]
 """From a size and an adjustment to the size that is asked for: `trigger.sizing.resized`, which stands above here."""
@@ -50,16 +52,22 @@ def overlapping(catalogue: Catalogue, resize: Resize) -> Iterator[Finding]:
     """Find the scale-ins after which a group would want to grow again at once; one for each condition."""
     found: dict[str, Finding] = {}
     for group in catalogue.groups.values():
-        if group.projection is Projection.OFF:
-            continue
-        mine = [catalogue.policies[name] for name in group.policies]
-        for shrink in (policy for policy in mine if policy.adjustment.verb is Verb.REMOVE):
-            worst = _worst(group, shrink, resize)
-            for grow in (policy for policy in mine if policy.adjustment.verb is Verb.ADD):
-                pair = _pair(catalogue, grow, shrink)
-                if worst is not None and pair is not None and _trips(*pair, worst):
-                    found.setdefault(pair[1].id, _finding(group, grow, shrink, pair, worst))
+        if group.projection is Projection.ON:
+            for finding, below in _of_group(catalogue, group, resize):
+                found.setdefault(below.id, finding)
     yield from found.values()
+
+
+def _of_group(catalogue: Catalogue, group: Group, resize: Resize) -> Iterator[tuple[Finding, Condition]]:
+    mine = [catalogue.policies[name] for name in group.policies]
+    growing = [policy for policy in mine if policy.adjustment.verb is Verb.ADD]
+    for shrink in (policy for policy in mine if policy.adjustment.verb is Verb.REMOVE):
+        if (worst := _worst(group, shrink, resize)) is None:
+            continue
+        for grow in growing:
+            for pair in _pairs(catalogue, grow, shrink):
+                if _trips(*pair, worst):
+                    yield _finding(catalogue, group, (grow, shrink), pair, worst), pair[1]
 
 
 def _worst(group: Group, shrink: Policy, resize: Resize) -> _Shrinking | None:
@@ -74,21 +82,19 @@ def _worst(group: Group, shrink: Policy, resize: Resize) -> _Shrinking | None:
     return max((step for step in steps if step.after < step.before), key=lambda step: step.growth, default=None)
 
 
-def _pair(catalogue: Catalogue, grow: Policy, shrink: Policy) -> tuple[Condition, Condition] | None:
-    """What each of the two waits for: the pair that keeps them apart the furthest.
+def _pairs(catalogue: Catalogue, grow: Policy, shrink: Policy) -> Iterator[tuple[Condition, Condition]]:
+    """What the two wait for, for each way in which they can be ready: the pair that keeps them apart the furthest.
 
-    ``None`` where growth waits for something, too, of which the scale-in says nothing.
+    None where growth waits for something, too, of which the scale-in says nothing.
     """
-    up, down = truths(catalogue, grow) or (), truths(catalogue, shrink) or ()
-    pairs = [
-        (above, below)
-        for above in up
-        for below in down
-        if above.counter == below.counter and _rises(catalogue, above) and _falls(below)
-    ]
-    if len({above.id for above, _ in pairs}) < len(grow.when):
-        return None
-    return max(pairs, key=lambda pair: pair[0].threshold / pair[1].threshold, default=None)
+    for up, down in product(ways(catalogue, grow), ways(catalogue, shrink)):
+        pairs = [
+            (above, below)
+            for above, below in product(up.thresholds, down.thresholds)
+            if above.counter == below.counter and _rises(catalogue, above) and _falls(below)
+        ]
+        if up.whole and pairs and {id(above) for above, _ in pairs} == {id(above) for above in up.thresholds}:
+            yield max(pairs, key=lambda pair: pair[0].threshold / pair[1].threshold)
 
 
 def _rises(catalogue: Catalogue, condition: Condition) -> bool:
@@ -112,16 +118,22 @@ def _trips(above: Condition, below: Condition, step: _Shrinking) -> bool:
 
 
 def _finding(
-    group: Group, grow: Policy, shrink: Policy, pair: tuple[Condition, Condition], step: _Shrinking
+    catalogue: Catalogue,
+    group: Group,
+    policies: tuple[Policy, Policy],
+    pair: tuple[Condition, Condition],
+    step: _Shrinking,
 ) -> Finding:
-    above, below = pair
+    (grow, shrink), (above, below) = policies, pair
+    projected = isinstance(catalogue.conditions[above.id], Condition)
     message = (
         f"overlaps with {above.id}, {above.compare.value} {above.threshold:g}, once {shrink.id} has shrunk the group "
         f"{group.id} from {step.before} to {step.after}: {below.threshold:g} then comes "
-        f"to {below.threshold * step.growth:.4g}, {grow.id} would grow it again, and so it is held back; "
+        f"to {below.threshold * step.growth:.4g}, {grow.id} would grow it again"
+        f"{', and so it is held back' if projected else ''}; "
         f"{_fitting(above.threshold / step.growth):g} works"
     )
-    return Finding(("conditions", below.id, below.compare.value), message)
+    return Finding(place_of(catalogue, below), message)
 
 
 def _fitting(limit: float) -> float:

@@ -14,6 +14,7 @@ import typer
 from config.lint import lint
 from config.load import load
 from handler.command import app
+from trigger.expressions import certain
 from trigger.sizing import resized
 
 ROOT = Path(__file__).parents[1]
@@ -76,7 +77,7 @@ def test_a_declaration_that_is_shown_has_no_problems_and_no_warnings(text: str, 
     catalogue = load(file)
 
     assert catalogue.groups
-    assert [str(warning) for warning in lint(catalogue, resized)] == []
+    assert [str(warning) for warning in lint(catalogue, resized, certain)] == []
 
 
 @pytest.mark.parametrize("line", list(commands()))

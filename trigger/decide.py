@@ -108,7 +108,7 @@ def decide(
         answers=answers,
         winner=winner,
         advised_to=None if acting or after.desired == state.desired else after.desired,
-        state=after if acting else replace(state, observed=settled.observed),
+        state=after if acting else _having_observed(state, settled.observed),
     )
 
 
@@ -204,6 +204,11 @@ def _carried_out(group: Group, state: GroupState, settled: GroupState, won: Bid,
 
 def _moved_on(group: Group, state: GroupState, before: int, after: int, now: Instant) -> tuple[Move, ...]:
     return remembered((*state.moves, Move(at=now, before=before, after=after)), group, now)
+
+
+def _having_observed(state: GroupState, observed: Observed) -> GroupState:
+    """The very same state where nothing was observed."""
+    return state if observed is state.observed else replace(state, observed=observed)
 
 
 def _with(quiets: tuple[Quiet, ...], new: Quiet) -> tuple[Quiet, ...]:

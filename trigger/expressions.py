@@ -76,6 +76,27 @@ def judge(expression: Expression, look_up: LookUp, *, shrinking: bool = False) -
             assert_never(expression.dialect)
 
 
+def certain(tree: Proposition, ranges: Mapping[str, tuple[float, float]]) -> bool | None:
+    """Whether a proposition is true, or false, whatever its names are; ``None``: it depends on them.
+
+    Args:
+        tree: what is asked, in the native dialect: no name is absent.
+        ranges: from and to, for each of its names.
+
+    >>> from config.native_dialect import parse
+    >>> certain(parse("cpu > 100").tree, {"cpu": (0.0, 100.0)})
+    False
+    """
+    expression = Expression(text="", dialect=Dialect.NATIVE, tree=tree)
+    match judge(expression, lambda name: Span(*ranges[key_of(name)])):
+        case Truth.TRUE:
+            return True
+        case Truth.FALSE:
+            return False
+        case Truth.UNKNOWN:
+            return None
+
+
 def _answer(
     expression: Expression, functions: Mapping[str, Callable[..., object]], names: Mapping[str, Known]
 ) -> Truth:

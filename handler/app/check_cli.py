@@ -22,6 +22,7 @@ def check(
     """
     from config.lint import lint
     from config.load import load
+    from trigger.expressions import certain
     from trigger.sizing import resized
 
     try:
@@ -29,7 +30,7 @@ def check(
     except DeclarationError as error:
         print_json(_rows(error.problems, "error")) if json else lines(str(problem) for problem in error.problems)
         raise typer.Exit(PROBLEMS) from error
-    warnings = lint(catalogue, resized)
+    warnings = lint(catalogue, resized, certain)
     if json:
         print_json(_rows(warnings, "warning"))
     else:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from config.calendars import Calendar, instant_at, last_before, next_after, read_cron, read_timezone
+from config.calendars import Calendar, instant_at, last_before, longest_gap, next_after, read_cron, read_timezone
 from config.units import Instant
 
 PARIS = "Europe/Paris"
@@ -197,3 +197,20 @@ def test_it_agrees_with_one_who_looks_at_every_minute(
         assert next_after(calendar, now) == later[0]
     if earlier[1:]:
         assert last_before(calendar, now) == earlier[-1]
+
+
+@pytest.mark.parametrize(
+    ("cron", "hours"),
+    [
+        ("* * * * *", 1 / 60),
+        ("0 9 * * *", 24),
+        ("0 9 * * mon-fri", 72),
+        ("0 9,17 * * mon-fri", 64),
+        ("*/10 9-17 * * *", 15 + 1 / 6),
+        ("0 0 1 * *", 31 * 24),
+        ("* * * 1 *", (365 - 30 + 1) * 24 - 24 + 1 / 60),
+        ("0 0 1 1 *", 366 * 24),
+    ],
+)
+def test_the_longest_gap_of_a_calendar(cron: str, hours: float) -> None:
+    assert longest_gap(Calendar(cron=cron)) == pytest.approx(hours * 3600)

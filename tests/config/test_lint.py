@@ -5,6 +5,7 @@ import pytest
 from config.lint import lint
 from config.load import parse
 from tests.support.config import declared
+from trigger.expressions import certain
 from trigger.sizing import resized
 
 _SOUND = (
@@ -20,7 +21,7 @@ _OTHER = "groups:\n  other: {profile: web, min: 2, max: 8, policies: [out]}\n"
 
 def warned(*changes: tuple[str, str]) -> list[str]:
     """What is said of a change of the small declaration, of which all is used."""
-    return [problem.message for problem in lint(declared(*_SOUND, *changes), resized)]
+    return [problem.message for problem in lint(declared(*_SOUND, *changes), resized, certain)]
 
 
 @pytest.mark.parametrize(
@@ -76,6 +77,57 @@ def test_thresholds_that_overlap_after_the_step_are_told_one_that_works(
     assert step in message
     assert message.endswith(f"; {works} works")
     assert warned(*((a, b.replace(f"{compare}: {threshold}", f"{compare}: {works}")) for a, b in changes)) == []
+
+
+def overlaps(
+    threshold: str = "60",
+    *,
+    busy: str = "counter: cpu, above: 80",
+    idle: str = "counter: cpu, below: 60",
+    out: str = "[busy, many], match: any",
+    in_: str = "[idle, few]",
+    does: str = "remove: 10%",
+) -> list[str]:
+    """What is said to overlap beside conditions of another counter; ``threshold`` stands for the 60 of `idle`."""
+    return [
+        message
+        for message in warned(
+            ("counters:\n", "counters:\n  jobs: {push: jobs}\n"),
+            ("  idle: {", "  many: {counter: jobs, above: 9}\n  few: {counter: jobs, below: 5}\n  idle: {"),
+            ("counter: cpu, above: 80", busy),
+            ("counter: cpu, below: 30", idle.replace("60", threshold)),
+            ("[busy]", out),
+            ("[idle]", in_),
+            ("remove: 10%", does),
+        )
+        if "overlaps with" in message
+    ]
+
+
+@pytest.mark.parametrize(
+    ("declared_as", "works"),
+    [
+        pytest.param({}, "53", id="any-that-grows"),
+        pytest.param({"in_": "[few, idle], match: any"}, "53", id="any-that-shrinks"),
+        pytest.param({"busy": "expression: 'cpu > 80 || jobs > 3'"}, "53", id="an-expression-that-grows"),
+        pytest.param({"idle": "expression: 'cpu < 60 && jobs < 3'"}, "53", id="an-expression-that-shrinks"),
+        pytest.param({"does": "steps: [{over: 0, remove: 1}, {over: 30, remove: 50%}]"}, "39", id="steps"),
+    ],
+)
+def test_thresholds_overlap_in_any_of_the_ways_that_suffice(declared_as: dict[str, str], works: str) -> None:
+    (message,) = overlaps(**declared_as)
+    assert message.endswith(f"; {works} works")
+    assert overlaps(works, **declared_as) == []
+
+
+def test_growth_by_an_expression_is_not_held_back_and_so_goes_to_and_fro() -> None:
+    (message,) = overlaps(busy="expression: 'cpu > 80'")
+    assert "out would grow it again; " in message
+
+
+@pytest.mark.parametrize("growing", ["cpu > 80 && jobs > 3 || jobs > 7", "cpu > 80 && jobs * 2 > 3", "cpu + jobs > 80"])
+def test_growth_that_waits_for_something_else_in_every_way_overlaps_with_nothing(growing: str) -> None:
+    assert overlaps(busy=f"expression: '{growing}'", out="[busy]") == []
 
 
 def test_a_quiet_time_that_ends_before_new_members_carry_their_share() -> None:
@@ -137,7 +189,7 @@ def test_balancers_and_servers_that_nobody_asks() -> None:
         ("counters:\n", "sources:\n  prom: {prometheus: {url: 'http://prom:9090'}}\ncounters:\n"),
         ("  sessions: {haproxy: scur}\n", ""),
     )
-    assert [problem.message.split(": ")[0] for problem in lint(catalogue, resized)] == [
+    assert [problem.message.split(": ")[0] for problem in lint(catalogue, resized, certain)] == [
         "sources.prom",
         "balancers.edge",
     ]
@@ -155,7 +207,7 @@ def test_an_alert_whose_value_no_counter_takes() -> None:
 
 
 def test_warnings_stand_in_the_order_of_the_file_with_their_lines() -> None:
-    said = lint(declared(("max: 8", "max: 2")), resized)
+    said = lint(declared(("max: 8", "max: 2")), resized, certain)
     assert [(problem.file, problem.line) for problem in said] == [("web.yaml", 3), ("web.yaml", 13), ("web.yaml", 17)]
 
 
@@ -167,5 +219,5 @@ def test_a_very_large_group_is_looked_at_quickly() -> None:
          "clouds: {local: {process: {}}}", "profiles: {web: {cloud: local, command: [serve]}}",
          "groups: {web: {profile: web, min: 1, max: 100000, policies: [out, in]}}"]
     )  # fmt: skip
-    (problem,) = lint(parse(text, "web.yaml"), resized)
+    (problem,) = lint(parse(text, "web.yaml"), resized, certain)
     assert "from 100000 to 1000" in problem.message or "from 100 to 1" in problem.message

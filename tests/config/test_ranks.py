@@ -64,6 +64,34 @@ def test_a_rank_out_of_reach_is_refused_with_one_that_works(changes: list[tuple[
     assert said((written, working), *others) == []
 
 
+@pytest.mark.parametrize(
+    ("condition", "remedy"),
+    [
+        ("expression: 'cpu > 80', across: highest 9", "highest 8"),
+        ("expression: 'cpu > 80', window: 60s, aggregate: lowest 3", "lowest 2"),
+        ("expression: 'cpu > 80 && sessions.avg > 1', window: 60s, aggregate: highest 3", "highest 2"),
+    ],
+    ids=["members", "ticks", "ticks-of-one-term"],
+)
+def test_ranks_of_expressions_are_looked_at(condition: str, remedy: str) -> None:
+    pushed = ("sessions: {haproxy: scur}", "sessions: {push: sessions}")
+    (message,) = said(pushed, ("counter: cpu, above: 80", condition))
+    written = message.split(": ")[1].split(" counts")[0]
+    assert remedy in message
+    assert said(pushed, ("counter: cpu, above: 80", condition.replace(written, remedy))) == []
+
+
+def test_a_rank_of_an_expression_needs_a_counter_of_members() -> None:
+    group = (
+        ("counters:\n", "sources: {prom: {prometheus: {url: 'http://p:9090'}}}\ncounters:\n"),
+        ("sessions: {haproxy: scur}", "sessions: {prometheus: 'depth', per: group}"),
+    )
+    (message,) = said(*group, ("counter: cpu, above: 80", "expression: 'sessions > 80', across: highest 3"))
+    assert "sessions has one value for the whole group, and no highest 3" in message
+    mixed = "expression: 'sessions > 80 || cpu > 80', across: highest 3"
+    assert said(*group, ("counter: cpu, above: 80", mixed)) == []
+
+
 def test_a_window_that_is_too_short_for_its_rank_is_told_how_long_it_must_be() -> None:
     (message,) = said(("above: 80", "window: 60s, aggregate: highest 3, above: 80"))
     assert message.endswith("needs a window of 1m30s")
