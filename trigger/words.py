@@ -42,7 +42,7 @@ _SENTENCES: Mapping[Reason, str] = MappingProxyType(
         Reason.QUIET: "a quiet time runs",
         Reason.AT_MAX: "the group already has the most members that it may have",
         Reason.AT_MIN: "the group already has the fewest members that it may have",
-        Reason.NO_CHANGE: "what was asked for is no change",
+        Reason.NO_CHANGE: "the size is that already",
         Reason.SHIELDED: "an alert shields the group from scale-in, or is blind itself",
         Reason.FROZEN: "an alert or a freeze window freezes this direction",
         Reason.CATCHING_UP: "earlier growth is not in service yet",
