@@ -11,21 +11,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import assert_never
 
-from aggregator.frames import Lack
 from config.adjustments import Adjustment
-from config.expressions import Dialect
-from config.model import Compare, Mode, QuietScope
-from config.reductions import Reduce
-from config.units import GroupId, Instant, PolicyId, format_span
+from config.model import Mode, QuietScope
+from config.units import GroupId, Instant, PolicyId
 from trigger.explain import (
     AnswerExplanation,
     ConditionExplanation,
     Explanation,
-    ExpressionExplanation,
     PolicyExplanation,
-    TermExplanation,
 )
 from trigger.freeze_words import say_freezing
+from trigger.measure_words import say_compare, say_condition, say_expression, say_number, say_quantity, say_term
 from trigger.reasons import Reason
 from trigger.requests import Cause, Clamp, Pause, Quiet, Signal, SignalKind
 from trigger.stabilisation_words import say_stabilising
@@ -151,8 +147,8 @@ def brief(explanation: Explanation) -> str:
     if not pairs:
         expressions = [(policy, judged) for policy in explanation.policies for judged in policy.expressions]
         told = min(expressions, key=lambda pair: _rank(pair[0]), default=None)
-        return sentence if told is None else f"{sentence}; {_expression(told[1])}"
-    return f"{sentence}; {_condition(min(pairs, key=_closeness)[1])}"
+        return sentence if told is None else f"{sentence}; {say_expression(told[1])}"
+    return f"{sentence}; {say_condition(min(pairs, key=_closeness)[1])}"
 
 
 _TELLING = (Reason.HOLDING, Reason.BLIND, Reason.NOT_MET)
@@ -178,15 +174,15 @@ def _policy(policy: PolicyExplanation, answer: AnswerExplanation | None, now: In
     outcome = _outcome(policy, answer, now)
     step = "".join(f"; {said}" for said in (*_step(policy), *_aim(policy)))
     if len(policy.conditions) == 1 and not policy.expressions:
-        return [f"{policy.policy}: {_condition(policy.conditions[0])}{step}; {outcome}"]
+        return [f"{policy.policy}: {say_condition(policy.conditions[0])}{step}; {outcome}"]
     head = f"{policy.policy}: {_count(policy)}{outcome}{step}"
-    return [head, *(f"  {_condition(each)}" for each in policy.conditions), *_expressions(policy)]
+    return [head, *(f"  {say_condition(each)}" for each in policy.conditions), *_expressions(policy)]
 
 
 def _expressions(policy: PolicyExplanation) -> Iterator[str]:
     for judged in policy.expressions:
-        yield f"  {_expression(judged)}"
-        yield from (f"    {_term(term)}" for term in judged.terms)
+        yield f"  {say_expression(judged)}"
+        yield from (f"    {say_term(term)}" for term in judged.terms)
 
 
 def _count(policy: PolicyExplanation) -> str:
@@ -217,7 +213,7 @@ def _step(policy: PolicyExplanation) -> list[str]:
     """The step that is taken: ``cpu is 17 % over: add 25%``."""
     step = policy.taken
     return [
-        f"{condition.counter} is {_quantity(_number(step.over), condition)} over: {_adjustment(step.adjustment)}"
+        f"{condition.counter} is {say_quantity(step.over, condition)} over: {_adjustment(step.adjustment)}"
         for condition in policy.conditions
         if step is not None and condition.condition == step.condition
     ]
@@ -226,7 +222,7 @@ def _step(policy: PolicyExplanation) -> list[str]:
 def _aim(policy: PolicyExplanation) -> Iterator[str]:
     """What a target that is missed comes to: ``the load of 12.3 members at 60 %``."""
     if policy.aim is not None:
-        load, level = _number(policy.aim.load), _quantity(_number(policy.aim.level), policy.conditions[0])
+        load, level = say_number(policy.aim.load), say_quantity(policy.aim.level, policy.conditions[0])
         yield f"{load} times the target of {level}" if policy.aim.relative else f"the load of {load} members at {level}"
 
 
@@ -241,7 +237,7 @@ def _would_fire(policy: PolicyExplanation) -> str:
         counted = policy.in_a_row
         return f"would fire after {counted.times} times in a row, {say_span(counted.every)} apart"
     if len(policy.conditions) == 1 and not policy.expressions:
-        compare = _compare(policy.conditions[0].compare)
+        compare = say_compare(policy.conditions[0].compare)
         return (
             f"would fire after {say_span(policy.needed)} {compare}" if policy.needed else f"would fire once {compare}"
         )
@@ -258,101 +254,6 @@ def _these(policy: PolicyExplanation) -> str:
             return "any of these holds"
         case enough:
             return f"{enough} of these hold"
-
-
-def _condition(condition: ConditionExplanation) -> str:
-    name = _name(condition)
-    if condition.value is not None:
-        value = _quantity(_number(condition.value, condition.threshold), condition)
-        return f"{name} = {value} ({_heard(condition)}), {_judged(condition)}"
-    if condition.low is None or condition.high is None:
-        return f"{name} is unknown: {_lack(condition)}"
-    between = f"between {_number(condition.low)} and {_quantity(_number(condition.high), condition)}"
-    return f"{name} is {between} ({_lack(condition)}), {_judged(condition)}"
-
-
-def _expression(judged: ExpressionExplanation) -> str:
-    reading = ", read as OneFlow reads it," if judged.dialect is Dialect.ONEFLOW else ""
-    return f"{judged.condition}: {judged.expression}{reading} is {judged.truth.value}"
-
-
-def _term(term: TermExplanation) -> str:
-    if term.value is not None:
-        return f"{_name(term)} = {_quantity(_number(term.value), term)} ({_heard(term)})"
-    if term.low is None or term.high is None:
-        return f"{_name(term)} is unknown: {_lack(term)}"
-    return f"{_name(term)} is between {_number(term.low)} and {_quantity(_number(term.high), term)} ({_lack(term)})"
-
-
-_Measured = ConditionExplanation | TermExplanation
-
-
-def _name(condition: _Measured) -> str:
-    over = f"{condition.aggregate} {format_span(condition.window)}"
-    if condition.across == condition.aggregate:
-        return f"{condition.counter} {over}"
-    return f"{condition.counter} {condition.across} across members, {over}"
-
-
-def _judged(condition: ConditionExplanation) -> str:
-    against = f"{_compare(condition.compare)} {_quantity(_number(condition.threshold), condition)}{_shared(condition)}"
-    match condition.truth:
-        case Truth.TRUE:
-            return against
-        case Truth.FALSE:
-            return f"not {against}"
-        case Truth.UNKNOWN:
-            return f"perhaps {against}"
-        case _:
-            assert_never(condition.truth)
-
-
-def _shared(condition: ConditionExplanation) -> str:
-    """Of a threshold that is shared out over the desired size, what one member bears."""
-    return "" if condition.per_member is None else f", {_number(condition.per_member)} for each member"
-
-
-def _heard(condition: _Measured) -> str:
-    """Who answered, how long ago, and what the value could be if the others had."""
-    parts = [] if condition.expected == 1 else [f"{condition.heard} of {condition.expected} members"]
-    if condition.left_out:
-        parts.append(_left_out(condition))
-    if condition.age is not None:
-        parts.append(f"{say_span(condition.age)} old")
-    heard = ", ".join(parts)
-    low, high = condition.low, condition.high
-    if low is not None and low == high:
-        return heard
-    if low is not None and high is not None:
-        return f"{heard}; {_number(low)} to {_quantity(_number(high), condition)} with the unheard"
-    unknown = isinstance(condition, TermExplanation) or condition.truth is Truth.UNKNOWN
-    return f"{heard}; {'no range is declared for the unheard' if unknown else 'the unheard left out'}"
-
-
-def _left_out(condition: _Measured) -> str:
-    return f"{condition.left_out} left out to warm up"
-
-
-def _lack(condition: _Measured) -> str:
-    match condition.lack:
-        case Lack.NO_SAMPLES:
-            return f"nobody was heard, of {condition.expected} asked"
-        case Lack.TOO_FEW:
-            return f"it has not been watched for {format_span(condition.window)} yet"
-        case Lack.STALE:
-            return "the last answer is too old"
-        case Lack.NO_MEMBERS:
-            return f"there is nobody to ask{f', with {_left_out(condition)}' if condition.left_out else ''}"
-        case Lack.TOO_FEW_HEARD:
-            return f"{condition.heard} of {condition.expected} members heard, too few to rank"
-        case None:
-            return "it was not measured"
-        case _:
-            assert_never(condition.lack)
-
-
-def _compare(compare: Compare) -> str:
-    return "equal to" if compare is Compare.EQUALS else compare.value.replace("_", " ")
 
 
 # Requests and quiet times
@@ -417,29 +318,3 @@ def _signal(signal: Signal, group: GroupId, now: Instant) -> str:
             return f"alert {signal.alert} is blind itself and shields {group} from scale-in {until}"
         case _:
             assert_never(signal.kind)
-
-
-# Numbers
-
-_TINY, _HUGE = 1e-6, 1e12
-"""Beyond these a number is written with its power of ten; nobody counts the zeros."""
-
-
-def _quantity(number: str, condition: _Measured) -> str:
-    counts = Reduce.COUNT.value in {condition.across, condition.aggregate}
-    unit = "" if counts else "%" if condition.unit == "percent" else condition.unit
-    return f"{number} {unit}".rstrip()
-
-
-def _number(value: float, apart_from: float | None = None) -> str:
-    """Write three digits, or as many as tell ``value`` apart from a threshold that it does not equal."""
-    if not math.isfinite(value) or not _TINY <= abs(value) < _HUGE:
-        return f"{value:g}"
-    decimals = max(0, 2 - math.floor(math.log10(abs(value))))
-    for more in range(12):
-        text = f"{value:.{decimals + more}f}"
-        if apart_from is None or value == apart_from or float(text) != apart_from:
-            break
-    else:
-        return repr(value)
-    return text.rstrip("0").rstrip(".") if "." in text else text

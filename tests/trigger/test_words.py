@@ -13,7 +13,7 @@ from config.adjustments import Adjustment
 from config.model import Compare, Mode, QuietScope
 from config.units import ConditionId, CounterId, GroupId, Instant, PolicyId
 from tests.support.trigger import NOON, a_floor, a_quiet, a_signal, add, remove
-from trigger import conditions, sizing, words
+from trigger import conditions, sizing, time_words, words
 from trigger.explain import AnswerExplanation, ConditionExplanation, Explanation, PolicyExplanation
 from trigger.reasons import Reason
 from trigger.requests import Cause, Clamp, Pause, Quiet, Signal, SignalKind
@@ -416,15 +416,7 @@ def test_anything_can_be_said_and_every_policy_is(explanation: Explanation, now:
     assert not any("\n" in line for line in lines[: 2 + len(explanation.policies)])
 
 
-@given(value=NUMBERS, threshold=NUMBERS)
-def test_a_value_never_reads_like_a_threshold_that_it_does_not_equal(value: float, threshold: float) -> None:
-    text = words._number(value, threshold)
-    assert float(text) == pytest.approx(value, rel=0.01, abs=1e-300)
-    if 1e-6 <= abs(value) < 1e12 and value != threshold:
-        assert float(text) != threshold
-
-
-@pytest.mark.parametrize("module", [conditions, sizing, words], ids=lambda module: module.__name__)
+@pytest.mark.parametrize("module", [conditions, sizing, time_words, words], ids=lambda module: module.__name__)
 def test_the_examples_of_the_docstrings_are_true(module: ModuleType) -> None:
     result = doctest.testmod(module)
     assert result.attempted > 0
