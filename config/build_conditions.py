@@ -8,20 +8,23 @@ from config.condition_document import ConditionDocument
 from config.counters import Counter
 from config.expressions import Dialect, Expression, Name, key_of, names_of
 from config.model import AnyCondition, Compare, Condition, ExpressionCondition, Term
+from config.quantities import brought
 from config.reduction_scalars import read_reduction
-from config.reductions import Reduction
+from config.reductions import Reduce, Reduction
 from config.units import ConditionId, CounterId
 
 
 def condition(id: ConditionId, entry: ConditionDocument, counters: Mapping[CounterId, Counter]) -> AnyCondition:
     """Make one condition. Whether its counters are declared is not looked at."""
-    return _comparison(id, entry) if entry.expression is None else _expression(id, entry, counters)
+    return _comparison(id, entry, counters) if entry.expression is None else _expression(id, entry, counters)
 
 
-def _comparison(id: ConditionId, entry: ConditionDocument) -> Condition:
+def _comparison(id: ConditionId, entry: ConditionDocument, counters: Mapping[CounterId, Counter]) -> Condition:
     compare, threshold = next(
         (compare, value) for compare in Compare if (value := getattr(entry, compare.value)) is not None
     )
+    counts = Reduce.COUNT in {entry.across, entry.aggregate}
+    number, in_unit = brought(threshold, counters.get(CounterId(entry.counter or "")), counts=counts)
     return Condition(
         id=id,
         counter=CounterId(entry.counter or ""),
@@ -29,7 +32,8 @@ def _comparison(id: ConditionId, entry: ConditionDocument) -> Condition:
         aggregate=entry.aggregate,
         window=entry.window,
         compare=compare,
-        threshold=float(threshold),
+        threshold=number,
+        in_unit=in_unit,
         per_member=entry.per_member is not None,
         quorum=entry.quorum,
     )

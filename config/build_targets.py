@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from config.adjustments import Adjustment, Load, Tracking, Verb
 from config.counters import Counter, Per
 from config.model import Compare, Condition, Policy
+from config.quantities import brought
 from config.reductions import Reduce
 from config.scalars import Amount
 from config.target_document import FollowedDocument, InDocument, OutDocument, TargetDocument
@@ -38,7 +39,8 @@ def sides_of(entry: FollowedDocument) -> tuple[str, ...]:
 
 def conditions(name: str, entry: FollowedDocument, counters: Mapping[CounterId, Counter]) -> Iterator[Condition]:
     """When the size is too small, and when too large. Whether the counter is declared is not looked at."""
-    level, tolerance = _target(entry)
+    level, in_unit = _level(entry, counters)
+    tolerance = entry.tolerance if isinstance(entry, TargetDocument) else 0.0
     total = _load(entry, counters) is Load.TOTAL
     for side in sides_of(entry):
         yield Condition(
@@ -49,6 +51,7 @@ def conditions(name: str, entry: FollowedDocument, counters: Mapping[CounterId, 
             window=entry.window,
             compare=Compare.ABOVE if side == OUT else Compare.BELOW,
             threshold=level * (1 + tolerance if side == OUT else 1 - tolerance),
+            in_unit=in_unit,
             per_member=total,
             quorum=entry.quorum,
         )
@@ -56,7 +59,7 @@ def conditions(name: str, entry: FollowedDocument, counters: Mapping[CounterId, 
 
 def policies(name: str, entry: FollowedDocument, counters: Mapping[CounterId, Counter]) -> Iterator[Policy]:
     """What is done about it, either way."""
-    level, _ = _target(entry)
+    level, _ = _level(entry, counters)
     for side in sides_of(entry):
         pace: OutDocument | InDocument = entry.out if side == OUT else entry.in_
         verb = Verb.ADD if side == OUT else Verb.REMOVE
@@ -75,11 +78,13 @@ def policies(name: str, entry: FollowedDocument, counters: Mapping[CounterId, Co
         )
 
 
-def _target(entry: FollowedDocument) -> tuple[float, float]:
-    """The level, and how far off it the value may be. A size that is passed through is that of a total, 1 for each."""
-    if isinstance(entry, TargetDocument):
-        return entry.value or entry.each or 1.0, entry.tolerance
-    return 1.0, 0.0
+def _level(entry: FollowedDocument, counters: Mapping[CounterId, Counter]) -> tuple[float, str | None]:
+    """The target in the unit of the counter, or the unit that has no meaning there.
+
+    A size that is passed through is a total, 1 for each.
+    """
+    quantity = (entry.value or entry.each) if isinstance(entry, TargetDocument) else None
+    return (1.0, None) if quantity is None else brought(quantity, counters.get(CounterId(entry.counter)))
 
 
 def _load(entry: FollowedDocument, counters: Mapping[CounterId, Counter]) -> Load:

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
 
-from config import alerts, contradictions, matches, plugins, ranks, servers, shares, stairs, timings
+from config import alerts, contradictions, matches, plugins, ranks, servers, shares, stairs, thresholds, timings
 from config.adjustments import Adjustment
 from config.build_targets import IN, owner_of
-from config.counters import AlertedValue, Counter, Per
+from config.counters import AlertedValue
 from config.effects import FirePolicy
 from config.errors import Problem
 from config.findings import Finding, as_written, problem_of
@@ -30,7 +30,6 @@ from config.model import (
     Verb,
 )
 from config.nearest import hint
-from config.reductions import OUTGROWING
 from config.units import PolicyId, Seconds, format_span
 from config.where import Where
 
@@ -135,40 +134,6 @@ def _repeats(catalogue: Catalogue) -> Iterator[Finding]:
         if where[2] in {"when", "policies", "balancers", "groups"} and (holder, name) in seen:
             yield Finding(where, f"{name!a} stands twice in this list")
         seen.add((holder, name))
-
-
-# Counters and conditions.
-
-
-def _quorums(catalogue: Catalogue) -> Iterator[Finding]:
-    for condition, counter in _judged(catalogue):
-        if condition.quorum is not None and counter.per is Per.GROUP:
-            message = f"the counter {counter.id} answers for the whole group, which has no members to miss: remove it"
-            yield Finding(("conditions", condition.id, "quorum"), message, (("counters", counter.id, "per"),))
-
-
-def _thresholds(catalogue: Catalogue) -> Iterator[Finding]:
-    for condition, counter in _judged(catalogue):
-        reductions = {condition.across, condition.aggregate}
-        if counter.range is None or condition.per_member or reductions & OUTGROWING:
-            continue
-        low, high = counter.range
-        if not low <= condition.threshold <= high:
-            where = ("conditions", condition.id, condition.compare.value)
-            tolerance = ", with its tolerance," if "." in condition.id else ""
-            message = f"{condition.threshold:g}{tolerance} is outside the range of {counter.id}, {low:g} to {high:g}"
-            yield Finding(where, message, (("counters", counter.id), *_reductions(condition)))
-
-
-def _reductions(condition: Condition) -> tuple[Where, ...]:
-    here = ("conditions", condition.id)
-    return (*here, "counter"), (*here, "across"), (*here, "aggregate")
-
-
-def _judged(catalogue: Catalogue) -> Iterator[tuple[Condition, Counter]]:
-    for condition in catalogue.conditions.values():
-        if isinstance(condition, Condition) and (counter := catalogue.counters.get(condition.counter)) is not None:
-            yield condition, counter
 
 
 # Policies.
@@ -330,8 +295,9 @@ _ROUNDING = 1e-9
 _RULES: tuple[Callable[[Catalogue], Iterator[Finding]], ...] = (
     _references,
     _repeats,
-    _quorums,
-    _thresholds,
+    thresholds.quorums,
+    thresholds.units,
+    thresholds.ranges,
     ranks.unreachable,
     shares.shared,
     shares.targets,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar, Self, assert_never
 
-from pydantic import Field, GetJsonSchemaHandler, PlainValidator, Strict, WithJsonSchema, model_validator
+from pydantic import GetJsonSchemaHandler, PlainValidator, Strict, WithJsonSchema, model_validator
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import PydanticCustomError, core_schema
 
@@ -12,10 +12,10 @@ from config import native_dialect, oneflow_dialect
 from config.declared import Declared, key
 from config.expressions import Dialect, Expression, ExpressionError, depth_of, names_of
 from config.model import Compare
+from config.quantities import Threshold
 from config.reduction_scalars import Across, Aggregating
 from config.scalars import Given, Name, PositiveSpan, Share, Yes
 
-Number = Annotated[float, Field(allow_inf_nan=False)]
 _DEEPEST = 120
 """Levels of an expression's tree: more than anybody reads, less than judging it could not walk."""
 
@@ -37,11 +37,11 @@ class ConditionDocument(Declared):
         "lowest 2",
         default="avg",
     )
-    above: Annotated[Number | None, Given] = key("True when the value is greater than this.", 80)
-    at_least: Annotated[Number | None, Given] = key("True when the value is this or greater.", 80)
-    below: Annotated[Number | None, Given] = key("True when the value is less than this.", 30)
-    at_most: Annotated[Number | None, Given] = key("True when the value is this or less.", 30)
-    equals: Annotated[Number | None, Given] = key("True when the value is exactly this.", 0)
+    above: Annotated[Threshold | None, Given] = key("True when the value is greater than this.", 80, "250 ms")
+    at_least: Annotated[Threshold | None, Given] = key("True when the value is this or greater.", 80)
+    below: Annotated[Threshold | None, Given] = key("True when the value is less than this.", 30)
+    at_most: Annotated[Threshold | None, Given] = key("True when the value is this or less.", 30)
+    equals: Annotated[Threshold | None, Given] = key("True when the value is exactly this.", 0)
     expression: Annotated[str | None, Given] = key(
         "True when this is; names are counters.", "(cpu > 80) && !(cpu.p95 < 95)"
     )

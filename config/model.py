@@ -61,6 +61,8 @@ class Condition:
     """``None``: one interval of the group that uses it."""
     compare: Compare
     threshold: float
+    in_unit: str | None = None
+    """The threshold was written in a unit that is none of its counter: `config.check` refuses it."""
     per_member: bool = False
     """The threshold is what one member bears: times the desired size, it is what the value is held against."""
     quorum: float | None = None

@@ -7,10 +7,10 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, PlainValidator, WithJsonSchema
 
 from config.declared import Declared, key, must
+from config.quantities import Level
 from config.reduction_scalars import Across, Aggregating
 from config.scalars import Given, Growth, Name, PositiveSpan, Share, Shrinkage, Span, amount_reader
 
-_Level = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 _MOST = 99
 """Per cent. A target that is missed by all of itself is none."""
 
@@ -86,8 +86,8 @@ class TargetDocument(FollowedDocument):
     choice: ClassVar[tuple[str, ...]] = ("value", "each")
     choice_of: ClassVar[str] = "the target"
 
-    value: Annotated[_Level | None, Given] = key("The level to keep, in the unit of the counter.", 60)
-    each: Annotated[_Level | None, Given] = key(
+    value: Annotated[Level | None, Given] = key("The level to keep.", 60, "250 ms")
+    each: Annotated[Level | None, Given] = key(
         "Of a total of the whole group, such as a backlog: so much for each member.", 30
     )
     tolerance: Tolerance = key("How far off the target the value may be.", "10%", default="10%")

@@ -37,8 +37,10 @@ from config.oneflow.dialects import other_readings, written
         pytest.param(
             "(!(A > 1)) && B > 1 || C > 1 && !(A > 1)",
             (
-                "it is (!(A > 1)) && (B > 1 || (C > 1 && (!(A > 1)))); "
-                "by usual precedence it would be ((!(A > 1)) && B > 1) || (C > 1 && (!(A > 1)))",
+                (
+                    "it is (!(A > 1)) && (B > 1 || (C > 1 && (!(A > 1)))); "
+                    "by usual precedence it would be ((!(A > 1)) && B > 1) || (C > 1 && (!(A > 1)))"
+                ),
             ),
             id="several",
         ),

@@ -1,0 +1,89 @@
+"""Numbers with a unit: what a threshold is written in, and what that comes to in the unit of its counter."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import PlainValidator, WithJsonSchema
+
+from config.counters import Counter
+from config.measures import alternatives, factor
+
+_WRITTEN = re.compile(r"(?P<number>[+-]?\d+(\.\d+)?([eE][+-]?\d+)?)\s*(?P<unit>[^\s\d.].{0,39})")
+_EXPECTED = 'a plain number, or one with a unit such as "250 ms" or "80 %"'
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quantity:
+    """A number, and the unit that it is written in; ``None``: that of the counter."""
+
+    number: float
+    unit: str | None = None
+
+
+def read_quantity(value: object) -> Quantity:
+    """Read ``80`` or ``"250 ms"``.
+
+    Raises:
+        ValueError: says what was expected.
+    """
+    if isinstance(value, Quantity):
+        return value
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value):
+        return Quantity(number=float(value))
+    match = _WRITTEN.fullmatch(value.strip()) if isinstance(value, str) else None
+    number = math.inf if match is None else float(match["number"])
+    if match is None or not math.isfinite(number):
+        raise ValueError(_EXPECTED)
+    return Quantity(number=number, unit=match["unit"])
+
+
+def read_positive_quantity(value: object) -> Quantity:
+    """Read a quantity above 0.
+
+    Raises:
+        ValueError: says what was expected.
+    """
+    try:
+        quantity = read_quantity(value)
+    except ValueError as error:
+        raise ValueError(f"{_EXPECTED}, above 0") from error
+    if quantity.number <= 0:
+        raise ValueError(f"{_EXPECTED}, above 0")
+    return quantity
+
+
+_SCHEMA = WithJsonSchema(
+    {"anyOf": [{"type": "number"}, {"type": "string", "pattern": r"^[+-]?\d+(\.\d+)?([eE][+-]?\d+)?\s*[^\s\d.].*$"}]}
+)
+Threshold = Annotated[Quantity, PlainValidator(read_quantity), _SCHEMA]
+Level = Annotated[Quantity, PlainValidator(read_positive_quantity), _SCHEMA]
+
+
+def conversion(written: str, unit: str) -> float | None:
+    """By what to multiply a number in one unit to have it in that of the counter; ``None``: that has no meaning.
+
+    Stricter than `config.measures.factor`: a word that is no unit of measure stands for nothing but itself.
+
+    >>> conversion("ms", "s"), conversion("%", "percent"), conversion("jobs", "orders")
+    (0.001, 1.0, None)
+    """
+    like = written.partition("/")[0] == unit.partition("/")[0] or written in alternatives(unit)
+    return factor(written, unit) if like else None
+
+
+def brought(quantity: Quantity, counter: Counter | None, *, counts: bool = False) -> tuple[float, str | None]:
+    """Bring a quantity into the unit of its counter: the number, and the unit if that has no meaning there.
+
+    Args:
+        quantity: as written.
+        counter: what is measured; ``None``: it is not declared, and nobody can say.
+        counts: what is compared counts members or ticks, and has no unit at all.
+    """
+    if quantity.unit is None or counter is None:
+        return quantity.number, None
+    by = None if counts else conversion(quantity.unit, counter.unit)
+    return (quantity.number, quantity.unit) if by is None else (float(f"{quantity.number * by:.12g}"), None)
