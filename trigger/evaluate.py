@@ -53,7 +53,7 @@ def evaluate(
         advices.append(_advice(catalogue, policy, truth, verdicts, come, size))
     shrinking = any(advice.reason is None and advice.action.may_shrink for advice in advices)
     room = headroom(catalogue, advices, size) if shrinking else NOBODY_SAYS
-    return Evaluation(group=group, at=now, advices=tuple(advices), holds=kept, headroom=room, size=size)
+    return Evaluation(group=group, at=now, advices=tuple(advices), holds=kept, carried=holds, headroom=room, size=size)
 
 
 def requests_from(catalogue: Catalogue, evaluation: Evaluation) -> tuple[Request, ...]:

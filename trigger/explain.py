@@ -13,9 +13,10 @@ from config.expressions import Dialect
 from config.freezes import Freezing, freezing
 from config.model import Catalogue, Compare, Condition, ExpressionCondition, Group, Mode, Policy
 from config.units import ConditionId, CounterId, GroupId, Instant, PolicyId, Seconds
+from trigger.basis import Basis, basis_of
 from trigger.conditions import held_against
 from trigger.reasons import Reason
-from trigger.requests import Answer, Cause, Clamp, Decision, Fleet, Pause, Quiet, Signal
+from trigger.requests import Answer, Cause, Clamp, Decision, Fleet, GroupState, Pause, Quiet, Signal
 from trigger.signals import lasting
 from trigger.stabilisation import Stabilising, stabilising
 from trigger.verdicts import Advice, Aim, Counted, Evaluation, Taken, Truth, Verdict
@@ -150,10 +151,17 @@ class Explanation:
     """The group's freeze windows, active or not."""
     stabilising: Stabilising | None = None
     """What scale-ins by policies wait for."""
+    basis: Basis | None = None
+    """For deciding once more (`trigger.basis`); ``None``: not kept, or the catalogue was exchanged meanwhile."""
 
 
-def explain(
-    catalogue: Catalogue, group: Group, evaluation: Evaluation | None, decision: Decision, fleet: Fleet
+def explain(  # everything that a decision was made of
+    catalogue: Catalogue,
+    group: Group,
+    evaluation: Evaluation | None,
+    decision: Decision,
+    fleet: Fleet,
+    state: GroupState | None = None,
 ) -> Explanation:
     """Put together everything that a decision was made of.
 
@@ -163,6 +171,7 @@ def explain(
         evaluation: as given to `decide`; a policy that has left the catalogue since is left out.
         decision: its answer.
         fleet: as given to `decide`.
+        state: likewise; ``None``: it need not be decided once more.
     """
     answers = decision.answers
     reasons = {answer.request.policy: answer.reason for answer in answers if answer.request.cause is Cause.POLICY}
@@ -191,6 +200,7 @@ def explain(
         leaving=fleet.leaving,
         freezes=tuple(freezing(window, decision.at.wall) for window in group.freezes),
         stabilising=stabilising(group, decision.state, decision.at.wall),
+        basis=None if state is None else basis_of(catalogue, group, evaluation, decision, fleet, state),
     )
 
 

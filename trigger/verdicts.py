@@ -5,7 +5,8 @@ from __future__ import annotations
 import enum
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TypeAlias
 
 from aggregator.frames import Cell
@@ -141,6 +142,8 @@ class Evaluation:
     """In the order of the group's policies."""
     holds: Mapping[PolicyId, Hold | Streak]
     """Only policies that hold something."""
+    carried: Mapping[PolicyId, Hold | Streak] = field(default_factory=lambda: MappingProxyType({}))
+    """Those of the last tick, which these came from."""
     headroom: Headroom = NOBODY_SAYS
     """Looked at only while a policy is ready that may shrink the group, and infinite else."""
     size: int | None = None

@@ -200,7 +200,7 @@ class Door:
             waiting=waiting,
             before=state,
             decision=decision,
-            explanation=explain(catalogue, group, question.evaluation, decision, fleet),
+            explanation=explain(catalogue, group, question.evaluation, decision, fleet, changed),
         )
 
     def _carry(self, result: _Decided) -> None:

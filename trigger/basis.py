@@ -1,0 +1,107 @@
+"""What one decision was made of, whole: given to the decision code once more, it gives the same answer.
+
+An `Explanation` says to people what was decided and why. It leaves out what changed nothing (a budget that was not
+reached, the exact share of members heard), so by itself it cannot be decided again. Its `Basis` has all of it.
+Of evaluations that history keeps run-length, it is that of the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from aggregator.frames import Aggregate, Frame, Insufficient
+from aggregator.specs import keys_for, window_keys
+from config.model import Catalogue, Group
+from config.units import Moment, PolicyId
+from trigger.decide import decide
+from trigger.evaluate import evaluate, requests_from
+from trigger.requests import Cause, Decision, Fleet, GroupState, Request
+from trigger.verdicts import Evaluation, Hold, Streak
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Basis:
+    """Everything that went into one decision, beside the catalogue: its digest stands in the explanation."""
+
+    at: Moment
+    cells: tuple[Aggregate | Insufficient, ...] | None
+    """By `aggregator.specs.keys_for`; ``None``: nothing was evaluated, somebody asked between two ticks."""
+    holds: Mapping[PolicyId, Hold | Streak] = field(default_factory=lambda: MappingProxyType({}))
+    """Those that were carried to this tick."""
+    size: int | None = None
+    """The desired size that conditions per member went by."""
+    requests: tuple[Request, ...]
+    """From outside; those of policies follow from what was evaluated."""
+    fleet: Fleet
+    state: GroupState
+    """That the decision found."""
+
+
+def basis_of(
+    catalogue: Catalogue,
+    group: Group,
+    evaluation: Evaluation | None,
+    decision: Decision,
+    fleet: Fleet,
+    state: GroupState,
+) -> Basis | None:
+    """Put down what a decision was made of; ``None``: it was evaluated by a catalogue that has been exchanged since.
+
+    Args:
+        catalogue: the snapshot by which it was decided.
+        group: as given to `trigger.decide.decide`.
+        evaluation: likewise.
+        decision: its answer.
+        fleet: as given to `decide`.
+        state: likewise.
+    """
+    cells = None if evaluation is None else _cells(catalogue, group, evaluation)
+    if evaluation is not None and cells is None:
+        return None
+    return Basis(
+        at=decision.at,
+        cells=cells,
+        holds={} if evaluation is None else evaluation.carried,
+        size=None if evaluation is None else evaluation.size,
+        requests=tuple(answer.request for answer in decision.answers if answer.request.cause is not Cause.POLICY),
+        fleet=fleet,
+        state=state,
+    )
+
+
+def rerun(catalogue: Catalogue, group: Group, basis: Basis) -> tuple[Evaluation | None, Decision]:
+    """Evaluate and decide once more, as the door does.
+
+    Args:
+        catalogue: of the digest that was recorded.
+        group: as it was given to `trigger.decide.decide`.
+        basis: what it was decided by.
+
+    Raises:
+        ValueError: the catalogue asks for other windows than were recorded.
+    """
+    evaluation = None
+    if basis.cells is not None:
+        cells = dict(zip(keys_for(catalogue, group.id), basis.cells, strict=True))
+        frame = Frame(group=group.id, at=basis.at, cells=cells)
+        evaluation = evaluate(catalogue, group.id, frame, basis.holds, basis.at, size=basis.size)
+    own = () if evaluation is None else requests_from(catalogue, evaluation)
+    requests = (*basis.requests, *own)
+    return evaluation, decide(group, requests, basis.fleet, basis.state, basis.at, evaluation=evaluation)
+
+
+def _cells(catalogue: Catalogue, group: Group, evaluation: Evaluation) -> tuple[Aggregate | Insufficient, ...] | None:
+    """The cells that were judged; ``None``: the catalogue has been exchanged since, and asks for others."""
+    policies = [catalogue.policies[name] for name in group.policies]
+    judged = [(advice.policy, tuple(verdict.condition for verdict in advice.verdicts)) for advice in evaluation.advices]
+    if judged != [(policy.id, policy.when) for policy in policies]:
+        return None
+    asked = [(policy, catalogue.conditions[name]) for policy in policies for name in policy.when]
+    keys = [key for policy, condition in asked for key in window_keys(condition, policy, group)]
+    cells = [cell for advice in evaluation.advices for verdict in advice.verdicts for cell in verdict.cells]
+    if len(keys) != len(cells):
+        return None
+    found = dict(zip(keys, cells, strict=True))
+    return tuple(found[key] for key in keys_for(catalogue, group.id))
