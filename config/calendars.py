@@ -14,7 +14,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from itertools import islice, pairwise
+from functools import lru_cache
+from itertools import islice, pairwise, takewhile
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from cronsim import CronSim, CronSimError
@@ -33,8 +34,8 @@ _WORDS = {
 }
 _LONGEST = 200
 _FIRST = datetime(2000, 1, 1)  # noqa: DTZ001 any wall clock's
-_MINUTES, _DAYS = 24 * 60, 400
-"""Of a day; and days that a calendar names: never fewer than those of one year."""
+_DAYS = 400
+"""Days that a calendar names: never fewer than those of one year."""
 _TWICE = 200
 """Occurrences in wall-clock time that passed twice, at most: an hour or two of minutes."""
 
@@ -101,6 +102,7 @@ def last_before(calendar: Calendar, instant: Instant) -> Instant | None:
     return next((found for found in _walk(calendar, begin, reverse=True) if found <= instant), None)
 
 
+@lru_cache(maxsize=256)
 def longest_gap(calendar: Calendar) -> Seconds:
     """The longest time from one occurrence to the next, by a wall clock that nobody changes; infinite if it comes once.
 
@@ -110,9 +112,9 @@ def longest_gap(calendar: Calendar) -> Seconds:
     15.333333333333334
     """
     minute, hour, *days_of = calendar.cron.split()
-    day = timedelta(days=1)
-    times = [when - _FIRST for when in _occurrences(f"{minute} {hour} * * *", _MINUTES) if when < _FIRST + day]
-    days = list(_occurrences(" ".join(["0", "0", *days_of]), _DAYS))
+    end = _FIRST + timedelta(days=1)
+    times = list(takewhile(lambda when: when < end, _occurrences(f"{minute} {hour} * * *")))
+    days = list(islice(_occurrences(" ".join(["0", "0", *days_of])), _DAYS))
     if len(days) == 1:
         return math.inf
     overnight = times[0] - times[-1]
@@ -121,8 +123,8 @@ def longest_gap(calendar: Calendar) -> Seconds:
     return max(gaps).total_seconds()
 
 
-def _occurrences(cron: str, at_most: int) -> Iterator[datetime]:
-    return islice(CronSim(cron, _FIRST - timedelta(minutes=1)), at_most)
+def _occurrences(cron: str) -> Iterator[datetime]:
+    return iter(CronSim(cron, _FIRST - timedelta(minutes=1)))
 
 
 def instant_at(wall: datetime, timezone: str) -> Instant:

@@ -6,7 +6,7 @@ Where thresholds of expressions are needed to see it, it is a warning: an expres
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import product
 
@@ -26,15 +26,18 @@ def contradictions(catalogue: Catalogue) -> Iterator[Finding]:
 
 
 def by_expressions(catalogue: Catalogue) -> Iterator[Finding]:
-    """Find those that could do so by their expressions, in a catalogue without contradictions; each pair once."""
-    found: dict[tuple[str, str], Finding] = {}
+    """Find those that could do so by their expressions, in a catalogue without contradictions."""
     for grow, shrink in _opposed(catalogue):
         if (overlap := _overlap(catalogue, grow, shrink, expressions=True)) is not None:
-            found[grow.id, shrink.id] = _finding(catalogue, grow, shrink, overlap)
-    yield from found.values()
+            yield _finding(catalogue, grow, shrink, overlap)
 
 
-def _opposed(catalogue: Catalogue) -> Iterator[tuple[Policy, Policy]]:
+def _opposed(catalogue: Catalogue) -> Iterable[tuple[Policy, Policy]]:
+    """Each pair once, however many groups follow it."""
+    return {(grow.id, shrink.id): (grow, shrink) for grow, shrink in _in_each_group(catalogue)}.values()
+
+
+def _in_each_group(catalogue: Catalogue) -> Iterator[tuple[Policy, Policy]]:
     for group in catalogue.groups.values():
         mine = [catalogue.policies[name] for name in group.policies if name in catalogue.policies]
         growing = [policy for policy in mine if policy.adjustment.verb is Verb.ADD]
