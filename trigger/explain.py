@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import assert_never
+from typing import TypeAlias, assert_never
 
 from aggregator.frames import Aggregate, Cell, Insufficient, Lack, WindowKey
 from aggregator.specs import window_key, window_keys
@@ -83,6 +83,10 @@ class ExpressionExplanation:
     terms: tuple[TermExplanation, ...]
 
 
+Measured: TypeAlias = ConditionExplanation | TermExplanation
+"""What has a value, a unit, and members who were heard."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyExplanation:
     """One policy: its conditions, how long they have held, and the one reason."""
@@ -109,6 +113,11 @@ class PolicyExplanation:
     def truths(self) -> tuple[Truth, ...]:
         """Of every condition, of both kinds."""
         return (*(judged.truth for judged in self.conditions), *(judged.truth for judged in self.expressions))
+
+    @property
+    def measured(self) -> tuple[Measured, ...]:
+        """Every aggregate that it was judged by."""
+        return (*self.conditions, *(term for judged in self.expressions for term in judged.terms))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,6 +162,11 @@ class Explanation:
     """What scale-ins by policies wait for."""
     basis: Basis | None = None
     """For deciding once more (`trigger.basis`); ``None``: not kept, or the catalogue was exchanged meanwhile."""
+
+    @property
+    def measured(self) -> tuple[Measured, ...]:
+        """Every aggregate that a policy was judged by: policy by policy, conditions, then terms of expressions."""
+        return tuple(each for policy in self.policies for each in policy.measured)
 
 
 def explain(  # everything that a decision was made of

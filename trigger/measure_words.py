@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import TypeAlias, assert_never
+from typing import assert_never
 
 from aggregator.frames import Lack
 from config.expressions import Dialect
 from config.model import Compare
 from config.reductions import Reduce
 from config.units import format_span
-from trigger.explain import ConditionExplanation, ExpressionExplanation, TermExplanation
+from trigger.explain import ConditionExplanation, ExpressionExplanation, Measured, TermExplanation
 from trigger.time_words import say_span
 from trigger.verdicts import Truth
-
-Measured: TypeAlias = ConditionExplanation | TermExplanation
-"""What has a value, a unit, and members who were heard."""
 
 _TINY, _HUGE = 1e-6, 1e12
 """Beyond these a number is written with its power of ten; nobody counts the zeros."""
@@ -46,6 +43,11 @@ def say_term(term: TermExplanation) -> str:
     if term.low is None or term.high is None:
         return f"{_name(term)} is unknown: {_lack(term)}"
     return f"{_name(term)} is between {say_number(term.low)} and {say_quantity(term.high, term)} ({_lack(term)})"
+
+
+def say_range(of: Measured, least: float, greatest: float) -> str:
+    """Say within what one aggregate was over a while: ``cpu avg 1m from 20 to 63.2 %``."""
+    return f"{_name(of)} from {say_number(least)} to {say_quantity(greatest, of)}"
 
 
 def _name(condition: Measured) -> str:

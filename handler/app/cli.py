@@ -125,6 +125,7 @@ def why(
 
         typer.echo(f"{clock_text(span['first_at'])} to {clock_text(span['last_at'])} UTC, {span['ticks']} ticks:")
     lines(answer["words"])
+    lines((span or {}).get("words", ()))
     lines(f"not measured: {miss}" for miss in answer.get("misses", ()))
 
 

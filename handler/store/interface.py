@@ -18,7 +18,7 @@ from handler.desired import Definition
 from handler.notices import Filed, Notice, Tried
 from handler.steps import Result
 from handler.world import Record
-from trigger.explain import Explanation
+from trigger.explain import Explanation, Measured
 from trigger.reasons import Reason
 from trigger.requests import Clamp, GroupState
 from trigger.verdicts import Direction
@@ -117,8 +117,18 @@ class Span:
     first: Explanation
     """As it was at the first tick of the span."""
     least: tuple[float | None, ...]
-    """Per condition, in the order of policies and their conditions: the least value seen in the span."""
+    """The least value seen in the span of each aggregate, in the order of `Explanation.measured`."""
     greatest: tuple[float | None, ...]
+
+    @property
+    def moved(self) -> tuple[tuple[Measured, float, float], ...]:
+        """Aggregates whose value did not stay the same, as they were at the first tick: least and greatest."""
+        told = zip(self.first.measured, self.least, self.greatest, strict=False)  # older rows tell of no terms
+        return tuple(
+            (each, least, greatest)
+            for each, least, greatest in told
+            if least is not None and greatest is not None and least < greatest
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -134,7 +134,7 @@ class Book:
 
 
 def _values(explanation: Explanation) -> tuple[float | None, ...]:
-    return tuple(condition.value for policy in explanation.policies for condition in policy.conditions)
+    return tuple(each.value for each in explanation.measured)
 
 
 def _least(one: float | None, other: float | None) -> float | None:

@@ -22,6 +22,7 @@ from handler.web.probing import probed_plain
 from handler.web.recent import build_recent
 from handler.web.recording import recording_routes
 from handler.web.render import Json, plain, tagged
+from trigger.measure_words import say_range
 from trigger.reasons import Reason
 from trigger.requests import Decision
 from trigger.verdicts import Direction
@@ -149,10 +150,34 @@ def _reading(daemon: Daemon) -> APIRouter:
         if at is None:
             shown["misses"] = list(daemon.misses(GroupId(group)))
         if isinstance(found, Span):
-            shown["span"] = {"first_at": found.first_at, "last_at": found.last_at, "ticks": found.ticks}
+            shown["span"] = _span(found)
         return JSONResponse(shown)
 
     return routes
+
+
+def _span(span: Span) -> Json:
+    """What is kept of ticks in a row: how many they were, and within what each aggregate was meanwhile."""
+    ranges: list[Json] = [
+        {
+            "counter": each.counter,
+            "across": each.across,
+            "aggregate": each.aggregate,
+            "window": each.window,
+            "unit": each.unit,
+            "least": least,
+            "greatest": greatest,
+        }
+        for each, least, greatest in span.moved
+    ]
+    words = dict.fromkeys(say_range(each, least, greatest) for each, least, greatest in span.moved)
+    return {
+        "first_at": span.first_at,
+        "last_at": span.last_at,
+        "ticks": span.ticks,
+        "ranges": ranges,
+        "words": [f"meanwhile: {said}" for said in words],
+    }
 
 
 def _looking(daemon: Daemon) -> APIRouter:

@@ -15,6 +15,7 @@ from config.units import ConditionId, CounterId, GroupId, Instant, PolicyId
 from tests.support.trigger import NOON, a_floor, a_quiet, a_signal, add, remove
 from trigger import conditions, sizing, time_words, words
 from trigger.explain import AnswerExplanation, ConditionExplanation, Explanation, PolicyExplanation
+from trigger.measure_words import say_range
 from trigger.reasons import Reason
 from trigger.requests import Cause, Clamp, Pause, Quiet, Signal, SignalKind
 from trigger.verdicts import Counted, Direction, Taken, Truth
@@ -450,3 +451,7 @@ def test_one_line_shows_what_is_lacking_when_blind() -> None:
 
 def test_one_line_without_policies_is_the_sentence() -> None:
     assert brief(an_explanation(reason=Reason.STEADY)) == sentence_of(Reason.STEADY)
+
+
+def test_a_range_is_said_with_the_name_of_what_was_measured() -> None:
+    assert say_range(a_condition(), 20.0, 63.2) == "cpu avg 1m from 20 to 63.2 %"

@@ -187,6 +187,7 @@ def test_why_explains_now_and_then(daemon: Daemon, group: str) -> None:
     at = why["explanation"]["at"]
     _, then = both(daemon, "why", group, "--at", str(at + 0.001))
     assert then["span"]["ticks"] >= 1
+    assert len(then["span"]["ranges"]) >= len(then["span"]["words"])
     iso = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(at + 1))
     assert both(daemon, "why", group, "--at", iso)[1]["group"] == group
 

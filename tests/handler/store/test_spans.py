@@ -2,13 +2,16 @@ from __future__ import annotations
 
 import itertools
 import threading
+from dataclasses import fields, replace
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+from config.expressions import Dialect
 from config.units import GroupId
 from handler.store.spans import Book
 from tests.support.store import WEB, a_tick, an_explanation, at
+from trigger.explain import ExpressionExplanation, TermExplanation
 from trigger.reasons import Reason
 
 
@@ -24,6 +27,24 @@ def test_ticks_of_one_shape_are_one_span_with_least_and_greatest():
     (open_span,) = a_book().plan(ticks_of(50.0, None, 20.0, 70.0)[:1] + ticks_of(20.0, 70.0, start=1)).new
     span = open_span.span
     assert (span.first_at, span.last_at, span.ticks, span.least, span.greatest) == (at(0), at(2), 3, (20.0,), (70.0,))
+
+
+def test_what_moved_in_a_span_is_told_once_for_each_aggregate_terms_of_expressions_included():
+    first = replace(an_explanation(at(0), values=(50.0,)), policies=())
+    policy = an_explanation(at(0), values=(50.0,)).policies[0]
+    told = policy.conditions[0]
+    term = TermExplanation(**{each.name: getattr(told, each.name, "cpu.p95") for each in fields(TermExplanation)})
+    judged = ExpressionExplanation(
+        condition=told.condition, expression="cpu.p95 > 80", dialect=Dialect.NATIVE, truth=told.truth, terms=(term,)
+    )
+
+    def tick(second, value):
+        seen = replace(policy, expressions=(replace(judged, terms=(replace(term, value=value),)),))
+        return a_tick(replace(first, at=at(second), policies=(seen,)))
+
+    (open_span,) = a_book().plan([tick(0, 50.0), tick(1, 20.0), tick(2, 70.0)]).new
+    assert open_span.span.least == (50.0, 20.0)
+    assert [(each.name, least, greatest) for each, least, greatest in open_span.span.moved] == [(term.name, 20.0, 70.0)]
 
 
 def test_a_value_that_was_not_there_counts_neither_as_least_nor_as_greatest():
