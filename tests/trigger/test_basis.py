@@ -40,7 +40,7 @@ from trigger.basis import rerun
 from trigger.decide import decide
 from trigger.evaluate import evaluate, requests_from
 from trigger.explain import Explanation, explain
-from trigger.requests import Decision, GroupState, Move, Pause, SignalKind
+from trigger.requests import Ceiling, Decision, GroupState, Move, Observed, Pause, SignalKind
 from trigger.verdicts import Direction, Evaluation, Hold, Streak
 
 AIMED = Tracking(by=ConditionId("busy"), verb=Verb.ADD, level=70.0, load=Load.EACH)
@@ -89,9 +89,14 @@ def catalogues(draw: st.DrawFn) -> Catalogue:
         mode=draw(st.sampled_from([Mode.ACT, Mode.ACT, *Mode])),
         blind_floor=draw(st.none() | st.just(6)),
     )
-    return a_catalogue(conditions=conditions, policies=policies, group=group)
+    stable = replace(group, stabilisation=draw(st.none() | st.just(300.0)))
+    return a_catalogue(conditions=conditions, policies=policies, group=stable)
 
 
+LOWER = Observed(
+    ceilings=(Ceiling(since=Instant(NOON - 400), size=9), Ceiling(since=Instant(NOON - 60), size=3)),
+    seen=Instant(NOON - 30),
+)
 STATES = st.builds(
     GroupState,
     desired=st.none() | st.integers(0, 45),
@@ -104,6 +109,7 @@ STATES = st.builds(
     quiets=st.sampled_from([(), (a_quiet(Direction.OUT),), (a_quiet(Direction.IN, until=-1.0),)]),
     signals=st.sampled_from([(), (a_signal(SignalKind.FLOOR, 6),), (a_signal(),)]),
     moves=st.sampled_from([(), (Move(at=Instant(NOON), before=2, after=3),)]),
+    observed=st.sampled_from([Observed(), LOWER, replace(LOWER, seen=Instant(NOON - 60))]),
 )
 FLEETS = st.builds(
     a_fleet,

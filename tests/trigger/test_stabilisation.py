@@ -14,14 +14,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from config.adjustments import Adjustment
-from config.model import Group, Mode
+from config.model import Compare, Group, Mode
 from config.units import Instant
 from tests.support.trigger import (
     NOON,
+    WEB,
     a_catalogue,
+    a_condition,
     a_fleet,
+    a_frame,
     a_group,
     a_person,
+    a_policy,
     a_quiet,
     a_request,
     add,
@@ -29,11 +33,14 @@ from tests.support.trigger import (
     an_alarm,
     an_evaluation,
     at,
+    measured,
     remove,
     set_to,
 )
 from trigger import stabilisation, stabilisation_words
+from trigger.basis import rerun
 from trigger.decide import decide
+from trigger.evaluate import evaluate, requests_from
 from trigger.explain import explain, shape
 from trigger.reasons import Reason
 from trigger.requests import Ceiling, Clamp, Decision, GroupState, Observed, Pause, Request
@@ -339,6 +346,22 @@ def test_missing_data_never_gives_a_lower_size(sizes: list[int], data: st.DataOb
 
 def test_a_lower_size_that_nobody_has_advised_yet_needs_a_whole_window() -> None:
     assert free_at(Observed(), 10, Instant(NOON), window=WINDOW) == NOON + WINDOW
+
+
+@pytest.mark.parametrize(("seen", "reason"), [(0.0, Reason.STABILISING), (4.0, Reason.SCALED_IN)])
+def test_a_record_decided_once_more_waits_as_it_did(seen: float, reason: Reason) -> None:
+    idle = a_condition("idle", Compare.BELOW, 30)
+    catalogue = a_catalogue(policies=[a_policy("in", when=["idle"], does=set_to(3))], conditions=[idle], group=STABLE)
+    now, state = at(300), GroupState(desired=20, observed=reached((0, 3), seen=seen))
+    evaluation = evaluate(catalogue, WEB, a_frame(catalogue, {"idle": measured(10)}, now=now), {}, now)
+    requests = requests_from(catalogue, evaluation)
+    decision = decide(STABLE, requests, a_fleet(), state, now, evaluation=evaluation)
+    assert decision.reason is reason
+
+    basis = explain(catalogue, STABLE, evaluation, decision, a_fleet(), state).basis
+
+    assert basis is not None
+    assert rerun(catalogue, STABLE, basis) == (evaluation, decision)
 
 
 # In words.
