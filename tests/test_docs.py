@@ -98,3 +98,8 @@ def test_links_into_the_repository_lead_somewhere(document: Path) -> None:
 def test_there_is_something_to_look_at() -> None:
     assert len(list(commands())) > 20
     assert len(list(yaml_blocks())) >= 3
+
+
+def test_every_page_can_be_found_from_the_readme() -> None:
+    told = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert [page.name for page in sorted((ROOT / "docs").glob("*.md")) if f"(docs/{page.name})" not in told] == []
