@@ -16,8 +16,8 @@ from handler.execute import Execution, Tools
 from handler.gather import Gatherer
 from handler.orchestrators.interface import Orchestrator
 from handler.pacing import Builds, builds_after, next_in, vanished
-from handler.planning import plan
-from handler.steps import Create, Outcome, Plan, Result, Wait
+from handler.snapshots.snapshot import Snapshot
+from handler.steps import Create, Outcome, Plan, Result
 from handler.store.interface import Creates, Store, StoredGroup
 from handler.world import Record, World
 from trigger.requests import GroupState, Pause
@@ -98,7 +98,15 @@ class Converger:
         Raises:
             StoreError: what we remember cannot be read.
         """
-        return self.observe(stored).plan
+        return self.snapshot(stored).plan()
+
+    def snapshot(self, stored: StoredGroup) -> Snapshot:
+        """Gather, and say all that a pass would plan from now.
+
+        Raises:
+            StoreError: what we remember cannot be read.
+        """
+        return self._looked(stored)[0]
 
     def observe(self, stored: StoredGroup) -> Pass:
         """Gather and plan, and do nothing: no call that changes anything, no write.
@@ -106,9 +114,8 @@ class Converger:
         Raises:
             StoreError: what we remember cannot be read.
         """
-        world = self.gather(stored.id, stored.definition)
-        used = self._store.creates(stored.id, stored.definition.cloud.id, self._clock())
-        return _seen_only(stored, world, self._plan(stored, world, used), used)
+        seen, used = self._looked(stored)
+        return _seen_only(stored, seen.world, seen.plan(), used)
 
     def run(
         self,
@@ -129,7 +136,7 @@ class Converger:
             stored = replace(stored, state=latest())
         with self._budgets:  # groups of one cloud share its budget: between counting and minting nobody else mints
             used = self._store.creates(stored.id, stored.definition.cloud.id, self._clock())
-            planned = self._plan(stored, world, used, accept_vanished=accept_vanished)
+            planned = self._snapshot(stored, world, used, accept_vanished=accept_vanished).plan()
             if _hands_off(stored):
                 return _seen_only(stored, world, planned, used)
             try:
@@ -141,22 +148,33 @@ class Converger:
         done = self._concluded(stored, world, planned, outcomes, used)
         return done if execution.halted is None else _halted(done, execution.halted)
 
-    def _plan(self, stored: StoredGroup, world: World, used: Creates, *, accept_vanished: bool = False) -> Plan:
+    def _looked(self, stored: StoredGroup) -> tuple[Snapshot, Creates]:
+        world = self.gather(stored.id, stored.definition)
+        used = self._store.creates(stored.id, stored.definition.cloud.id, self._clock())
+        return self._snapshot(stored, world, used), used
+
+    def _snapshot(self, stored: StoredGroup, world: World, used: Creates, *, accept_vanished: bool = False) -> Snapshot:
         group, cloud = stored.definition.group.budget, stored.definition.cloud.budget
-        limits = Limits(
-            creates=min(
-                group.outstanding - used.group_outstanding,
-                cloud.outstanding - used.cloud_outstanding,
-                _hourly(group, cloud, used),
+        return Snapshot(
+            desired=DesiredState(
+                size=stored.state.desired,
+                revision=stored.state.revision,
+                deleting=stored.deleting,
+                paused=stored.state.pause is Pause.ALL,
             ),
-            back_off_until=stored.back_off_until,
-            accept_vanished=accept_vanished,
+            world=world,
+            definition=stored.definition,
+            limits=Limits(
+                creates=min(
+                    group.outstanding - used.group_outstanding,
+                    cloud.outstanding - used.cloud_outstanding,
+                    _hourly(group, cloud, used),
+                ),
+                back_off_until=stored.back_off_until,
+                accept_vanished=accept_vanished,
+            ),
+            at=self._clock(),
         )
-        desired = DesiredState(size=stored.state.desired, revision=stored.state.revision, deleting=stored.deleting)
-        planned = plan(desired, world, stored.definition, limits, self._clock())
-        if stored.state.pause is Pause.ALL and not stored.deleting:
-            return replace(planned, steps=(), waits=(*planned.waits, (Wait.PAUSED, len(world.members))))
-        return planned
 
     def _mint(self, stored: StoredGroup, planned: Plan) -> tuple[Record, ...]:
         count = sum(isinstance(step, Create) and step.member is None for step in planned.steps)

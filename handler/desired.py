@@ -18,6 +18,8 @@ class DesiredState:
     revision: int
     deleting: bool = False
     """The group is being deleted with its members: everyone leaves, protected or not."""
+    paused: bool = False
+    """A person stopped convergence: the group is looked at, and nothing is done unless it is being deleted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

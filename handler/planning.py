@@ -52,7 +52,10 @@ def plan(desired: DesiredState, world: World, definition: Definition, limits: Li
         steps = (*departing, *staying, *created.steps)
     if not world.complete:
         waits[Wait.PARTIAL] = sum(member.server is None for member, _ in scene.casts)
-    always = {Wait.NO_DESIRED, Wait.PARTIAL}
+    if desired.paused and not desired.deleting:
+        steps = ()
+        waits[Wait.PAUSED] = len(scene.casts)
+    always = {Wait.NO_DESIRED, Wait.PARTIAL, Wait.PAUSED}
     told = tuple((wait, waits[wait]) for wait in Wait if waits[wait] or (wait in always and wait in waits))
     return Plan(group=world.group, revision=desired.revision, steps=steps, waits=told)
 

@@ -16,6 +16,7 @@ from handler.app.import_cli import imports
 from handler.app.probe_cli import probe
 from handler.app.record_cli import record
 from handler.app.replay_cli import replay
+from handler.app.snapshot_cli import plan, snapshot
 from handler.app.terminal import (
     DONE,
     PROBLEMS,
@@ -51,6 +52,8 @@ app.command()(probe)
 app.command("eval")(evaluate)
 app.command()(counters)
 app.command()(replay)
+app.command()(snapshot)
+app.command()(plan)
 
 Group = Annotated[str, typer.Argument(metavar="GROUP")]
 Direction = Annotated[

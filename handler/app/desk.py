@@ -28,6 +28,7 @@ from handler.hooks.tokens import Wanted
 from handler.pauses import told_of
 from handler.probing import Probed
 from handler.recording.status import RecordingStatus
+from handler.snapshots.snapshot import Snapshot
 from handler.status import GroupStatus
 from handler.steps import Plan
 from handler.store.interface import EVERY_KIND, Event, EventKind, Span, StoredHook
@@ -251,6 +252,11 @@ class Desk:
     async def observe(self, group: GroupId) -> World:
         """Gather now and say what was seen."""
         return await self._engine.keeper.observe(self._room(group))
+
+    async def snapshot(self, group: GroupId) -> Snapshot:
+        """Gather now and say all that a pass would plan from. Nothing is changed."""
+        room = self._room(group)
+        return await asyncio.to_thread(self._engine.parts.converger.snapshot, room.stored())
 
     async def delete(self, group: GroupId, *, members: bool, by: str) -> None:
         """Forget an ORPHANED group; with ``members``, empty it first."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Annotated
 
@@ -13,6 +14,7 @@ from starlette.exceptions import HTTPException
 
 from config.errors import Refused, StoreError
 from config.units import CounterId, GroupId, Instant, MemberName, PolicyId
+from handler.snapshots.writing import written
 from handler.store.interface import Span
 from handler.web.daemon import Asked, Daemon, NoSuch
 from handler.web.discovery import build_discovery
@@ -21,7 +23,7 @@ from handler.web.pages.routes import build_pages
 from handler.web.probing import probed_plain
 from handler.web.recent import build_recent
 from handler.web.recording import recording_routes
-from handler.web.render import Json, plain, tagged
+from handler.web.render import Json, plain, planned, text_of
 from trigger.measure_words import say_range
 from trigger.reasons import Reason
 from trigger.requests import Decision
@@ -266,14 +268,17 @@ def _acts(daemon: Daemon) -> APIRouter:
 
     @routes.post("/groups/{group}/converge")
     async def converge(group: str, body: ConvergeBody, by: By = "api") -> JSONResponse:
-        plan = await daemon.converge(GroupId(group), dry_run=body.dry_run, by=by)
-        steps: list[Json] = [tagged(step) for step in plan.steps]
-        waits = {wait.value: count for wait, count in plan.waits}
-        return JSONResponse({"group": group, "revision": plan.revision, "steps": steps, "waits": waits})
+        return JSONResponse(planned(await daemon.converge(GroupId(group), dry_run=body.dry_run, by=by)))
 
     @routes.post("/groups/{group}/observe")
     async def observe(group: str) -> JSONResponse:
         return JSONResponse(plain(await daemon.observe(GroupId(group))))
+
+    @routes.post("/groups/{group}/snapshot")
+    async def snapshot(group: str) -> Response:
+        taken = await daemon.snapshot(GroupId(group))
+        body = await asyncio.to_thread(lambda: text_of(written(taken)))  # of thousands of members it takes a while
+        return Response(body, media_type="application/json")
 
     @routes.delete("/groups/{group}")
     async def delete(group: str, members: bool = False, by: By = "api") -> JSONResponse:

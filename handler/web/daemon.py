@@ -13,6 +13,7 @@ from handler.hooks.replies import Reply
 from handler.hooks.tokens import Wanted
 from handler.probing import Probed
 from handler.recording.status import RecordingStatus
+from handler.snapshots.snapshot import Snapshot
 from handler.status import GroupStatus
 from handler.steps import Plan
 from handler.store.interface import EVERY_KIND, Event, EventKind, Span, StoredHook
@@ -142,6 +143,10 @@ class Daemon(Protocol):
 
     async def observe(self, group: GroupId) -> World:
         """Gather now and say what was seen."""
+        ...
+
+    async def snapshot(self, group: GroupId) -> Snapshot:
+        """Gather now and say all that a pass would plan from. Nothing is changed."""
         ...
 
     async def delete(self, group: GroupId, *, members: bool, by: str) -> None:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import json
 import math
 from collections.abc import Mapping
+
+from handler.steps import Plan
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
@@ -44,6 +47,21 @@ def tagged(value: object) -> Json:
     if not isinstance(fields, dict):
         raise TypeError(f"{type(value).__name__} has no fields to tag")
     return {"kind": snake(type(value).__name__), **fields}
+
+
+def text_of(value: object) -> bytes:
+    """Write a value as JSON text."""
+    return json.dumps(plain(value), ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def planned(plan: Plan) -> dict[str, Json]:
+    """A plan: its steps in order, and what it waits for, of how many members."""
+    return {
+        "group": plan.group,
+        "revision": plan.revision,
+        "steps": [tagged(step) for step in plan.steps],
+        "waits": {wait.value: count for wait, count in plan.waits},
+    }
 
 
 def snake(name: str) -> str:

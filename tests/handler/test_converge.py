@@ -15,6 +15,7 @@ from handler.store.interface import StoredGroup
 from handler.world import Phase, SeatState, ServerState
 from tests.support.beds import Bed, grown
 from tests.support.fake_cloud import LOST
+from tests.support.snapshots import read, text_of
 from tests.support.worlds import EDGE, WEB, a_definition, name_of
 from trigger.requests import Pause
 
@@ -554,6 +555,15 @@ def test_a_paused_plan_says_so_and_has_no_steps() -> None:
     bed.desire(5)
     plan = bed.converger.dry_run(paused(bed.store.kept[WEB]))
     assert (plan.steps, plan.waits) == ((), ((Wait.PAUSED, 2),))
+
+
+def test_a_snapshot_that_was_written_and_read_plans_what_the_dry_run_says() -> None:
+    bed = grown(3)
+    bed.cloud.die(ONE)
+    for size in (5, 3, 1):
+        bed.desire(size)
+        stored = bed.store.kept[WEB]
+        assert read(text_of(bed.converger.snapshot(stored))).plan() == bed.converger.dry_run(stored)
 
 
 def test_a_dry_run_says_what_would_be_done_and_does_nothing() -> None:

@@ -30,6 +30,7 @@ from handler.steps import (
     Wait,
 )
 from handler.world import Leaving, Phase, Seating, SeatState, ServerState, World
+from tests.support.planning import FRESH, SIZES, worlds
 from tests.support.worlds import (
     EDGE,
     NOW,
@@ -46,7 +47,6 @@ from tests.support.worlds import (
 INTENDED, MADE, SERVED, LEAVING = Phase.INTENDED, Phase.MADE, Phase.IN_SERVICE, Phase.LEAVING
 BUILDING, RUNNING, ERROR, DELETING = ServerState.BUILDING, ServerState.RUNNING, ServerState.ERROR, ServerState.DELETING
 PARKED, SERVING, DRAINING = SeatState.PARKED, SeatState.SERVING, SeatState.DRAINING
-FRESH: dict[str, Any] = {"intended_at": NOW - 10, "made_at": NOW - 5}
 ONE = name_of(1)
 NEW = Create(member=None)
 BACK = BalancerId("back")
@@ -586,32 +586,7 @@ def test_steps_come_in_one_order_removals_first_creations_last() -> None:
     ]
 
 
-@st.composite
-def worlds(draw: st.DrawFn) -> World:
-    """Any world of up to eight members."""
-    members, seats = [], []
-    for number in draw(st.lists(st.integers(1, 40), unique=True, max_size=8)):
-        phase = draw(st.sampled_from([None, INTENDED, MADE, SERVED, LEAVING]))
-        state = draw(st.sampled_from([*ServerState, *([] if phase is None else [None, None])]))
-        members.append(
-            a_member(
-                number,
-                phase,
-                state,
-                disproved=state is None and draw(st.booleans()),
-                ready=draw(st.sampled_from([None, False, True])),
-                **draw(st.sampled_from([{}, FRESH])) if phase is not None else {},
-                **{"protected": draw(st.booleans())} if phase is not None else {},
-            )
-        )
-        seat = draw(st.sampled_from([None, *SeatState]))
-        if seat is not None:
-            seats.append(a_seat(number, seat, draw(st.sampled_from([None, 0, 2]))))
-    readable = draw(st.booleans())
-    return a_world(*members, seats=seats if readable else None, complete=draw(st.booleans()))
-
-
-@given(world=worlds(), size=st.sampled_from([None, 0, 1, 3, 9]), deleting=st.booleans(), seed=st.randoms())
+@given(world=worlds(), size=SIZES, deleting=st.booleans(), seed=st.randoms())
 def test_the_order_of_members_changes_nothing(world: World, size: int | None, deleting: bool, seed) -> None:
     shuffled = list(world.members)
     seed.shuffle(shuffled)
@@ -619,7 +594,7 @@ def test_the_order_of_members_changes_nothing(world: World, size: int | None, de
     assert steps_of(size, world, deleting=deleting) == steps_of(size, other, deleting=deleting)
 
 
-@given(world=worlds(), size=st.sampled_from([None, 0, 1, 3, 9]), deleting=st.booleans())
+@given(world=worlds(), size=SIZES, deleting=st.booleans())
 def test_whatever_is_seen_no_rule_of_safety_is_broken(world: World, size: int | None, deleting: bool) -> None:
     steps, _ = steps_of(size, world, deleting=deleting)
     members = {member.name: member for member in world.members}

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+from handler.command import app
 from tests.support.daemon import Daemon, Said, trimtab, typed
 from tests.support.waiting import until
 
@@ -93,7 +95,7 @@ def test_check_warns_and_exits_1_for_it_only_where_that_is_asked_for(tmp_path: P
     "command",
     [
         ["status"], ["status", "web"], ["why", "web"], ["history", "web"], ["scale", "web", "2"], ["pause", "web"],
-        ["resume", "web"], ["converge", "web"], ["observe", "web"], ["delete", "web"], ["reload"],
+        ["resume", "web"], ["converge", "web"], ["observe", "web"], ["delete", "web"], ["reload"], ["snapshot", "web"],
         ["member", "list", "web"], ["member", "replace", "web", "web-abcdef-1"],
         ["member", "protect", "web", "web-abcdef-1"],
     ],
@@ -146,7 +148,7 @@ def both(daemon: Daemon, *arguments: str) -> tuple[Said, Any]:
         ["pause", "group-99"], ["resume", "group-99"], ["converge", "group-99"], ["observe", "group-99"],
         ["delete", "group-99"], ["member", "list", "group-99"], ["member", "protect", "group-99", "x"],
         ["member", "replace", "group-1", "group-1-abcdef-1"], ["delete", "group-1"], ["scale", "group-1", "2000000"],
-        ["status", "a/b"],
+        ["status", "a/b"], ["snapshot", "group-99"],
     ],
     ids=" ".join,
 )  # fmt: skip
@@ -220,6 +222,39 @@ def test_converge_observe_and_the_members(daemon: Daemon, group: str) -> None:
     assert daemon.json("member", "protect", group, name, "--off")["protected"] is False
     assert daemon.trimtab("member", "replace", group, name).code == 0
     until(lambda: daemon.serving(group) == [name[:-1] + "2"])
+
+
+def test_a_snapshot_plans_to_what_a_dry_run_says(daemon: Daemon, group: str, tmp_path: Path) -> None:
+    def is_the_same(*, as_said: str) -> None:
+        said = daemon.trimtab("snapshot", group)
+        assert said.code == 0, said
+        file = tmp_path / "world.json"
+        file.write_text(said.out)
+        assert typed("plan", "--world", str(file), "--json").json == daemon.json("converge", group, "--dry-run")
+        assert typed("plan", "--world", str(file)).out == as_said
+
+    is_the_same(as_said="converged: nothing to do\n")
+    daemon.json("pause", group)
+    daemon.json("scale", group, "3", "--force")
+    is_the_same(as_said="waiting: a resume\n")
+    daemon.json("resume", group)
+
+
+def test_a_world_that_is_wrong_is_refused_with_its_places(tmp_path: Path) -> None:
+    file = tmp_path / "world.json"
+    file.write_text('{"desired": 1,\n "world": {"members": [{"name": "a"}]}}')
+    said = typed("plan", "--world", str(file), "--json")
+    assert (said.code, said.json) == (
+        1,
+        {"error": f"{file}:2: world.members[1].name: needs a record, a server, or both"},
+    )
+    assert typed("plan", "--world", str(file)).err == f"{said.json['error']}\n"
+    assert typed("plan", "--world", str(tmp_path)).code == 2
+
+
+def test_a_world_may_come_from_a_pipe() -> None:
+    done = CliRunner().invoke(app, ["plan", "--world", "-"], input='{"desired": 2, "world": {}}')
+    assert (done.exit_code, done.stdout) == (0, "create\ncreate\n")
 
 
 def test_reload_of_the_same_file_changes_nothing(daemon: Daemon) -> None:

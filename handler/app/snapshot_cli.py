@@ -1,0 +1,62 @@
+"""`trimtab snapshot` and `trimtab plan`: all that a plan is made from, as a file; and what would be done about it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from handler.app.terminal import USAGE, AsJson, State, ask, fail, lines, print_json, refusals
+
+
+def snapshot(group: Annotated[str, typer.Argument(metavar="GROUP")], state: State = None, json: AsJson = False) -> None:
+    """Look at the cloud and the balancers now, and print the world that a pass would plan from. Nothing is changed.
+
+    What is printed is JSON, and `trimtab plan` reads it; with --json all of it stands on one line.
+    """
+    _, answer = ask(state, json, "POST", "groups", group, "snapshot", body={})
+    if json:
+        print_json(answer)
+        return
+    from handler.snapshots.writing import laid_out
+
+    typer.echo(laid_out(answer))
+
+
+def plan(
+    world: Annotated[
+        str,
+        typer.Option(
+            "--world", metavar="FILE", help="What `trimtab snapshot` printed, or a world by hand; - is stdin."
+        ),
+    ],
+    json: AsJson = False,
+) -> None:
+    """Print the steps that would be taken in a world, and what would be waited for. Needs no daemon."""
+    from handler.app.tables import plan_lines
+    from handler.snapshots.reading import read_snapshot
+    from handler.web.render import planned
+
+    content = _content(world, json=json)
+    with refusals(json):
+        answer = planned(read_snapshot(content, world).plan())
+    if json:
+        print_json(answer)
+    else:
+        lines(plan_lines(answer))
+
+
+def _content(world: str, *, json: bool) -> bytes:
+    """Read the file, and of one that is too long enough to know it."""
+    import sys
+
+    from handler.snapshots.text import LONGEST
+
+    if world == "-":
+        return sys.stdin.buffer.read(LONGEST + 1)
+    try:
+        with Path(world).open("rb") as file:
+            return file.read(LONGEST + 1)
+    except OSError as error:
+        fail(f"{world}: {error.strerror or error}", USAGE, json=json)

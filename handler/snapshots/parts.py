@@ -1,0 +1,246 @@
+"""Objects of a document → fields of our dataclasses, strictly: by the declared types, one problem per cause."""
+
+from __future__ import annotations
+
+import enum
+import math
+import types
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import fields
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final, NewType, Union, get_args, get_origin, get_type_hints
+
+from config.errors import DeclarationError, Problem
+from config.nearest import hint
+from config.units import Instant, parse_span
+from config.where import Where, dotted
+from config.wording import show
+from handler.snapshots.text import Places, Twice
+
+if TYPE_CHECKING:
+    from config.places import Plain
+
+MOST_PROBLEMS: Final = 20
+"""Nobody reads more of them."""
+
+_LONGEST_NAME: Final = 255
+_LONGEST_TEXT: Final = 1000
+_LONGEST_SPAN: Final = 40
+_A_SPAN: Final = "a duration: seconds, or one with a unit, such as 30s"
+_MOST: Final = 10**15
+_EPOCH: Final = Instant(0.0)
+_FARTHEST: Final = 1e12
+"""Seconds."""
+
+
+class Told:
+    """What is wrong with a document, as it is found out."""
+
+    def __init__(self, file: str, places: Places) -> None:
+        self._file = file
+        self._places = places
+        self._found: list[Problem] = []
+
+    def wrong(self, where: Where, message: str) -> None:
+        """Note a problem.
+
+        Raises:
+            DeclarationError: there are so many that nobody would read more.
+        """
+        line, column = self._places.line_and_column(where)
+        said = f"{dotted(where)}: {message}" if where else message
+        self._found.append(Problem(file=self._file, line=line, column=column, message=said))
+        if len(self._found) == MOST_PROBLEMS:
+            self.conclude()
+
+    def conclude(self) -> None:
+        """Refuse the document if anything is wrong with it.
+
+        Raises:
+            DeclarationError: with every problem that was noted.
+        """
+        if self._found:
+            raise DeclarationError(tuple(sorted(self._found)))
+
+
+class Part:
+    """One object of a document. ``at`` is the moment that ``5m ago`` is told from."""
+
+    def __init__(self, found: Plain, where: Where, told: Told, *, at: Instant = _EPOCH, short: str = "") -> None:
+        """``short`` names the field that stands for the whole: ``"serving"`` for ``{"state": "serving"}``."""
+        self.where = where
+        self.told = told
+        self.at = at
+        self._is_short = bool(short) and not isinstance(found, (dict, list))
+        self._is_wrong = not self._is_short and not isinstance(found, dict)
+        self._data: Mapping[str, Plain] = {short: found} if self._is_short else {}
+        if self._is_wrong:
+            told.wrong(where, f"{show(found)} is not an object")
+        elif isinstance(found, dict):
+            self._data = {key: value for key, value in found.items() if not self._is_twice(key, value)}
+
+    def _is_twice(self, key: str, value: Plain) -> bool:
+        if isinstance(value, Twice):
+            self.told.wrong((*self.where, key), "stands twice")
+            return True
+        return False
+
+    def names(self) -> Iterator[str]:
+        """The keys, where they are names; those that cannot be are noted."""
+        for key in self._data:
+            try:
+                yield _named(key)
+            except ValueError as error:
+                self.wrong(key, f"{show(key)} is not {error}")
+
+    def is_null(self, key: str) -> bool:
+        """Whether a key is there, and its value is null."""
+        return key in self._data and self._data[key] is None
+
+    def part(self, key: str, *, short: str = "") -> Part | None:
+        """The object under a key; ``None`` where there is none, or null."""
+        found = self._data.get(key)
+        return None if found is None else self._part(found, key, short)
+
+    def parts(self, key: str) -> Iterator[Part]:
+        """The objects of the list under a key."""
+        found = self._data.get(key, [])
+        if not isinstance(found, list):
+            self.wrong(key, f"{show(found)} is not a list")
+            return
+        for index, item in enumerate(found):
+            yield self._part(item, key, "", str(index))
+
+    def _part(self, found: Plain, key: str, short: str, *more: str) -> Part:
+        return Part(found, (*self.where, key, *more), self.told, at=self.at, short=short)
+
+    def wrong(self, key: str, message: str) -> None:
+        """Note what is wrong with the value of a key."""
+        self.told.wrong(self.where if self._is_short else (*self.where, key), message)
+
+    def needs(self, key: str, example: str) -> bool:
+        """Whether a key is there; that it is not is noted."""
+        if key not in self._data and not self._is_wrong:
+            self.told.wrong(self.where, f"{key} is missing: write, for example, {example}")
+        return key in self._data
+
+    def known(self, keys: Collection[str]) -> None:
+        """Note the keys that do not belong here."""
+        for key in self._data.keys() - set(keys):
+            self.wrong(key, f"unknown key{hint(key, keys)}")
+
+    def fields(self, kind: type, *, told: Collection[str] = (), apart: Collection[str] = ()) -> dict[str, Any]:
+        """The fields of a dataclass that are given and right.
+
+        What is ``told`` elsewhere may not stand here; what stands ``apart`` the caller reads itself.
+        """
+        own = [key for key in _types_of(kind) if key not in told and key not in apart]
+        self.known((*own, *apart))
+        return self.some(kind, own)
+
+    def some(self, kind: type, keys: Collection[str]) -> dict[str, Any]:
+        """Those of a few fields of a dataclass that are given and right."""
+        types_of = _types_of(kind)
+        return {key: value for key in keys for value in self.values(key, types_of[key])}
+
+    def values(self, key: str, kind: object) -> Iterator[Any]:
+        """Yield the value of a key if it is there and right."""
+        if key not in self._data:
+            return
+        found = self._data[key]
+        try:
+            yield _read(kind, found, self.at)
+        except ValueError as error:
+            self.wrong(key, f"{show(found)} is not {error}")
+
+
+@cache
+def _types_of(kind: type) -> Mapping[str, object]:
+    hints = get_type_hints(kind)
+    return {field.name: hints[field.name] for field in fields(kind)}
+
+
+def _read(kind: Any, found: Plain, at: Instant) -> object:  # noqa: ANN401  # a type, as annotations have it
+    if get_origin(kind) in {types.UnionType, Union}:
+        return None if found is None else _read(get_args(kind)[0], found, at)
+    if kind is Instant:
+        return _instant(found, at)
+    if isinstance(kind, NewType):
+        return _named(found)
+    if isinstance(kind, type) and issubclass(kind, enum.Enum):
+        return _word(kind, found)
+    return _SCALARS[kind](found)
+
+
+def _instant(found: Plain, at: Instant) -> float:
+    if isinstance(found, str):
+        before, after = found.removesuffix(" ago"), found.removeprefix("in ")
+        if before != found or after != found:
+            return at - _told_span(before) if before != found else at + _told_span(after)
+    elif type(found) in (int, float):
+        return _bounded(found)
+    raise ValueError("a moment: seconds since 1970, or one such as 5m ago or in 30s")
+
+
+def _span(found: Plain) -> float:
+    if isinstance(found, str):
+        return _told_span(found)
+    if type(found) in (int, float) and _bounded(found) >= 0:
+        return _bounded(found)
+    raise ValueError(_A_SPAN)
+
+
+def _told_span(text: str) -> float:
+    try:
+        return _bounded(parse_span(text[:_LONGEST_SPAN]))
+    except ValueError as error:
+        raise ValueError(_A_SPAN) from error
+
+
+def _bounded(number: Any) -> float:  # noqa: ANN401  # a number of JSON
+    if not math.isfinite(number) or abs(number) > _FARTHEST:
+        raise ValueError("a moment or duration within thirty thousand years")
+    return float(number)
+
+
+def _named(found: Plain) -> str:
+    if isinstance(found, str) and 0 < len(found) <= _LONGEST_NAME and found.isprintable():
+        return found
+    raise ValueError(f"a name: up to {_LONGEST_NAME} printable characters")
+
+
+def _text(found: Plain) -> str:
+    if (
+        isinstance(found, str)
+        and len(found) <= _LONGEST_TEXT
+        and not any("\ud800" <= sign <= "\udfff" for sign in found)
+    ):
+        return found
+    raise ValueError(f"text of up to {_LONGEST_TEXT} characters")
+
+
+def _flag(found: Plain) -> bool:
+    if isinstance(found, bool):
+        return found
+    raise ValueError("true or false")
+
+
+def _count(found: Plain) -> int:
+    if type(found) is int and abs(found) <= _MOST:
+        return found
+    raise ValueError("a whole number, and not a huge one")
+
+
+def _word(kind: type[enum.Enum], found: Plain) -> enum.Enum:
+    words = {member.value: member for member in kind}
+    if isinstance(found, str) and found in words:
+        return words[found]
+    raise ValueError(f"one of {', '.join(words)}")
+
+
+_SCALARS: Final[Mapping[object, Callable[[Plain], object]]] = {
+    float: _span,
+    str: _text,
+    bool: _flag,
+    int: _count,
+}

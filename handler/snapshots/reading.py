@@ -1,0 +1,213 @@
+"""The format of docs/worlds.md → snapshots. What is not said has a default, so that a world can be written by hand."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Final
+
+from config.model import Group, ProcessCloud, ProcessRecipe, Profile, ReadyProbe
+from config.units import BalancerId, CloudId, GroupId, Instant, MemberName, ProfileId, Seconds
+from handler.desired import Definition, DesiredState, Limits
+from handler.snapshots.parts import Part, Told
+from handler.snapshots.snapshot import Snapshot
+from handler.snapshots.text import read_text
+from handler.snapshots.writing import FORMAT, OF_GROUP
+from handler.world import Leaving, Member, Phase, Record, Seat, Seating, Server, ServerState, World
+
+_MOST_MEMBERS: Final = 10**6
+_ENDS_IN_A_NUMBER: Final = re.compile(r"[0-9]{1,15}$")
+_SOMEWHERE: Final = "192.0.2.1"
+"""An address for documentation (RFC 5737): planning asks only whether there is one."""
+
+
+def read_snapshot(content: bytes, file: str) -> Snapshot:
+    """Read one snapshot; ``file`` is its name in problems.
+
+    Raises:
+        DeclarationError: with every problem (twenty at most), each with file and line, field and what was expected.
+    """
+    data, places = read_text(content, file)
+    told = Told(file, places)
+    top = Part(data, (), told)
+    top.known(("format", "group", "at", "desired", "definition", "limits", "world"))
+    for version in top.values("format", int):
+        if version != FORMAT:
+            top.wrong("format", f"{version} is not {FORMAT}, the format that this version reads")
+    at = Instant(next(top.values("at", Instant), 0.0))
+    top.at = at
+    group = GroupId(next(top.values("group", GroupId), "group"))
+    snapshot = Snapshot(
+        desired=_desired(top),
+        world=_world(top, group),
+        definition=_definition(top, group),
+        limits=_limits(top),
+        at=at,
+    )
+    told.conclude()
+    return snapshot
+
+
+def _desired(top: Part) -> DesiredState:
+    part = top.part("desired", short="size") if top.needs("desired", "3, or null where there is none yet") else None
+    if part is None:
+        return DesiredState(size=None, revision=0)
+    part.needs("size", "3, or null where there is none yet")
+    given = part.fields(DesiredState)
+    size = given.get("size")
+    if size is not None and not 0 <= size <= _MOST_MEMBERS:
+        part.wrong("size", f"{size} is not 0 to {_MOST_MEMBERS} members")
+    return DesiredState(**{"size": None, "revision": 0, **given})
+
+
+def _definition(top: Part, group: GroupId) -> Definition:
+    """Make a definition that plans as the one of the file does; of the rest of one, planning reads nothing."""
+    profile, cloud = ProfileId("profile"), CloudId("cloud")
+    ready: Seconds | None = None
+    given: dict[str, Any] = {}
+    part = top.part("definition")
+    if part is not None:
+        part.known((*OF_GROUP, "ready"))
+        given = part.some(Group, OF_GROUP)
+        ready = _within(part.part("ready", short="within"))
+    return Definition(
+        group=Group(id=group, profile=profile, minimum=0, maximum=_MOST_MEMBERS, **given),
+        profile=Profile(
+            id=profile,
+            cloud=cloud,
+            recipe=ProcessRecipe(command=()),
+            ready=None if ready is None else ReadyProbe(path="/", port=80, within=ready),
+        ),
+        cloud=ProcessCloud(id=cloud),
+        balancers=MappingProxyType({}),
+    )
+
+
+def _within(ready: Part | None) -> Seconds | None:
+    if ready is None:
+        return None
+    ready.known(("within",))
+    ready.needs("within", "5m")
+    return next(ready.values("within", Seconds), 0.0)
+
+
+def _limits(top: Part) -> Limits:
+    part = top.part("limits")
+    given = {} if part is None else part.fields(Limits)
+    creates = given.get("creates", 0)
+    if part is not None and abs(creates) > _MOST_MEMBERS:
+        part.wrong("creates", f"{creates} is not at most {_MOST_MEMBERS}")
+    return Limits(**{"creates": 10, "back_off_until": None, **given})
+
+
+def _world(top: Part, group: GroupId) -> World:
+    part = top.part("world") if top.needs("world", "{}") else None
+    if part is None:
+        return World(group=group, at=top.at, complete=True, because="", members=(), seatings={})
+    seatings = _seatings(part.part("seatings"))
+    given = part.fields(World, told=("group",), apart=("members", "seatings"))
+    members: dict[MemberName, Member] = {}
+    for each in part.parts("members"):
+        for name in each.values("name", MemberName):
+            if name in members:
+                each.wrong("name", "stands twice")
+            members[name] = _member(each, name, group, seatings)
+        each.needs("name", "web-k3f9ab-1")
+    _known_by_name(part, seatings, members)
+    defaults = {"at": top.at, "complete": True, "because": ""}
+    return World(**{**defaults, **given}, group=group, members=tuple(members.values()), seatings=seatings)
+
+
+def _known_by_name(world: Part, seatings: Mapping[BalancerId, Seating], members: Mapping[MemberName, Member]) -> None:
+    """Note the seats of nobody: of a hand-written world, they are slips of the pen."""
+    for balancer, seating in seatings.items():
+        for name in (seating.seats or {}).keys() - members.keys():
+            where = (*world.where, "seatings", balancer, "seats", name)
+            world.told.wrong(where, "nobody among the members has this name")
+
+
+def _seatings(part: Part | None) -> Mapping[BalancerId, Seating]:
+    if part is None:
+        return {}
+    seatings: dict[BalancerId, Seating] = {}
+    for balancer in part.names():
+        each = part.part(balancer)
+        if each is None:
+            part.wrong(balancer, 'is empty: write {"seats": {}}, or {"seats": null} if it could not be read')
+            continue
+        given = each.fields(Seating, apart=("seats",))
+        seats = None if each.is_null("seats") else _seats(each.part("seats"))
+        seatings[BalancerId(balancer)] = Seating(**given, seats=seats)
+    return MappingProxyType(seatings)
+
+
+def _seats(part: Part | None) -> Mapping[MemberName, Seat]:
+    if part is None:
+        return {}
+    seats: dict[MemberName, Seat] = {}
+    for name in part.names():
+        each = part.part(name, short="state")
+        given = {} if each is None else each.fields(Seat, told=("member",))
+        if "state" in given:
+            member = MemberName(name)
+            seats[member] = Seat(**{"connections": None, **given}, member=member)
+        elif each is None:
+            part.wrong(name, "is empty: write, for example, serving")
+        else:
+            each.needs("state", "serving")
+    return MappingProxyType(seats)
+
+
+def _member(part: Part, name: MemberName, group: GroupId, seatings: Mapping[BalancerId, Seating]) -> Member:
+    given = part.fields(Member, apart=("name", "record", "server"))
+    recorded, listed = part.part("record", short="phase"), part.part("server", short="state")
+    if recorded is None and listed is None:
+        part.wrong("name", "needs a record, a server, or both")
+    record = None if recorded is None else _record(recorded, name, group, seatings)
+    server = None if listed is None else _server(listed, name, part.at if record is None else record.intended_at)
+    return Member(**{"disproved": False, "ready": None, **given}, name=name, record=record, server=server)
+
+
+def _record(part: Part, name: MemberName, group: GroupId, seatings: Mapping[BalancerId, Seating]) -> Record | None:
+    """Read what is remembered of one member. An instant that its phase implies is by default the one before it."""
+    given = part.fields(Record, told=("name", "group"), apart=("balancers",))
+    if "phase" not in given:
+        part.needs("phase", "in_service")
+        return None
+    phase = given["phase"]
+    number = _ENDS_IN_A_NUMBER.search(name)
+    behind = part.part("balancers")
+    filled = {
+        "sequence": int(number[0]) if number else 0,
+        "intended_at": part.at,
+        "balancers": tuple((balancer, 0) for balancer in seatings) if behind is None else _behind(behind),
+        **given,
+    }
+    if phase is not Phase.INTENDED:
+        filled.setdefault("made_at", filled["intended_at"])
+    if phase in {Phase.IN_SERVICE, Phase.LEAVING}:
+        filled.setdefault("in_service_at", filled["made_at"])
+    if phase is Phase.LEAVING:
+        filled.setdefault("leaving", Leaving.SURPLUS)
+        filled.setdefault("leaving_at", part.at)
+    return Record(**filled, name=name, group=group)
+
+
+def _behind(part: Part) -> tuple[tuple[BalancerId, int], ...]:
+    return tuple((BalancerId(balancer), port) for balancer in part.names() for port in part.values(balancer, int))
+
+
+def _server(part: Part, name: MemberName, made_at: Instant) -> Server | None:
+    given = part.fields(Server, told=("name",))
+    if "state" not in given:
+        part.needs("state", "running")
+        return None
+    state = given["state"]
+    defaults = {
+        "id": name,
+        "address": _SOMEWHERE if state is ServerState.RUNNING else None,
+        "created_at": made_at,
+        "raw_state": state.value,
+    }
+    return Server(**{**defaults, **given}, name=name)

@@ -1,0 +1,95 @@
+"""Snapshots → the format of docs/worlds.md. Nothing of a definition but what planning reads is written: no secrets."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import fields
+from typing import TYPE_CHECKING
+
+from handler.snapshots.snapshot import Snapshot
+from handler.world import Member, Record, Seating
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+FORMAT = 1
+"""The version of the format that is written, and the only one that is read."""
+
+OF_GROUP = ("drain", "grace", "build_timeout", "on_vanish", "victims")
+"""What planning reads of a declared group."""
+
+_SHORT = 100
+"""Columns: what fits stays on one line."""
+
+
+def written(snapshot: Snapshot) -> Mapping[str, object]:
+    """Say a snapshot in words of the format; the values are still ours (enums, for example)."""
+    group, ready = snapshot.definition.group, snapshot.definition.profile.ready
+    world = snapshot.world
+    return {
+        "format": FORMAT,
+        "group": world.group,
+        "at": snapshot.at,
+        "desired": snapshot.desired,
+        "definition": {
+            **{name: getattr(group, name) for name in OF_GROUP},
+            "ready": None if ready is None else {"within": ready.within},
+        },
+        "limits": snapshot.limits,
+        "world": {
+            **_fields(world, besides=("group", "members", "seatings")),
+            "members": [_member(member) for member in world.members],
+            "seatings": {balancer: _seating(seating) for balancer, seating in world.seatings.items()},
+        },
+    }
+
+
+def _member(member: Member) -> dict[str, object]:
+    record, server = member.record, member.server
+    return {
+        **_fields(member, besides=("record", "server")),
+        "record": None if record is None else _record(record),
+        "server": None if server is None else _fields(server, besides=("name",)),
+    }
+
+
+def _record(record: Record) -> dict[str, object]:
+    return {**_fields(record, besides=("name", "group")), "balancers": dict(record.balancers)}
+
+
+def _seating(seating: Seating) -> dict[str, object]:
+    seats = seating.seats
+    said = None if seats is None else {name: _fields(seat, besides=("member",)) for name, seat in seats.items()}
+    return {**_fields(seating, besides=("seats",)), "seats": said}
+
+
+def _fields(value: DataclassInstance, *, besides: Collection[str]) -> dict[str, object]:
+    return {field.name: getattr(value, field.name) for field in fields(value) if field.name not in besides}
+
+
+def laid_out(value: object) -> str:
+    """Write JSON for people: an item of a list and whatever is short on a line of its own, the rest unfolded.
+
+    >>> print(laid_out({"a": {"b": 1}, "c": [{"d": 2}, {"d": 3}]}))
+    {"a": {"b": 1}, "c": [{"d": 2}, {"d": 3}]}
+    """
+    return "".join(_unfolded(value, "\n"))
+
+
+def _unfolded(value: object, newline: str) -> Iterator[str]:
+    flat = json.dumps(value, ensure_ascii=False)
+    if len(flat) <= _SHORT or not isinstance(value, (dict, list)):
+        yield flat
+        return
+    inner = newline + "  "
+    opened, closed = "{}" if isinstance(value, dict) else "[]"
+    yield opened
+    for index, item in enumerate(value):
+        yield ("," if index else "") + inner
+        if isinstance(value, dict):
+            yield json.dumps(item, ensure_ascii=False) + ": "
+            yield from _unfolded(value[item], inner)
+        else:
+            yield json.dumps(item, ensure_ascii=False)
+    yield newline + closed

@@ -1,0 +1,87 @@
+"""A snapshot that was written down plans as it did, and tells nobody's secrets."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from config.model import ProcessRecipe
+from handler.planning import plan
+from handler.snapshots.writing import OF_GROUP, laid_out
+from handler.world import World
+from tests.support.planning import SIZES, worlds
+from tests.support.snapshots import a_snapshot, read, text_of
+from tests.support.worlds import NOW, a_definition, a_fleet, desired, limits
+
+
+@given(world=worlds(), size=SIZES, deleting=st.booleans())
+def test_what_is_read_back_is_the_same_world_and_the_same_plan(world: World, size: int | None, deleting: bool) -> None:
+    snapshot = a_snapshot(world, size, deleting=deleting)
+
+    back = read(text_of(snapshot))
+
+    assert (back.world, back.desired, back.limits, back.at) == (
+        snapshot.world,
+        snapshot.desired,
+        snapshot.limits,
+        snapshot.at,
+    )
+    assert back.plan() == snapshot.plan()
+
+
+class Spied:
+    """Stands before a value and writes down what is read of it."""
+
+    def __init__(self, value: object, read: set[str], **inner: object) -> None:
+        self._value, self._read, self._inner = value, read, inner
+
+    def __getattr__(self, name: str) -> Any:
+        self._read.add(name)
+        return self._inner.get(name, getattr(self._value, name))
+
+
+@given(world=worlds(), size=SIZES, deleting=st.booleans())
+def test_all_that_planning_reads_of_a_definition_is_written(world: World, size: int | None, deleting: bool) -> None:
+    definition = a_definition()
+    of_group: set[str] = set()
+    of_profile: set[str] = set()
+    of_probe: set[str] = set()
+    probe = Spied(definition.profile.ready, of_probe)
+    spied: Any = Spied(
+        definition,
+        set(),
+        group=Spied(definition.group, of_group),
+        profile=Spied(definition.profile, of_profile, ready=probe),
+    )
+
+    plan(desired(size, deleting=deleting), world, spied, limits(), NOW)
+
+    assert of_group <= {*OF_GROUP}
+    assert of_profile <= {"ready"}
+    assert of_probe <= {"within"}
+
+
+def test_nothing_of_a_recipe_is_written() -> None:
+    snapshot = a_snapshot(a_fleet(1))
+    recipe = ProcessRecipe(command=("serve", "--key=s3cret"), env={"PASSWORD": "s3cret"})
+    definition = replace(snapshot.definition, profile=replace(snapshot.definition.profile, recipe=recipe))
+    assert "s3cret" not in text_of(replace(snapshot, definition=definition))
+
+
+def test_every_member_has_a_line_of_its_own() -> None:
+    lines = text_of(a_snapshot(a_fleet(3))).splitlines()
+    assert [line.strip()[:23] for line in lines if '"record"' in line] == [
+        f'{{"name": "web-k3f9ab-{n}"' for n in (1, 2, 3)
+    ]
+
+
+@pytest.mark.parametrize(
+    "value", [{}, [], {"a": [{"b": "x" * 200}] * 2, "ü": {"c": ["y" * 99] * 3}}, [1.5, None, True]]
+)
+def test_laid_out_or_not_it_is_the_same_json(value: object) -> None:
+    assert json.loads(laid_out(value)) == value

@@ -1,0 +1,39 @@
+"""Any world, for properties of planning."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from hypothesis import strategies as st
+
+from handler.world import Phase, SeatState, ServerState, World
+from tests.support.worlds import NOW, a_member, a_seat, a_world
+
+FRESH: Final[dict[str, Any]] = {"intended_at": NOW - 10, "made_at": NOW - 5}
+SIZES: Final = st.sampled_from([None, 0, 1, 3, 9])
+
+
+@st.composite
+def worlds(draw: st.DrawFn) -> World:
+    """Any world of up to eight members."""
+    phases = [None, Phase.INTENDED, Phase.MADE, Phase.IN_SERVICE, Phase.LEAVING]
+    members, seats = [], []
+    for number in draw(st.lists(st.integers(1, 40), unique=True, max_size=8)):
+        phase = draw(st.sampled_from(phases))
+        state = draw(st.sampled_from([*ServerState, *([] if phase is None else [None, None])]))
+        members.append(
+            a_member(
+                number,
+                phase,
+                state,
+                disproved=state is None and draw(st.booleans()),
+                ready=draw(st.sampled_from([None, False, True])),
+                **draw(st.sampled_from([{}, FRESH])) if phase is not None else {},
+                **{"protected": draw(st.booleans())} if phase is not None else {},
+            )
+        )
+        seat = draw(st.sampled_from([None, *SeatState]))
+        if seat is not None:
+            seats.append(a_seat(number, seat, draw(st.sampled_from([None, 0, 2]))))
+    readable = draw(st.booleans())
+    return a_world(*members, seats=seats if readable else None, complete=draw(st.booleans()))
