@@ -8,7 +8,7 @@ from typing import assert_never
 
 from config.counters import AlertedValue
 from config.effects import Alert, BringValue, Effect, FirePolicy, Freeze, RaiseFloor, Shield, Way, kind_of
-from config.findings import Finding
+from config.findings import Finding, followed_at
 from config.model import Catalogue, Group, Verb
 from config.nearest import hint
 from config.units import AlertId, PolicyId
@@ -24,6 +24,9 @@ def fired_policies(catalogue: Catalogue) -> Iterator[Finding]:
     """An alert fires what each of its groups has among its own policies: nothing else sizes a group."""
     for alert, group in _affected(catalogue):
         match alert.effect:
+            case FirePolicy(policy=policy) if policy in catalogue.schedules:
+                message = f"{policy!a} goes by a schedule: an alert fires a policy that has conditions"
+                yield Finding(effect_at(alert), message, (("policies", policy),))
             case FirePolicy(policy=policy) if policy in catalogue.policies and policy not in group.policies:
                 known = hint(policy, group.policies)
                 message = f"{policy!a} is not among the policies of the group {group.id}{known}"
@@ -56,13 +59,12 @@ def values(catalogue: Catalogue) -> Iterator[Finding]:
                 message = f"the alert {alert.id} brings no value: it has {kind}, where a counter needs value"
                 yield Finding(("counters", counter.id, "alert"), message, (("alerts", alert.id),))
     for group in catalogue.groups.values():
-        for index, policy in enumerate(group.policies):
+        for policy in group.policies:
             for alert in _read_by(catalogue, policy):
                 if group.id not in alert.groups:
                     message = f"needs a value that the alert {alert.id} does not bring to this group, only to "
-                    where: Where = ("groups", group.id, "policies", str(index))
                     leans = (("alerts", alert.id), ("policies", policy))
-                    yield Finding(where, message + ", ".join(alert.groups), leans)
+                    yield Finding(followed_at(group, policy), message + ", ".join(alert.groups), leans)
 
 
 def contradictions(catalogue: Catalogue) -> Iterator[Finding]:

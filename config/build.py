@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from config import build_conditions, build_targets, outside
@@ -28,6 +28,8 @@ from config.model import (
 )
 from config.notices import Notify, NotifyCommand, NotifyTarget, NotifyUrl, Severity
 from config.policy_document import PolicyDocument
+from config.schedule_document import schedule_of
+from config.schedules import Schedule
 from config.units import AlertId, BalancerId, CloudId, ConditionId, CounterId, GroupId, PolicyId, ProfileId, SourceId
 
 
@@ -40,24 +42,29 @@ def build(document: written.Document, sites: Mapping[tuple[str, ...], Site]) -> 
         for name, entry in document.conditions.items()
     }
     policies = {}
+    schedules = {}
     for name, entry in document.policies.items():
-        if entry.followed is None:
+        if entry.is_scheduled:
+            schedules[PolicyId(name)] = schedule_of(PolicyId(name), entry)
+        elif entry.followed is None:
             policies[PolicyId(name)] = _policy(PolicyId(name), entry)
-            continue
-        conditions |= {each.id: each for each in build_targets.conditions(name, entry.followed, counters)}
-        policies |= {each.id: each for each in build_targets.policies(name, entry.followed, counters)}
+        else:
+            conditions |= {each.id: each for each in build_targets.conditions(name, entry.followed, counters)}
+            policies |= {each.id: each for each in build_targets.policies(name, entry.followed, counters)}
     clouds = {CloudId(name): _cloud(CloudId(name), entry) for name, entry in document.clouds.items()}
     balancers = {BalancerId(name): _balancer(BalancerId(name), entry) for name, entry in document.balancers.items()}
     profiles = {ProfileId(name): _profile(ProfileId(name), entry) for name, entry in document.profiles.items()}
     told = _notify(document.notify)
     groups = {GroupId(name): _group(GroupId(name), entry, told, document) for name, entry in document.groups.items()}
     alerts = {AlertId(name): _alert(AlertId(name), entry) for name, entry in document.alerts.items()}
+    by_conditions = (sources, counters, conditions, policies)
     return Catalogue(
-        digest=digest_of(sources, counters, conditions, policies, clouds, balancers, profiles, groups, alerts),
+        digest=digest_of(*by_conditions, schedules, clouds, balancers, profiles, groups, alerts),
         sources=MappingProxyType(sources),
         counters=MappingProxyType(counters),
         conditions=MappingProxyType(conditions),
         policies=MappingProxyType(policies),
+        schedules=MappingProxyType(schedules),
         clouds=MappingProxyType(clouds),
         balancers=MappingProxyType(balancers),
         profiles=MappingProxyType(profiles),
@@ -71,7 +78,7 @@ def build(document: written.Document, sites: Mapping[tuple[str, ...], Site]) -> 
 def _policy(id: PolicyId, entry: PolicyDocument) -> Policy:
     return Policy(
         id=id,
-        when=tuple(ConditionId(condition) for condition in entry.when),
+        when=tuple(ConditionId(condition) for condition in entry.when or ()),
         enough=entry.match,
         duration=entry.duration,
         in_a_row=None if entry.in_a_row is None else InARow(times=entry.in_a_row.times, every=entry.in_a_row.every),
@@ -132,6 +139,8 @@ def _group(id: GroupId, entry: written.GroupDocument, for_all: Notify | None, do
         maximum=entry.max,
         interval=entry.interval,
         policies=tuple(policy for name in entry.policies for policy in _followed(name, document)),
+        schedules=_schedules(entry.policies, document),
+        named=tuple(PolicyId(name) for name in entry.policies),
         mode=entry.mode,
         quiet_time=entry.quiet_time,
         blind_floor=entry.blind.floor,
@@ -153,9 +162,16 @@ def _group(id: GroupId, entry: written.GroupDocument, for_all: Notify | None, do
     )
 
 
+def _schedules(names: Sequence[str], document: written.Document) -> tuple[Schedule, ...]:
+    entries = ((PolicyId(name), document.policies.get(name)) for name in names)
+    return tuple(schedule_of(name, entry) for name, entry in entries if entry is not None and entry.is_scheduled)
+
+
 def _followed(name: str, document: written.Document) -> tuple[PolicyId, ...]:
-    """The policies that one name in a group's list stands for."""
+    """The policies that one name in a group's list stands for; none for one that goes by a schedule."""
     entry = document.policies.get(name)
+    if entry is not None and entry.is_scheduled:
+        return ()
     if entry is None or entry.followed is None:
         return (PolicyId(name),)
     return tuple(PolicyId(name + side) for side in build_targets.sides_of(entry.followed))

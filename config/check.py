@@ -12,11 +12,11 @@ from collections.abc import Set as AbstractSet
 
 from config import alerts, contradictions, matches, plugins, ranks, servers, shares, stairs, thresholds, timings
 from config.adjustments import Adjustment
-from config.build_targets import IN, owner_of
+from config.build_targets import owner_of
 from config.counters import AlertedValue
 from config.effects import FirePolicy
 from config.errors import Problem
-from config.findings import Finding, as_written, problem_of
+from config.findings import Finding, as_written, followed_at, problem_of
 from config.model import (
     AnyCondition,
     BalancerUse,
@@ -74,7 +74,7 @@ def _references(catalogue: Catalogue) -> Iterator[Finding]:
         "sources": {str(name) for name in catalogue.sources},
         "counters": {str(name) for name in catalogue.counters},
         "conditions": {str(name) for name in catalogue.conditions},
-        "policies": {owner_of(name) for name in catalogue.policies},
+        "policies": {owner_of(name) for name in (*catalogue.policies, *catalogue.schedules)},
         "clouds": {str(name) for name in catalogue.clouds},
         "balancers": {str(name) for name in catalogue.balancers},
         "profiles": {str(name) for name in catalogue.profiles},
@@ -102,9 +102,8 @@ def _named(catalogue: Catalogue) -> Iterator[tuple[Where, str, str]]:
         yield (*here, "profile"), "profiles", group.profile
         for index, use in enumerate(group.balancers):
             yield (*here, "balancers", str(index), "use"), "balancers", use.balancer
-        for index, policy_id in enumerate(group.policies):
-            if not policy_id.endswith(IN):  # its other half stands beside it, and for both
-                yield (*here, "policies", str(index)), "policies", owner_of(policy_id)
+        for index, policy_id in enumerate(group.named):
+            yield (*here, "policies", str(index)), "policies", policy_id
 
 
 def _named_by_conditions(catalogue: Catalogue) -> Iterator[tuple[Where, str, str]]:
@@ -245,13 +244,12 @@ def _unseen_fields(catalogue: Catalogue) -> Iterator[Finding]:
         uses = [catalogue.balancers.get(use.balancer) for use in group.balancers]
         if any(balancer is None or isinstance(balancer, HaproxyBalancer) for balancer in uses):
             continue
-        for index, name in enumerate(group.policies):
+        for name in group.policies:
             unseen = _haproxy_counters(catalogue, name)
             if unseen:
                 message = f"needs {', '.join(unseen)} from HAProxy, but the group has no haproxy balancer"
                 leans = tuple(("counters", counter) for counter in unseen)
-                where = ("groups", group.id, "policies", str(index))
-                yield Finding(where, message, (("groups", group.id, "balancers"), *leans))
+                yield Finding(followed_at(group, name), message, (("groups", group.id, "balancers"), *leans))
 
 
 def _haproxy_counters(catalogue: Catalogue, name: PolicyId) -> list[str]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from config.build_targets import owner_of
 from config.errors import Problem
-from config.model import Catalogue, Site
-from config.units import GroupId
+from config.model import Catalogue, Group, Site
+from config.units import GroupId, PolicyId
 from config.where import Where, dotted
 
 
@@ -46,6 +47,11 @@ def as_written(catalogue: Catalogue, where: Where) -> Where:
 
 
 _KEYS = {"above": "value", "below": "value"}
+
+
+def followed_at(group: Group, policy: PolicyId) -> Where:
+    """Where a group lists one of its policies, by whatever name."""
+    return "groups", group.id, "policies", str(group.named.index(PolicyId(owner_of(policy))))
 
 
 def _site(catalogue: Catalogue, where: Where) -> Site:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import PlainValidator, Strict, WithJsonSchema
+from pydantic import Strict
 
-from config.calendars import Calendar, read_cron, read_timezone
+from config.calendars import Calendar
 from config.declared import Declared, key, must
 from config.effects import Way
 from config.freezes import FreezeWindow
 from config.scalars import PositiveSpan
-
-Cron = Annotated[str, PlainValidator(read_cron), WithJsonSchema({"type": "string"})]
-Timezone = Annotated[str, PlainValidator(read_timezone), WithJsonSchema({"type": "string"})]
+from config.schedule_document import Cron, Timezone
 
 
 class FreezeDocument(Declared):

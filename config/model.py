@@ -21,8 +21,10 @@ from config.expressions import Expression
 from config.freezes import FreezeWindow
 from config.notices import Notify
 from config.pacing import FlapDamping, Pace
+from config.quiet import QuietScope as QuietScope  # noqa: PLC0414 part of the model to its readers
 from config.recording import Recording
 from config.reductions import Reduce, Reduction
+from config.schedules import Schedule
 from config.units import (
     AlertId,
     BalancerId,
@@ -109,13 +111,6 @@ AnyCondition = Condition | ExpressionCondition
 
 
 # Policies: conditions, how long they must hold, and what to do then.
-
-
-class QuietScope(enum.Enum):
-    """Who is quiet after a policy fired."""
-
-    GROUP = "group"
-    POLICY = "policy"
 
 
 class Holds(enum.Enum):
@@ -281,6 +276,11 @@ class Group:
     maximum: int
     interval: Seconds = 30.0
     policies: tuple[PolicyId, ...] = ()
+    """Those that go by conditions."""
+    schedules: tuple[Schedule, ...] = ()
+    """Those that go by a calendar, resolved."""
+    named: tuple[PolicyId, ...] = ()
+    """What the file lists: both, and what the size follows by one name."""
     mode: Mode = Mode.ACT
     quiet_time: Seconds = 300.0
     """After a resize by a person or an alarm without a policy."""
@@ -329,6 +329,9 @@ class Catalogue:
     counters: Mapping[CounterId, Counter]
     conditions: Mapping[ConditionId, AnyCondition]
     policies: Mapping[PolicyId, Policy]
+    """Those that go by conditions."""
+    schedules: Mapping[PolicyId, Schedule] = field(default_factory=lambda: MappingProxyType({}))
+    """Those that go by a calendar; no name is in both."""
     clouds: Mapping[CloudId, Cloud]
     balancers: Mapping[BalancerId, Balancer]
     profiles: Mapping[ProfileId, Profile]

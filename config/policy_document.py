@@ -15,6 +15,7 @@ from config.condition_document import Match
 from config.declared import Declared, key, must
 from config.model import Holds, QuietScope
 from config.scalars import Given, Growth, Name, Shrinkage, Size, Span
+from config.schedule_document import At, Cron, Missed, Timezone, Until, misfits
 from config.target_document import FollowedDocument, PassThroughDocument, TargetDocument
 from config.units import ConditionId
 
@@ -51,21 +52,16 @@ class InARowDocument(Declared):
 
 
 class PolicyDocument(Declared):
-    """When enough conditions have held for the duration, adjust the size; then be quiet for a while."""
+    """When conditions have held for the duration, or a schedule says: adjust the size, or bound it."""
 
-    choice: ClassVar[tuple[str, ...]] = ("add", "remove", "set", "steps", "target", "pass_through")
+    choice: ClassVar[tuple[str, ...]] = (
+        *("add", "remove", "set", "steps"),
+        *("target", "pass_through"),
+        *("floor", "ceiling"),
+    )
     choice_of: ClassVar[str] = "the adjustment"
-    later: ClassVar[Mapping[str, str]] = {
-        "schedule": "policies by schedule",
-        "until": "policies by schedule",
-        "timezone": "policies by schedule",
-        "floor": "policies by schedule",
-        "ceiling": "policies by schedule",
-        "at": "policies by schedule",
-        "missed": "policies by schedule",
-    }
 
-    when: list[Name] = key("Conditions that must hold; a target has its own.", ["busy"], default=[])
+    when: list[Name] = key("Conditions that must hold; a target or a schedule has none.", ["busy"], default=[])
     match: Match = key(
         "How many of them must hold: all, any, or at_least so many.", "any", {"at_least": 2}, default="all"
     )
@@ -99,6 +95,31 @@ class PolicyDocument(Declared):
     quiet_scope: Annotated[QuietScope, _Lax] = key(
         "Who is quiet: the group, or only this policy.", "group", default="group"
     )
+    schedule: Annotated[Cron | None, Given] = key(
+        "Instead of conditions: when it is due, in five fields as cron has them.", "0 9 * * mon-fri"
+    )
+    at: Annotated[At | None, Given] = key("Instead of conditions: the one moment that it is due.", "2026-12-24T18:00Z")
+    timezone: Annotated[Timezone | None, Given] = key(
+        "Where the clock stands that schedule, at and until mean. UTC, if left out.", "Europe/Paris"
+    )
+    floor: Annotated[Annotated[int, Field(ge=1, le=10**6)] | None, Given] = key(
+        "From the schedule until the end: no fewer members than this.", 6
+    )
+    ceiling: Annotated[Annotated[int, Field(ge=0, le=10**6)] | None, Given] = key(
+        "From the schedule until the end: no more members than this.", 10
+    )
+    until: Annotated[Until | None, Given] = key(
+        "When the floor or ceiling ends: five fields as cron has them, a moment, or a duration.",
+        "0 19 * * mon-fri",
+        "2026-12-27T08:00Z",
+        "10h",
+    )
+    missed: Annotated[Missed | None, Given] = key(
+        "A time that passed while nobody looked: once, however late; skip; or within so long. 1h, if left out.",
+        {"within": "10m"},
+        "once",
+        "skip",
+    )
 
     @classmethod
     def __get_pydantic_json_schema__(
@@ -106,13 +127,20 @@ class PolicyDocument(Declared):
     ) -> JsonSchemaValue:
         """Tell editors of what needs conditions, and what has its own."""
         schema = super().__get_pydantic_json_schema__(core, handler)
-        needing = ("add", "remove", "set", "steps")
-        handler.resolve_ref_schema(schema)["dependentRequired"] = {key: ["when"] for key in needing}
+        begun: dict[str, tuple[str, ...]] = dict.fromkeys(("add", "remove", "set"), ("when", "schedule", "at"))
+        begun |= {"steps": ("when",)} | dict.fromkeys(
+            ("floor", "ceiling", "until", "timezone", "missed"), ("schedule", "at")
+        )
+        handler.resolve_ref_schema(schema)["dependentSchemas"] = {
+            key: {"anyOf": [{"required": [beginning]} for beginning in beginnings]} for key, beginnings in begun.items()
+        }
         return schema
 
     @model_validator(mode="after")
     def _of_one_kind(self) -> Self:
-        if self.followed is None and not self.when:
+        for place, sentence in misfits(self):
+            raise _wrong(sentence, place)
+        if self.followed is None and not self.is_scheduled and not self.when:
             raise _wrong('when is missing: write, for example, when: ["busy"]', "when")
         beside = sorted(self.model_fields_set - {"target", "pass_through"})
         if self.followed is not None and beside:
@@ -151,6 +179,11 @@ class PolicyDocument(Declared):
                 )
 
     @property
+    def is_scheduled(self) -> bool:
+        """Whether it goes by a schedule, and not by conditions."""
+        return self.schedule is not None or self.at is not None
+
+    @property
     def followed(self) -> FollowedDocument | None:
         """What the size follows, instead of conditions."""
         return self.target or self.pass_through
@@ -161,6 +194,11 @@ class PolicyDocument(Declared):
         if self.steps is not None:
             steps = tuple(Step(over=step.over, adjustment=self._one(step, step.verb)) for step in self.steps)
             return Steps(by=ConditionId(self.by or self.when[0]), steps=steps)
+        return self.outright
+
+    @property
+    def outright(self) -> Adjustment:
+        """The one adjustment that is written."""
         return self._one(self, next(verb for verb in Verb if getattr(self, verb.value) is not None))
 
     def _one(self, entry: PolicyDocument | StepDocument, verb: Verb) -> Adjustment:

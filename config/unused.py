@@ -25,7 +25,8 @@ def unused(catalogue: Catalogue) -> Iterator[Finding]:
     """Find every entry that nothing names, and alerts whose value no counter takes."""
     named = _named(catalogue)
     for section, why in _WITHOUT_EFFECT.items():
-        for name in getattr(catalogue, section):
+        entries = getattr(catalogue, section)
+        for name in (*entries, *catalogue.schedules) if section == "policies" else entries:
             if str(name) not in named[section]:
                 yield Finding((section, name), f"{why}: use it, or remove it")
     origins = (counter.source for counter in catalogue.counters.values())
@@ -43,7 +44,7 @@ def _named(catalogue: Catalogue) -> Mapping[str, set[str]]:
         "sources": {server for counter in catalogue.counters.values() for server in _servers(counter)},
         "counters": {name for condition in catalogue.conditions.values() for name in condition.counters},
         "conditions": {name for policy in catalogue.policies.values() for name in policy.when},
-        "policies": {name for group in groups for name in group.policies},
+        "policies": {name for group in groups for name in (*group.policies, *(each.id for each in group.schedules))},
         "clouds": {profile.cloud for profile in catalogue.profiles.values()},
         "balancers": {use.balancer for group in groups for use in group.balancers},
         "profiles": {group.profile for group in groups},

@@ -33,7 +33,7 @@ class Basis:
     size: int | None = None
     """The desired size that conditions per member went by."""
     requests: tuple[Request, ...]
-    """From outside; those of policies follow from what was evaluated."""
+    """From outside and of schedules; those of other policies follow from what was evaluated."""
     fleet: Fleet
     state: GroupState
     """That the decision found."""

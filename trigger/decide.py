@@ -5,9 +5,10 @@ In this order:
 1. **Halted.** An ORPHANED group, mode ``off`` (MODE_OFF) and a pause (PAUSED) answer every request so and change
    nothing. One exception: while paused, a person may set any size with force. A pause of one direction halts nothing:
    it is a guard.
-2. **Unasked.** A first listing, an alert's floor, changed bounds or blindness may change the size
-   (`trigger.unasked`).
-3. **Weighed.** Each request passes the guards by itself (`trigger.guards`). Without a desired size: NOT_LISTED.
+2. **Unasked.** A first listing, an alert's floor, changed bounds, those of a schedule, or blindness may change the
+   size (`trigger.unasked`). All bounds are those that stand at this moment (`trigger.schedules`).
+3. **Weighed.** Each request passes the guards by itself (`trigger.guards`). Without a desired size: NOT_LISTED; of a
+   schedule whose time passed too long ago: MISSED.
 4. **Combined.** At most one request wins (`trigger.combine`).
 5. **Carried out.** All changes of one moment are one revision; what changed unasked is then a clamp of the winner's
    answer. A change by request begins its quiet time, in the direction that it went, and growth is noted for
@@ -15,6 +16,7 @@ In this order:
    brought the size to max: each takes only what it asked for.
 6. **Advised.** In mode ``advise`` all of this is computed, and of the state only what was *observed* then changes:
    what policies advised is so whether or not anybody acts on it, and a stabilisation window must fill all the same.
+   Likewise, a time of a schedule that was advised is over.
 
 The decision's reason is the winner's; else why the size changed unasked; else NOT_LISTED; else the most telling answer
 (`_TELLING`); else BLIND if no policy could be judged, HOLDING if any holds, FORCED while a person's word keeps the
@@ -34,7 +36,21 @@ from trigger.combine import combined
 from trigger.guards import Bid, Scene, bid, refused
 from trigger.pacing import remembered
 from trigger.reasons import Reason
-from trigger.requests import Answer, Cause, Clamp, Decision, Fleet, GroupState, Move, Observed, Pause, Quiet, Request
+from trigger.requests import (
+    Answer,
+    Cause,
+    Clamp,
+    Decision,
+    Fleet,
+    GroupState,
+    Move,
+    Observed,
+    Pause,
+    Quiet,
+    Request,
+    Watched,
+)
+from trigger.schedules import bounded, limited_until, watching
 from trigger.stabilisation import observing, unobserved
 from trigger.tracking import wished
 from trigger.unasked import is_blind, least_size, unasked
@@ -44,10 +60,12 @@ _TELLING = (
     Reason.ABOVE_MAX,
     Reason.BELOW_MIN,
     Reason.ALERT_FLOOR,
+    Reason.SCHEDULE,
     Reason.BUILD_BACK_OFF,
     Reason.BUDGET,
     Reason.MAX_CHANGE,
     Reason.AT_MAX,
+    Reason.MISSED,
     Reason.PAUSED,
     Reason.FROZEN,
     Reason.SHIELDED,
@@ -84,16 +102,19 @@ def decide(
         now: this moment; only its wall clock plays a part.
         evaluation: this tick's, if there is one: whether the group is blind, and who agrees to a scale-in.
     """
+    declared, group = group, bounded(group, state, now.wall)
     halted, blind = _halted(group, state), is_blind(evaluation)
     settled, cause = (unobserved(state), None) if halted else unasked(group, fleet, state, now.wall, blind=blind)
     if not halted:
         settled = observing(group, settled, fleet.in_service, evaluation, now.wall)
+    cause = _owned(declared, cause, state.desired)
     scene = _scene(group, fleet, settled, now.wall, evaluation)
-    weighed = [_weighed(request, halted, scene) for request in requests]
+    weighed = [_by_schedule(declared, _weighed(request, halted, scene), now.wall) for request in requests]
     bids, won = combined(weighed, settled.desired or 0, fleet.in_service, evaluation)
     winner = None if won is None else _told(group, won, cause, state.desired, settled.desired)
     answers = tuple(winner if bid is won and winner is not None else bid.answer for bid in bids)
     after = settled if won is None else _carried_out(group, state, settled, won, now.wall)
+    after = _watching(declared, after, answers, now.wall)
     if winner is not None:
         reason = winner.reason
     else:
@@ -108,7 +129,7 @@ def decide(
         answers=answers,
         winner=winner,
         advised_to=None if acting or after.desired == state.desired else after.desired,
-        state=after if acting else _having_observed(state, settled.observed),
+        state=after if acting else _having_observed(state, settled.observed, after.watched),
     )
 
 
@@ -175,7 +196,33 @@ def _weighed(request: Request, halted: Reason | None, scene: Scene | None) -> Bi
         return refused(request, None, None, halted or Reason.NOT_LISTED)
     if halted and not insists:
         return refused(request, wished(scene.base, scene.fleet.in_service, request.adjustment), None, halted)
+    if request.missed:
+        return refused(request, wished(scene.base, scene.fleet.in_service, request.adjustment), None, Reason.MISSED)
     return bid(request, scene)
+
+
+def _by_schedule(declared: Group, weighed: Bid, now: Instant) -> Bid:
+    """Name a schedule as the reason where the declared bounds would have allowed what a person asks for."""
+    answer, bounds = weighed.answer, {Reason.ABOVE_MAX, Reason.BELOW_MIN}
+    if answer.reason not in bounds or answer.wanted is None or not _allows(declared, answer.wanted):
+        return weighed
+    until = limited_until(declared, answer.wanted, now)
+    return replace(weighed, answer=replace(answer, reason=Reason.SCHEDULE, until=until))
+
+
+def _owned(declared: Group, cause: Reason | None, before: int | None) -> Reason | None:
+    """Why the size changed unasked: by a schedule, if the declared bounds allow what it was."""
+    by_schedule = cause is Reason.BOUNDS and before is not None and _allows(declared, before)
+    return Reason.SCHEDULE if by_schedule else cause
+
+
+def _allows(group: Group, size: int) -> bool:
+    return group.minimum <= size <= group.maximum
+
+
+def _watching(declared: Group, state: GroupState, answers: Sequence[Answer], now: Instant) -> GroupState:
+    watched = watching(declared, state, answers, now)
+    return state if watched == state.watched else replace(state, watched=watched)
 
 
 def _carried_out(group: Group, state: GroupState, settled: GroupState, won: Bid, now: Instant) -> GroupState:
@@ -206,9 +253,10 @@ def _moved_on(group: Group, state: GroupState, before: int, after: int, now: Ins
     return remembered((*state.moves, Move(at=now, before=before, after=after)), group, now)
 
 
-def _having_observed(state: GroupState, observed: Observed) -> GroupState:
-    """The very same state where nothing was observed."""
-    return state if observed is state.observed else replace(state, observed=observed)
+def _having_observed(state: GroupState, observed: Observed, watched: tuple[Watched, ...]) -> GroupState:
+    """The very same state where nothing was observed, and no time of a schedule is over."""
+    same = observed is state.observed and watched == state.watched
+    return state if same else replace(state, observed=observed, watched=watched)
 
 
 def _with(quiets: tuple[Quiet, ...], new: Quiet) -> tuple[Quiet, ...]:

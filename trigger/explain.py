@@ -12,11 +12,13 @@ from aggregator.specs import window_key, window_keys
 from config.expressions import Dialect
 from config.freezes import Freezing, freezing
 from config.model import Catalogue, Compare, Condition, ExpressionCondition, Group, Mode, Policy
+from config.schedules import ScheduledChange, Standing, next_time
 from config.units import ConditionId, CounterId, GroupId, Instant, PolicyId, Seconds
 from trigger.basis import Basis, basis_of
 from trigger.conditions import held_against
 from trigger.reasons import Reason
 from trigger.requests import Answer, Cause, Clamp, Decision, Fleet, GroupState, Pause, Quiet, Signal
+from trigger.schedules import bounded, limits_at
 from trigger.signals import lasting
 from trigger.stabilisation import Stabilising, stabilising
 from trigger.verdicts import Advice, Aim, Counted, Evaluation, Taken, Truth, Verdict
@@ -134,6 +136,15 @@ class AnswerExplanation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Coming:
+    """A schedule that changes the size, and when it does so next."""
+
+    schedule: ScheduledChange
+    at: Instant | None
+    """``None``: never again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
     """One group at one tick."""
 
@@ -148,6 +159,7 @@ class Explanation:
     desired_to: int | None
     advised_to: int | None
     minimum: int
+    """The bounds that stood then: declared ones, as schedules moved them."""
     maximum: int
     in_service: int
     policies: tuple[PolicyExplanation, ...]
@@ -160,6 +172,10 @@ class Explanation:
     """The group's freeze windows, active or not."""
     stabilising: Stabilising | None = None
     """What scale-ins by policies wait for."""
+    limits: tuple[Standing, ...] = ()
+    """The group's floors and ceilings by schedule, standing or not."""
+    coming: tuple[Coming, ...] = ()
+    """The group's schedules that change the size, and when each is due next."""
     basis: Basis | None = None
     """For deciding once more (`trigger.basis`); ``None``: not kept, or the catalogue was exchanged meanwhile."""
 
@@ -190,9 +206,11 @@ def explain(  # everything that a decision was made of
     answers = decision.answers
     reasons = {answer.request.policy: answer.reason for answer in answers if answer.request.cause is Cause.POLICY}
     advices, size = ((), None) if evaluation is None else (evaluation.advices, evaluation.size)
+    now = decision.at.wall
+    bounds = bounded(group, decision.state, now)
     return Explanation(
         group=group.id,
-        at=decision.at.wall,
+        at=now,
         digest=catalogue.digest,
         mode=group.mode,
         pause=decision.state.pause,
@@ -200,8 +218,8 @@ def explain(  # everything that a decision was made of
         desired_from=decision.desired_from,
         desired_to=decision.desired_to,
         advised_to=decision.advised_to,
-        minimum=group.minimum,
-        maximum=group.maximum,
+        minimum=bounds.minimum,
+        maximum=bounds.maximum,
         in_service=fleet.in_service,
         policies=tuple(
             _policy(catalogue, group, advice, reasons.get(advice.policy, decision.reason), size)
@@ -209,19 +227,27 @@ def explain(  # everything that a decision was made of
             if advice.policy in catalogue.policies
         ),
         answers=tuple(_answer(answer) for answer in answers),
-        quiets=tuple(quiet for quiet in decision.state.quiets if quiet.until > decision.at.wall),
-        signals=lasting(decision.state, decision.at.wall).signals,
+        quiets=tuple(quiet for quiet in decision.state.quiets if quiet.until > now),
+        signals=lasting(decision.state, now).signals,
         leaving=fleet.leaving,
-        freezes=tuple(freezing(window, decision.at.wall) for window in group.freezes),
-        stabilising=stabilising(group, decision.state, decision.at.wall),
+        freezes=tuple(freezing(window, now) for window in group.freezes),
+        stabilising=stabilising(group, decision.state, now),
+        limits=limits_at(group, now),
+        coming=_coming(group, now),
         basis=None if state is None else basis_of(catalogue, group, evaluation, decision, fleet, state),
     )
+
+
+def _coming(group: Group, now: Instant) -> tuple[Coming, ...]:
+    changes = (schedule for schedule in group.schedules if isinstance(schedule, ScheduledChange))
+    return tuple(Coming(schedule=change, at=next_time(change.times, now)) for change in changes)
 
 
 def shape(explanation: Explanation) -> Hashable:
     """What makes two ticks the same story: equal shapes extend one span of history, whatever the measured values.
 
-    Reasons, truths, steps taken, clamps, sizes, mode, pause, configuration, and which alerts and windows do what; not
+    Reasons, truths, steps taken, clamps, sizes, mode, pause, configuration, and which alerts, windows and
+    schedules do what; not
     values, distances, ages, held times, request ids, or how long an alert still lasts.
     """
     return (
@@ -245,6 +271,7 @@ def shape(explanation: Explanation) -> Hashable:
         tuple((answer.cause, answer.reason, answer.clamps) for answer in explanation.answers),
         frozenset((signal.alert, signal.kind) for signal in explanation.signals),
         tuple(freeze.active for freeze in explanation.freezes),
+        tuple(limit.active for limit in explanation.limits),
     )
 
 

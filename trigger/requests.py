@@ -6,6 +6,7 @@ import enum
 from dataclasses import dataclass, field
 
 from config.model import QuietScope
+from config.schedules import Times
 from config.units import AlertId, GroupId, Instant, Moment, PolicyId, Seconds
 from trigger.reasons import Reason
 from trigger.verdicts import Direction, Wish
@@ -18,6 +19,8 @@ class Cause(enum.Enum):
     """A policy of the group whose conditions have held."""
     ALARM = "alarm"
     """An outside trigger, over HTTP."""
+    SCHEDULE = "schedule"
+    """A policy of the group whose time has come."""
     PERSON = "person"
 
 
@@ -38,6 +41,10 @@ class Request:
     quiet_scope: QuietScope = QuietScope.GROUP
     force: bool = False
     """A person insists: bounds do not clamp."""
+    due: Instant | None = None
+    """Of a schedule: the time that it carries out."""
+    missed: bool = False
+    """That time passed too long ago."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,6 +151,17 @@ class Observed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Watched:
+    """Until when the times of a schedule are over. Wall clock, persisted; moves with the last word about a time."""
+
+    policy: PolicyId
+    times: Times
+    """Changed, they begin anew."""
+    until: Instant
+    """The last time that is over; at first, when the schedule was first seen: nothing is due before that."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GroupState:
     """What the door remembers between decisions. All of it is persisted."""
 
@@ -165,6 +183,8 @@ class GroupState:
     moves: tuple[Move, ...] = ()
     """Oldest first; only those that a guard of the group still counts."""
     observed: Observed = Observed()
+    watched: tuple[Watched, ...] = ()
+    """Of every schedule that changes the size, in the order of the group."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

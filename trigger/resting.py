@@ -11,9 +11,9 @@ member, which goes by the size. If all policies of a group rest, then `evaluate`
 and the group is not blind.
 
 A group is *at rest* after such a tick if it has a desired size, left its state as it was, in mode ``advise`` had no
-other size to advise, and nothing in this state ends by itself: no quiet time, alert or move. Then `decide` is the same
-at every further tick at which all policies rest, whatever the time and the fleet, until the state is changed from
-outside: it leaves the state as it is, and answers nobody.
+other size to advise, nothing in this state ends by itself (no quiet time, alert or move), and the group has no
+schedules. Then `decide` is the same at every further tick at which all policies rest, whatever the time and the fleet,
+until the state is changed from outside: it leaves the state as it is, and answers nobody.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def resting(catalogue: Catalogue, group: GroupId, bounds: Bounds, ticks: int) ->
 
 
 def at_rest(evaluation: Evaluation, before: GroupState, decision: Decision) -> bool:
-    """Whether a group is at rest after this tick. See Note [At rest].
+    """Whether a group without schedules is at rest after this tick. See Note [At rest].
 
     Args:
         evaluation: of the tick.

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import assert_never
 
-from config.adjustments import Adjustment
 from config.model import Mode, QuietScope
 from config.units import GroupId, Instant, PolicyId
 from trigger.explain import (
@@ -24,6 +23,7 @@ from trigger.freeze_words import say_freezing
 from trigger.measure_words import say_compare, say_condition, say_expression, say_number, say_quantity, say_term
 from trigger.reasons import Reason
 from trigger.requests import Cause, Clamp, Pause, Quiet, Signal, SignalKind
+from trigger.schedule_words import say_adjustment, say_coming, say_limit
 from trigger.stabilisation_words import say_stabilising
 from trigger.time_words import say_clock, say_span, say_until
 from trigger.verdicts import Direction, Truth
@@ -46,6 +46,7 @@ _SENTENCES: Mapping[Reason, str] = MappingProxyType(
         Reason.FLAPPING: "the size went to and fro too often and is held high",
         Reason.STABILISING: "more was advised lately, and the highest advice of the window wins for scale-in",
         Reason.BUDGET: "the budget of creates is spent",
+        Reason.MISSED: "the time of a schedule passed too long ago, and nothing was done",
         Reason.BUILD_BACK_OFF: "builds failed in a row, so growth waits",
         Reason.WOULD_BOUNCE: "with fewer members the group would want to grow again at once",
         Reason.OUTBID: "another wish of the same moment came first",
@@ -60,6 +61,7 @@ _SENTENCES: Mapping[Reason, str] = MappingProxyType(
         Reason.ORPHANED: "no longer declared: its members serve on, nothing is evaluated",
         Reason.FIRST_LISTING: "the size is taken from the first complete listing",
         Reason.BOUNDS: "min or max has changed, and the size follows",
+        Reason.SCHEDULE: "a schedule's floor or ceiling bounds the size while it stands",
         Reason.ALERT_FLOOR: "an alert raises the least size while it lasts",
         Reason.BLIND_FLOOR: "blind: raised to the floor that is declared for that",
         Reason.VANISHED: "members vanished, and the size follows",
@@ -91,6 +93,8 @@ def say(explanation: Explanation, now: Instant) -> tuple[str, ...]:
     if explanation.stabilising is not None:
         lines.append(say_stabilising(explanation.stabilising, now))
     lines.extend(say_freezing(one, explanation.group, now) for one in explanation.freezes)
+    lines.extend(say_limit(one, explanation.group, now) for one in explanation.limits)
+    lines.extend(say_coming(one) for one in explanation.coming)
     return tuple(lines)
 
 
@@ -213,7 +217,7 @@ def _step(policy: PolicyExplanation) -> list[str]:
     """The step that is taken: ``cpu is 17 % over: add 25%``."""
     step = policy.taken
     return [
-        f"{condition.counter} is {say_quantity(step.over, condition)} over: {_adjustment(step.adjustment)}"
+        f"{condition.counter} is {say_quantity(step.over, condition)} over: {say_adjustment(step.adjustment)}"
         for condition in policy.conditions
         if step is not None and condition.condition == step.condition
     ]
@@ -224,12 +228,6 @@ def _aim(policy: PolicyExplanation) -> Iterator[str]:
     if policy.aim is not None:
         load, level = say_number(policy.aim.load), say_quantity(policy.aim.level, policy.conditions[0])
         yield f"{load} times the target of {level}" if policy.aim.relative else f"the load of {load} members at {level}"
-
-
-def _adjustment(adjustment: Adjustment) -> str:
-    """As it is written in the file."""
-    least = f", at least {adjustment.at_least}" if adjustment.at_least else ""
-    return f"{adjustment.verb.value} {adjustment.amount:g}{'%' if adjustment.percent else ''}{least}"
 
 
 def _would_fire(policy: PolicyExplanation) -> str:

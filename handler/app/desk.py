@@ -10,7 +10,6 @@ from dataclasses import replace
 
 from collector.remedies import say_all
 from collector.targets import counters_of
-from config.adjustments import outright
 from config.counters import source_word
 from config.errors import Refused
 from config.model import Adjustment, Verb
@@ -18,6 +17,7 @@ from config.units import CounterId, GroupId, Instant, MemberName, PolicyId, Seco
 from handler.app.checking import checked
 from handler.app.door import Question
 from handler.app.engine import Engine
+from handler.app.executing import executable, requested
 from handler.app.probing import probe
 from handler.app.rooms import Room
 from handler.app.statuses import status_of
@@ -156,8 +156,9 @@ class Desk:
     async def alarm(self, group: GroupId, policy: PolicyId, *, id: str, by: str) -> Asked:
         """An outside trigger carries out a policy; the same id again, even at the same moment, does it once."""
         room = self._room(group)
-        if policy not in room.definition.group.policies:
-            raise NoSuch(f"group {group} has no policy {policy}{_nearest(policy, room.definition.group.policies)}")
+        known = executable(room.definition.group)
+        if policy not in known:
+            raise NoSuch(f"group {group} has no policy {policy}{_nearest(policy, known)}")
         key = (group, id)
         running = self._asked.get(key)
         if running is not None:
@@ -178,22 +179,7 @@ class Desk:
                 desired_to=before.desired_to,
                 answer=None,
             )
-        declared = self._engine.catalogue().policies.get(policy)
-        if declared is None:
-            raise NoSuch(f"policy {policy} is no longer declared: group {room.id} is orphaned")
-        adjustment = outright(declared.adjustment)
-        if adjustment is None:
-            raise Refused(f"policy {policy} follows a target: only what is measured says how many; use scale")
-        request = Request(
-            id=request_id,
-            group=room.id,
-            cause=Cause.ALARM,
-            by=by,
-            adjustment=adjustment,
-            policy=policy,
-            quiet_time=declared.quiet_time,
-            quiet_scope=declared.quiet_scope,
-        )
+        request = requested(self._engine.catalogue(), room.definition.group, policy, id=request_id, by=by)
         now = self._engine.parts.clock()
         decision = await self._engine.door.ask(Question(room=room, at=now, requests=(request,)))
         answer = next(answer for answer in decision.answers if answer.request.id == request_id)

@@ -22,6 +22,7 @@ from trigger.decide import decide
 from trigger.evaluate import requests_from
 from trigger.explain import Explanation, explain
 from trigger.requests import Decision, GroupState, Request
+from trigger.schedules import due
 from trigger.verdicts import Evaluation
 
 _BATCH = 256
@@ -192,9 +193,11 @@ class Door:
     def _decide(self, waiting: _Waiting, state: GroupState) -> _Decided:
         question, catalogue = waiting.question, self._catalogue()
         group, fleet = question.room.definition.group, question.room.fleet()
-        own = requests_from(catalogue, question.evaluation) if question.evaluation is not None else ()
-        asked = (*question.requests, *own)
         changed = state if question.change is None else question.change(state)
+        asked = question.requests
+        if question.evaluation is not None:
+            own, timely = requests_from(catalogue, question.evaluation), due(group, changed, question.at.wall)
+            asked = (*asked, *timely, *own)
         decision = decide(group, asked, fleet, changed, question.at, evaluation=question.evaluation)
         return _Decided(
             waiting=waiting,

@@ -314,7 +314,7 @@ class Engine:
             logs.say("orphaned" if stored.state.orphaned else "declared_again", group=room.id)
         room.definition = stored.definition
         room.deleting = stored.deleting
-        room.state = replace(room.state, orphaned=stored.state.orphaned)
+        room.state = replace(room.state, orphaned=stored.state.orphaned, watched=stored.state.watched)
         before = self._catalogue
         same = {
             policy

@@ -12,6 +12,7 @@ from trigger.evaluate import evaluate, requests_from
 from trigger.progress import Kept, restarted
 from trigger.requests import Decision, Fleet, GroupState, Request
 from trigger.resting import at_rest
+from trigger.schedules import due
 from trigger.verdicts import Evaluation
 
 
@@ -39,9 +40,10 @@ class Chain:
             self._catalogue, self._group.id, frame, self._holds, frame.at, size=self.state.desired
         )
         self._holds = self.evaluation.holds
-        before, requests = self.state, requests_from(self._catalogue, self.evaluation)
-        decision = self._decided(requests, fleet, frame.at, self.evaluation)
-        self.at_rest = at_rest(self.evaluation, before, decision)
+        before, own = self.state, requests_from(self._catalogue, self.evaluation)
+        timely = due(self._group, before, frame.at.wall)
+        decision = self._decided((*timely, *own), fleet, frame.at, self.evaluation)
+        self.at_rest = not self._group.schedules and at_rest(self.evaluation, before, decision)
         return decision
 
     def ask(self, requests: Sequence[Request], fleet: Fleet, at: Moment) -> Decision:

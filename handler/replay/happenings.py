@@ -8,11 +8,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from config.adjustments import outright
-from config.model import Adjustment, Catalogue, Group, QuietScope, Verb
+from config.model import Adjustment, Catalogue, Group, Policy, QuietScope, Verb
+from config.schedules import ScheduledChange
 from config.units import GroupId, Instant, Moment, Monotonic, PolicyId, Seconds
 from handler.pauses import pause_of
 from trigger.decide import paused, resumed, vanished
 from trigger.requests import Cause, GroupState, Pause, Quiet, Request
+from trigger.schedules import schedule_named
 from trigger.verdicts import Direction
 
 _HOUR: Seconds = 3600.0
@@ -149,7 +151,8 @@ def request_of(catalogue: Catalogue, group: Group, told: Happening) -> Request |
     if told.kind != "decision" or told.cause not in {Cause.ALARM.value, Cause.PERSON.value} or size is None:
         return None
     quiet_time, policy, scope = _quiet_of(catalogue, group, told)
-    carried = outright(catalogue.policies[policy].adjustment) if policy is not None else None
+    declared = None if policy is None else _declared(catalogue, group, policy)
+    carried = None if declared is None else outright(declared.adjustment)
     return Request(
         id=f"{told.cause}-{told.by}-{told.at:.6f}",
         group=group.id,
@@ -170,11 +173,18 @@ def _wanted(told: Happening) -> int | None:
 
 def _quiet_of(catalogue: Catalogue, group: Group, told: Happening) -> tuple[Seconds, PolicyId | None, QuietScope]:
     """How long it was quiet after it, because of which policy, and who was."""
-    policy = PolicyId(told.by)
-    if told.cause == Cause.PERSON.value or policy not in group.policies:
+    declared = None if told.cause == Cause.PERSON.value else _declared(catalogue, group, PolicyId(told.by))
+    if declared is None:
         return group.quiet_time, None, QuietScope.GROUP
-    declared = catalogue.policies[policy]
-    return declared.quiet_time, policy, declared.quiet_scope
+    return declared.quiet_time, declared.id, declared.quiet_scope
+
+
+def _declared(catalogue: Catalogue, group: Group, policy: PolicyId) -> Policy | ScheduledChange | None:
+    """A policy of the group that changes its size."""
+    schedule = schedule_named(group, policy)
+    if isinstance(schedule, ScheduledChange):
+        return schedule
+    return catalogue.policies[policy] if policy in group.policies else None
 
 
 def creates_left(catalogue: Catalogue, group: Group, at: Instant, courses: Mapping[GroupId, Course]) -> int:

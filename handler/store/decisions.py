@@ -15,7 +15,11 @@ from trigger.reasons import Reason
 from trigger.requests import Cause
 
 Refusals = Mapping[str, Reason]
-"""Policy → why its last request was refused."""
+"""Policy, by conditions or by schedule → why its last request was refused."""
+
+
+_AGAIN = frozenset({Cause.POLICY, Cause.SCHEDULE})
+"""Who asks again at every tick, for as long as there is reason to."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,20 +32,20 @@ class Told:
     """To be known at the group's next tick."""
 
 
-def told(explanation: Explanation, before: Refusals) -> Told:
-    """Say what a tick adds, knowing what its group's policies were last refused for."""
+def told(explanation: Explanation, before: Refusals, *, evaluated: bool = True) -> Told:
+    """Say what a tick adds, knowing what its group's policies were last refused for, and whether they were asked."""
     changed = explanation.desired_from != explanation.desired_to
     winner = next((a for a in explanation.answers if a.reason is explanation.reason), None) if changed else None
-    refused = {a.by: a.reason for a in explanation.answers if a.cause is Cause.POLICY and a is not winner}
+    refused = {a.by: a.reason for a in explanation.answers if a.cause in _AGAIN and a is not winner}
     events = [_change(explanation, winner)] if changed else []
     for answer in explanation.answers:
-        known = answer.cause is Cause.POLICY and before.get(answer.by) is answer.reason
+        known = answer.cause in _AGAIN and before.get(answer.by) is answer.reason
         if answer is not winner and not known:
             events.append(_answered(explanation, answer))
     return Told(
         events=tuple(events),
-        answers=tuple(_stored(explanation, a) for a in explanation.answers if a.cause is not Cause.POLICY),
-        refusals=refused if explanation.policies else before,  # a tick of requests alone has asked no policy
+        answers=tuple(_stored(explanation, a) for a in explanation.answers if a.cause not in _AGAIN),
+        refusals=refused if evaluated else before,  # requests between two ticks have asked no policy
     )
 
 

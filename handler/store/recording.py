@@ -70,7 +70,7 @@ class Recorder:
             refusals = {tick.group: self._refusals.get(tick.group, {}) for tick in ticks}
             tales = []
             for tick in ticks:
-                tale = told(tick.explanation, refusals[tick.group])
+                tale = told(tick.explanation, refusals[tick.group], evaluated=tick.evaluated)
                 refusals[tick.group] = tale.refusals
                 tales.append(tale)
             entry = self._book.plan([tick for tick in ticks if _has_span(tick)])

@@ -96,6 +96,8 @@ def declare(connection: Connection, definitions: Sequence[Definition], at: Insta
     for group, definition in declared.items():
         if group in orphaned:
             wanted = {"definition": definition, "orphaned": False, "deleting": False}  # declared again: it is wanted
+            if orphaned[group]:
+                wanted["watched"] = ()  # its schedules are new again: what passed meanwhile is over
             connection.execute(update(groups).where(groups.c.id == group).values(wanted))
         else:
             connection.execute(

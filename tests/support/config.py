@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from config.access import OPEN, HaproxyStats, NetscalerStats, PrometheusServer, SecretRef, ServerSource
 from config.adjustments import Rounding, Step, Steps
+from config.calendars import Calendar
 from config.counters import AlertedValue, Counter, HaproxyField, Kind, SnmpObject
 from config.digest import digest_of
 from config.effects import Alert, BringValue, FirePolicy, Freeze, RaiseFloor, Shield, Way
@@ -35,6 +37,7 @@ from config.model import (
     Verb,
 )
 from config.reductions import Reduce
+from config.schedules import Lasting, Limit, Once, ScheduledChange, ScheduledLimit
 
 EXAMPLE = Path("config/examples/web.yaml")
 
@@ -113,6 +116,15 @@ policies: st.SearchStrategy[object] = st.builds(
     duration=spans,
     adjustment=adjustments | st.builds(Steps, by=names, steps=st.lists(stairs, min_size=1, max_size=2).map(tuple)),
 )
+times = st.builds(Once, at=numbers) | st.builds(Calendar, cron=st.just("0 9 * * *"), timezone=names)
+schedules: st.SearchStrategy[object] = st.builds(
+    ScheduledLimit,
+    id=names,
+    times=times,
+    until=times | st.builds(Lasting, span=spans),
+    limit=st.sampled_from(Limit),
+    size=st.integers(0, 9),
+) | st.builds(ScheduledChange, id=names, times=times, adjustment=adjustments, grace=spans | st.just(math.inf))
 clouds: st.SearchStrategy[Cloud] = st.builds(
     ProcessCloud, id=names, budget=st.builds(Budget, per_hour=st.integers(1, 9))
 )
@@ -165,6 +177,7 @@ def catalogues(draw: st.DrawFn) -> Catalogue:
         "counters": draw(_section(names, counters)),
         "conditions": draw(_section(names, conditions)),
         "policies": draw(_section(names, policies)),
+        "schedules": draw(_section(names, schedules)),
         "clouds": draw(_section(names, clouds)),
         "balancers": draw(_section(names, balancers)),
         "profiles": draw(_section(names, profiles)),

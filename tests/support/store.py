@@ -6,6 +6,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from config.access import SecretRef, SnmpAccess
+from config.calendars import Calendar
 from config.effects import EffectKind
 from config.model import (
     BalancerUse,
@@ -19,6 +20,7 @@ from config.model import (
     QuietScope,
     SharedListener,
 )
+from config.schedules import Once
 from config.units import (
     AlertId,
     BalancerId,
@@ -39,7 +41,19 @@ from handler.store.sqlite import SqliteStore
 from handler.world import Leaving, Phase, Record
 from trigger.explain import AnswerExplanation, ConditionExplanation, Explanation, PolicyExplanation
 from trigger.reasons import Reason
-from trigger.requests import Cause, Ceiling, Clamp, GroupState, Move, Observed, Pause, Quiet, Signal, SignalKind
+from trigger.requests import (
+    Cause,
+    Ceiling,
+    Clamp,
+    GroupState,
+    Move,
+    Observed,
+    Pause,
+    Quiet,
+    Signal,
+    SignalKind,
+    Watched,
+)
 from trigger.verdicts import Direction, Truth
 
 INSTALLATION = "k3f9ab"
@@ -269,6 +283,10 @@ def full_state() -> GroupState:
         signals=(a_signal(SignalKind.FLOOR, 8), a_signal(key="f2")),
         moves=(Move(at=at(1), before=4, after=5),),
         observed=Observed(ceilings=(Ceiling(since=at(1), size=4), Ceiling(since=at(31), size=3)), seen=at(61)),
+        watched=(
+            Watched(policy=PolicyId("night"), times=Calendar(cron="0 20 * * *", timezone="Europe/Paris"), until=at(1)),
+            Watched(policy=PolicyId("launch"), times=Once(at=at(9000)), until=at(2)),
+        ),
     )
 
 

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from aggregator.frames import Cell, Lack
 from config.adjustments import Load, Tracking, Verb
 from config.model import Catalogue, Compare, Holds, InARow, Mode
-from config.units import ConditionId, Instant, Monotonic
+from config.schedules import Lasting, Limit, Once, ScheduledChange, ScheduledLimit
+from config.units import ConditionId, Instant, Monotonic, PolicyId
 from handler.store.codec import from_text, to_text
 from tests.support.conditions import an_expression
 from tests.support.trigger import (
@@ -40,11 +41,20 @@ from trigger.basis import rerun
 from trigger.decide import decide
 from trigger.evaluate import evaluate, requests_from
 from trigger.explain import Explanation, explain
-from trigger.requests import Ceiling, Decision, GroupState, Move, Observed, Pause, SignalKind
+from trigger.requests import Ceiling, Decision, GroupState, Move, Observed, Pause, SignalKind, Watched
+from trigger.schedules import due
 from trigger.verdicts import Direction, Evaluation, Hold, Streak
 
 AIMED = Tracking(by=ConditionId("busy"), verb=Verb.ADD, level=70.0, load=Load.EACH)
 VALUES = st.sampled_from([0.0, 25.0, 50.0, 85.0, 100.0])
+
+LAUNCH = ScheduledChange(
+    id=PolicyId("launch"), times=Once(at=Instant(NOON)), adjustment=add(3), grace=60.0, quiet_time=0.0
+)
+DAYS = ScheduledLimit(
+    id=PolicyId("days"), times=Once(at=Instant(NOON)), until=Lasting(span=60.0), limit=Limit.FLOOR, size=8
+)
+WATCHED = Watched(policy=LAUNCH.id, times=LAUNCH.times, until=Instant(NOON - 60))
 
 
 @st.composite
@@ -90,7 +100,8 @@ def catalogues(draw: st.DrawFn) -> Catalogue:
         blind_floor=draw(st.none() | st.just(6)),
     )
     stable = replace(group, stabilisation=draw(st.none() | st.just(300.0)))
-    return a_catalogue(conditions=conditions, policies=policies, group=stable)
+    scheduled = replace(stable, schedules=draw(st.sampled_from([(), (LAUNCH,), (LAUNCH, DAYS)])))
+    return a_catalogue(conditions=conditions, policies=policies, group=scheduled)
 
 
 LOWER = Observed(
@@ -109,6 +120,7 @@ STATES = st.builds(
     quiets=st.sampled_from([(), (a_quiet(Direction.OUT),), (a_quiet(Direction.IN, until=-1.0),)]),
     signals=st.sampled_from([(), (a_signal(SignalKind.FLOOR, 6),), (a_signal(),)]),
     moves=st.sampled_from([(), (Move(at=Instant(NOON), before=2, after=3),)]),
+    watched=st.sampled_from([(), (WATCHED,)]),
     observed=st.sampled_from([Observed(), LOWER, replace(LOWER, seen=Instant(NOON - 60))]),
 )
 FLEETS = st.builds(
@@ -150,7 +162,8 @@ def records(draw: st.DrawFn) -> tuple[Catalogue, Evaluation | None, Decision, Ex
         )
     own = () if evaluation is None else requests_from(catalogue, evaluation)
     fleet, state = draw(FLEETS), draw(STATES)
-    decision = decide(group, (*draw(OUTSIDE), *own), fleet, state, at(), evaluation=evaluation)
+    timely = () if evaluation is None else due(group, state, at().wall)
+    decision = decide(group, (*draw(OUTSIDE), *timely, *own), fleet, state, at(), evaluation=evaluation)
     return catalogue, evaluation, decision, explain(catalogue, group, evaluation, decision, fleet, state)
 
 

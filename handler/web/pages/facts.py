@@ -91,10 +91,14 @@ class Gatherer:
 
 
 def why_of(explanation: Explanation) -> tuple[str, ...]:
-    """The lines that led to a decision: the policies that were answered, and requests from outside."""
+    """The lines that led to a decision: the policies that were answered, requests from outside, and what stood then."""
     spoke = {answer.by for answer in explanation.answers}
     heard = replace(
-        explanation, policies=tuple(policy for policy in explanation.policies if policy.policy in spoke), quiets=()
+        explanation,
+        policies=tuple(policy for policy in explanation.policies if policy.policy in spoke),
+        quiets=(),
+        limits=tuple(limit for limit in explanation.limits if limit.active),
+        coming=(),
     )
     return tuple(line.strip() for line in say(heard, heard.at)[2:])
 

@@ -65,9 +65,17 @@ def test_a_policy_that_stopped_asking_is_told_again_when_it_is_refused_anew():
     assert names(an_explanation(answers=(an_answer(Reason.AT_MAX),)), silent.refusals) == [("at_max", "policy out")]
 
 
+def test_a_schedule_that_is_refused_again_and_again_is_told_once_and_keeps_no_promise():
+    refused = an_answer(Reason.QUIET, cause=Cause.SCHEDULE, by="night")
+    first = told(an_explanation(answers=(refused,)), {})
+    assert [(event.name, event.by) for event in first.events] == [("quiet", "schedule night")]
+    assert (first.refusals, first.answers) == ({"night": Reason.QUIET}, ())
+    assert told(an_explanation(answers=(refused,)), first.refusals).events == ()
+
+
 def test_a_request_between_two_ticks_does_not_make_policies_forgotten():
     alone = an_explanation(values=(), answers=(an_answer(Reason.QUIET, cause=Cause.ALARM),))
-    assert told(alone, {"out": Reason.AT_MAX}).refusals == {"out": Reason.AT_MAX}
+    assert told(alone, {"out": Reason.AT_MAX}, evaluated=False).refusals == {"out": Reason.AT_MAX}
 
 
 def test_a_loser_is_told_with_the_size_that_it_did_not_change():

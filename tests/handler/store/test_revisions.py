@@ -75,13 +75,19 @@ def fifth(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
+def sixth(tmp_path: Path) -> Path:
+    """A store as the release of schema 0006 left it."""
+    return Path(shutil.copy(FIXTURES / "0006.sqlite", tmp_path / "trimtab.sqlite"))
+
+
+@pytest.fixture
 def later(tmp_path: Path) -> Path:
-    """The migrations of a release to come: 0007 replaces ``groups``, as migrations on SQLite do."""
+    """The migrations of a release to come: 0008 replaces ``groups``, as migrations on SQLite do."""
     scripts = Path(shutil.copytree(MIGRATIONS, tmp_path / "migrations"))
-    (scripts / "versions" / "r0007_seventh.py").write_text(
+    (scripts / "versions" / "r0008_eighth.py").write_text(
         "import sqlalchemy as sa\n"
         "from alembic import op\n"
-        "revision, down_revision = '0007', '0006'\n"
+        "revision, down_revision = '0008', '0007'\n"
         "def upgrade():\n"
         "    with op.batch_alter_table('groups', recreate='always') as table:\n"
         "        table.add_column(sa.Column('colour', sa.Text))\n"
@@ -128,7 +134,7 @@ def test_state_of_schema_0001_is_all_there(first):
     web, worker = store.groups()
     assert (web.id, web.state, web.definition) == (
         WEB,
-        replace(full_state(), signals=(), moves=(), observed=Observed()),
+        replace(full_state(), signals=(), moves=(), observed=Observed(), watched=()),
         a_definition("web"),
     )
     assert (web.failed_builds, web.back_off_until, web.deleting) == (2, at(600), False)
@@ -169,7 +175,7 @@ def test_schema_0002_is_all_there(second):
     store = opened(second)
     web, worker = store.groups()
     assert (web.state, web.definition, worker.state.signals) == (
-        replace(full_state(), moves=(), observed=Observed()),
+        replace(full_state(), moves=(), observed=Observed(), watched=()),
         a_definition("web"),
         (),
     )
@@ -183,7 +189,7 @@ def test_schema_0002_is_all_there(second):
 
 def test_groups_of_schema_0004_have_not_moved_and_can(fourth):
     store = opened(fourth)
-    assert store.groups()[0].state == replace(full_state(), moves=(), observed=Observed())
+    assert store.groups()[0].state == replace(full_state(), moves=(), observed=Observed(), watched=())
     store.record((a_tick(state=full_state()),))
     assert store.groups()[0].state == full_state()
     store.close()
@@ -191,7 +197,15 @@ def test_groups_of_schema_0004_have_not_moved_and_can(fourth):
 
 def test_nothing_was_advised_in_groups_of_schema_0005_and_can_be(fifth):
     store = opened(fifth)
-    assert store.groups()[0].state == replace(full_state(), observed=Observed())
+    assert store.groups()[0].state == replace(full_state(), observed=Observed(), watched=())
+    store.record((a_tick(state=full_state()),))
+    assert store.groups()[0].state == full_state()
+    store.close()
+
+
+def test_schedules_of_groups_of_schema_0006_are_new(sixth):
+    store = opened(sixth)
+    assert store.groups()[0].state == replace(full_state(), watched=())
     store.record((a_tick(state=full_state()),))
     assert store.groups()[0].state == full_state()
     store.close()
@@ -207,8 +221,8 @@ def test_webhooks_of_schema_0003_take_alerts_as_they_did_and_others_may_take_val
 
 
 def test_a_migration_keeps_members_although_it_replaces_groups(first, later):
-    to_head(first, scripts=later, head="0007")
-    assert rows(first, "SELECT version_num FROM alembic_version") == [("0007",)]
+    to_head(first, scripts=later, head="0008")
+    assert rows(first, "SELECT version_num FROM alembic_version") == [("0008",)]
     assert rows(first, "SELECT id, desired, colour FROM groups") == [("web", 5, None), ("worker", None, None)]
     assert len(rows(first, "SELECT * FROM members")) == 3
     assert len(rows(first, "SELECT * FROM quiets")) == 2
@@ -216,8 +230,8 @@ def test_a_migration_keeps_members_although_it_replaces_groups(first, later):
 
 def test_before_a_migration_a_copy_is_laid_beside(first, later):
     before = rows(first, "SELECT * FROM members")
-    to_head(first, scripts=later, head="0007")
-    copy = first.with_name("trimtab.sqlite.before-0007")
+    to_head(first, scripts=later, head="0008")
+    copy = first.with_name("trimtab.sqlite.before-0008")
     assert rows(copy, "SELECT * FROM members") == before
     assert rows(copy, "SELECT version_num FROM alembic_version") == [("0001",)]
     assert copy.stat().st_mode & 0o777 == 0o600
@@ -225,27 +239,27 @@ def test_before_a_migration_a_copy_is_laid_beside(first, later):
 
 
 def test_a_migration_that_fails_leaves_the_store_as_it_was(first, later):
-    with (later / "versions" / "r0007_seventh.py").open("a") as script:
+    with (later / "versions" / "r0008_eighth.py").open("a") as script:
         script.write("    op.execute('SELECT nonsense')\n")
     with pytest.raises(OperationalError, match="nonsense"):
-        to_head(first, scripts=later, head="0007")
+        to_head(first, scripts=later, head="0008")
     store = opened(first)
     assert len(store.members(WEB)) == 3
     store.close()
 
 
 def test_a_migration_that_would_leave_orphan_rows_is_undone(first, later):
-    with (later / "versions" / "r0007_seventh.py").open("a") as script:
+    with (later / "versions" / "r0008_eighth.py").open("a") as script:
         script.write("    op.execute('DELETE FROM groups')\n")
     with pytest.raises(StoreError, match="rows without their group"):
-        to_head(first, scripts=later, head="0007")
+        to_head(first, scripts=later, head="0008")
     assert len(rows(first, "SELECT * FROM groups")) == 2
 
 
 def test_a_store_of_a_newer_release_is_refused_and_untouched(first):
     alter(first, "UPDATE alembic_version SET version_num = '0999'")
     before = first.read_bytes()
-    with pytest.raises(Refused, match=r"schema 0999; this release knows up to 0006\): run that release") as refused:
+    with pytest.raises(Refused, match=r"schema 0999; this release knows up to 0007\): run that release") as refused:
         opened(first)
     assert "trimtab.sqlite.before-0999" in str(refused.value)
     assert first.read_bytes() == before
