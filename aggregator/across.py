@@ -45,6 +45,8 @@ class Tracks:
     least: Floats
     """Least value that an unheard member can have; -inf without a declared range."""
     greatest: Floats
+    shared: Bools
+    """Whether half as many members would each show twice as much."""
     in_order: bool
     """Whether any of them needs the values in order."""
     bounded: Bools
@@ -104,6 +106,10 @@ def tracks_of(tracks: Sequence[Track], runs: Mapping[Run, int], counters: Mappin
     return Tracks(
         run=_ints(runs[track.run] for track in tracks),
         made_by={how: _ints(i for i, each in enumerate(across) if each == how) for how in dict.fromkeys(across)},
+        shared=np.array(
+            [counters[track.counter].shared and track.across not in {Reduce.SUM, Reduce.COUNT} for track in tracks],
+            dtype=np.bool_,
+        ),
         in_order=any(not isinstance(how, Reduce) for how in across),
         least=np.array([-np.inf if span is None else span[0] for span in ranges]),
         greatest=np.array([np.inf if span is None else span[1] for span in ranges]),
@@ -189,6 +195,24 @@ def reduced(tracks: Tracks, seen: Tally, lists: Lists | None = None) -> Row:
         valid[places[short(how, part)]] = False
     value[~valid] = 0.0
     return Row(low, value, high, valid, seen.heard, seen.expected, seen.newest)
+
+
+def borne(tracks: Tracks, row: Row, times: Floats) -> Row:
+    """Let members bear so many times what they share; a value stays within its declared range all the same.
+
+    Sums and heads are of all members together, and stay as they are.
+
+    Args:
+        tracks: of the cohort.
+        row: one tick.
+        times: (track,) above 0; 1: as it is.
+    """
+    other = tracks.shared & (times != 1.0)
+
+    def scaled(column: Floats) -> Floats:
+        return np.where(other, np.clip(column * times, tracks.least, tracks.greatest), column)
+
+    return row._replace(low=scaled(row.low), value=scaled(row.value), high=scaled(row.high))
 
 
 def silence(tracks: Tracks, before: Floats, after: Floats) -> Row:

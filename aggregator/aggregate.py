@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aggregator.across import Run, Seats, in_order, reduced, seats_of, silence, tally
+from aggregator.across import Run, Seats, borne, in_order, reduced, seats_of, silence, tally
 from aggregator.cells import Answers, Cells, Ledger, answers
 from aggregator.cohorts import Ask, cohort_of
 from aggregator.frames import Frame
@@ -51,10 +51,15 @@ class Aggregator:
         """Memory that the windows take; it depends on what is asked, and not on time."""
         return sum(ring.bytes for ring in self._rings)
 
-    def take(self, scrape: Scrape) -> Mapping[GroupId, Frame]:
+    def take(self, scrape: Scrape, times: Mapping[GroupId, float] | None = None) -> Mapping[GroupId, Frame]:
         """Take one poll in, and answer everything that the cohort's groups ask.
 
         A second scrape within one tick replaces the first. Series that nobody asks for are left alone.
+
+        Args:
+            scrape: the poll.
+            times: how many times what was measured of shared counters the members of a group bear: of another fleet
+                than the one that was polled. Not named: once.
 
         Returns:
             A frame for every group, ``at`` the scrape's. Each is total: every window has a cell, also where a group
@@ -63,7 +68,7 @@ class Aggregator:
         Raises:
             ValueError: the scrape belongs to a tick before the newest one.
         """
-        found = self._taken(scrape)
+        found = self._taken(scrape, times)
         ledgers = [Ledger(ask.length, each.rows) for ask, each in zip(self._asks, found, strict=True)]
         return {
             group: Frame(group=group, at=scrape.at, cells=Cells(places, ledgers))
@@ -132,13 +137,15 @@ class Aggregator:
         together = scrape.layout is run[0].layout and self._cohort.in_sweeps and self._seating is not None
         return together and self._tick_of(scrape.at) == self._tick_of(run[-1].at) + 1
 
-    def _taken(self, scrape: Scrape) -> list[Answers]:
+    def _taken(self, scrape: Scrape, times: Mapping[GroupId, float] | None = None) -> list[Answers]:
         tick = self._number(scrape.at)
         seating = self._seated(scrape.layout)
         measured, self._baseline = measure(seating.columns, self._baseline, scrape)
         tracks = self._cohort.tracks
         lists = in_order(seating.seats, measured) if tracks.in_order else None
         row = reduced(tracks, tally(seating.seats, measured, scrape.replied_at).pick(tracks.run), lists)
+        if times is not None:
+            row = borne(tracks, row, np.array([times.get(track.group, 1.0) for track in self._cohort.places]))
         missed = silence(tracks, self._expected, row.expected) if tick > self._tick + 1 else row
         self._tick, self._expected = tick, row.expected
         left_out = seating.seats.left_out[tracks.run]

@@ -70,6 +70,7 @@ def counter(id: CounterId, entry: CounterDocument, sources: Mapping[SourceId, Se
         scale=entry.scale if entry.scale is not None else shape.scale * converted,
         range=_range(entry, shape, converted),
         lag=entry.lag,
+        shared=entry.shared,
     )
 
 

@@ -168,6 +168,12 @@ class CounterDocument(Declared):
         "Least and greatest possible value: lets an answer count while some members are unheard.", [0, 100]
     )
 
+    shared: bool = key(
+        "Members share what it measures: of twice as many, each shows half. For trimtab replay --model shared-load.",
+        True,
+        default=False,
+    )
+
     @model_validator(mode="before")
     @classmethod
     def _written_out(cls, entry: object) -> object:
@@ -182,7 +188,7 @@ class CounterDocument(Declared):
 
     @model_validator(mode="after")
     def _fitting_source(self) -> Self:
-        for rule in (_keys_of_source, _who_answers, _instances, _columns, _rising_rows):
+        for rule in (_keys_of_source, _who_answers, _sharing, _instances, _columns, _rising_rows):
             if (wrong := rule(self)) is not None:
                 place, said = wrong
                 raise PydanticCustomError("sentence", "{said}", {"said": said, "key": place})
@@ -268,6 +274,12 @@ def _who_answers(entry: CounterDocument) -> _Wrong | None:
         return "per", "one value for the group needs no label: remove label, or per"
     said = next((said for source, said in _WHO_ANSWERS.items() if getattr(entry, source) is not None), None)
     return None if said is None else ("per", said)
+
+
+def _sharing(entry: CounterDocument) -> _Wrong | None:
+    if entry.shared and entry.answers is Per.GROUP:
+        return "shared", "a value of the whole group is nobody's share: remove shared"
+    return None
 
 
 def _instances(entry: CounterDocument) -> _Wrong | None:

@@ -177,6 +177,8 @@ class Counter:
     """Least and greatest possible value, in ``unit``; lets an answer count while members are unheard."""
     lag: Seconds = 0.0
     """How much later than it happened a reading can be had: windows end so long ago, and age allows for it."""
+    shared: bool = False
+    """Members share what it measures: of twice as many, each shows half of it. Only replay looks at it."""
 
 
 def source_word(counter: Counter) -> str:

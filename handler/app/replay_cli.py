@@ -35,6 +35,10 @@ LoadFile = Annotated[
     typer.Option("--load", metavar="TRACE", help="Instead: a load, CSV timestamp_s,rate.", show_default=False),
 ]
 Capacity = Annotated[float | None, typer.Option(metavar="N", help="Rate that one member takes.", show_default=False)]
+Model = Annotated[
+    Literal["recorded", "shared-load"],
+    typer.Option(help="How members react to another size: not at all, or by sharing what is marked shared: true."),
+]
 Boot = Annotated[str, typer.Option(metavar="SPAN", help="From the decision until a member is in service.")]
 Feeds = Annotated[
     list[str] | None,
@@ -53,6 +57,7 @@ class _Over:
     """What is replayed, as asked for."""
 
     series: Path | None
+    model: str
     events: Path | None
     load: Path | None
     capacity: float
@@ -67,7 +72,7 @@ def replay(  # noqa: PLR0913, PLR0917  # an option each
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The declared model, YAML.")],
     series: Series = None,
     events: Events = None,
-    model: Annotated[Literal["recorded"], typer.Option(help="How members react: as they were recorded.")] = "recorded",
+    model: Model = "recorded",
     load: LoadFile = None,
     capacity: Capacity = None,
     boot: Boot = "60s",
@@ -83,8 +88,11 @@ def replay(  # noqa: PLR0913, PLR0917  # an option each
         fail("either --series FILE, or --load TRACE with --capacity N", USAGE, json=json)
     if load is not None and (capacity is None or not capacity > 0 or events is not None):
         fail("--load needs --capacity N, a rate above 0, and takes no --events", USAGE, json=json)
+    if load is not None and model != "recorded":
+        fail("--load is a model of its own: leave --model out", USAGE, json=json)
     over = _Over(
         series=series,
+        model=model,
         events=events,
         load=load,
         capacity=capacity or 1.0,
@@ -144,8 +152,8 @@ def _over_series(
     catalogue: Catalogue, groups: Collection[GroupId], path: Path, over: _Over
 ) -> tuple[tuple[Run, ...], tuple[str, ...]]:
     from handler.replay.reading import Span, read_series
-    from handler.replay.remarks import remarks_on_run, remarks_on_series
-    from handler.replay.running import recorded_runs
+    from handler.replay.remarks import remarks_on_run, remarks_on_series, remarks_on_shares
+    from handler.replay.running import recorded_runs, shared_runs
     from handler.replay.samples import Unreplayable
     from handler.replay.scrapes import ticks_by_group
     from handler.replay.tables import read_events
@@ -157,9 +165,13 @@ def _over_series(
         del samples  # a month of some groups is hundreds of megabytes
     except Unreplayable as error:
         raise Unreplayable(f"{path}: {error}") from error
-    runs = recorded_runs(catalogue, ticks, courses)
-    said = (*remarks, *remarks_on_series(catalogue, groups, ticks), *(r for run in runs for r in remarks_on_run(run)))
-    return runs, said
+    about = (*remarks, *remarks_on_series(catalogue, groups, ticks))
+    if over.model == "recorded":
+        runs = recorded_runs(catalogue, ticks, courses)
+        return runs, (*about, *(remark for run in runs for remark in remarks_on_run(run)))
+    runs = shared_runs(catalogue, ticks, courses, over.boot)
+    shares = (remarks_on_shares(catalogue, run, courses.get(run.group), over.boot) for run in runs)
+    return runs, (*about, *(remark for remarks in shares for remark in remarks))
 
 
 def _tell(runs: Sequence[Run], *, json: bool) -> None:

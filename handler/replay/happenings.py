@@ -6,6 +6,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from statistics import median
 
 from config.adjustments import outright
 from config.model import Adjustment, Catalogue, Group, Policy, QuietScope, Verb
@@ -33,6 +34,7 @@ class Happening:
     cause: str = ""
     """Of a decision: ``policy``, ``alarm``, ``person``; empty: nobody asked."""
     by: str = ""
+    member: str = ""
     desired_from: int | None = None
     desired_to: int | None = None
     in_service: int | None = None
@@ -67,6 +69,20 @@ class Course:
         self._served = [each.in_service for each in served]
         self.intended = [each.at for each in self.happenings if each.kind == "member" and each.name == "intended"]
         """When its members were ordered."""
+
+    def boot(self) -> Seconds | None:
+        """How long its members took from the order until they were in service, as a rule; ``None``: not one is told.
+
+        The median: some are slow, and some are told of only in part.
+        """
+        ordered: dict[str, Instant] = {}
+        took: list[Seconds] = []
+        for each in self.happenings:
+            if each.kind == "member" and each.name == "intended":
+                ordered[each.member] = each.at
+            elif each.kind == "member" and each.name == "in_service" and each.member in ordered:
+                took.append(each.at - ordered.pop(each.member))
+        return median(took) if took else None
 
     @property
     def sized(self) -> bool:

@@ -11,16 +11,17 @@ import numpy as np
 
 from aggregator.aggregate import Aggregator
 from collector.samples import Floats, Layout, Scrape, Sheet
-from collector.targets import Member, Roster, counters_of, layout_for
+from collector.targets import Roster, counters_of, layout_for
 from config.counters import Kind, Per
-from config.model import Catalogue, Group, Victims
-from config.units import CounterId, GroupId, Instant, MemberName, Moment, Monotonic, Seconds
+from config.model import Catalogue, Group
+from config.units import CounterId, GroupId, Instant, Moment, Monotonic, Seconds
 from handler.replay.chain import Chain
+from handler.replay.members import Members
 from handler.replay.outcomes import Line, line_of
 from handler.replay.recorded import Run, hourly_left
 from handler.replay.samples import Unreplayable
 from handler.replay.tallies import Meter
-from trigger.requests import Fleet, GroupState
+from trigger.requests import GroupState
 
 _WHOLE = 100.0
 """Percent: a member does not work more than all the time."""
@@ -83,16 +84,12 @@ def feeds_for(catalogue: Catalogue, groups: tuple[GroupId, ...]) -> Mapping[Coun
     return {name: Feed.UTILISATION for name in sorted(read) if catalogue.counters[name].unit == "percent"}
 
 
-class _Fleet:
-    """Members that are there as soon as they have booted, and gone as soon as they are too many."""
+class _Fleet(Members):
+    """Members under a load, and whom to ask."""
 
     def __init__(self, group: Group, load: Load) -> None:
-        self.group = group
+        super().__init__(group, load.boot, group.minimum, float(load.at[0]))
         self.load = load
-        first = float(load.at[0]) - group.warm_up
-        self.members: list[tuple[int, float]] = [(number, first) for number in range(group.minimum)]
-        """Number, and when it is in service; by number."""
-        self._next = group.minimum
         self._laid: tuple[Roster, Layout] | None = None
 
     def layout(self, catalogue: Catalogue, at: float) -> Layout:
@@ -101,42 +98,6 @@ class _Fleet:
         if self._laid is None or self._laid[0] != roster:
             self._laid = roster, layout_for(catalogue, (roster,))
         return self._laid[1]
-
-    def serving(self, at: float) -> int:
-        return sum(ready <= at for _, ready in self.members)
-
-    def seen(self, at: float, creates_left: int) -> Fleet:
-        return Fleet(
-            listed=True,
-            marked=len(self.members),
-            in_service=self.serving(at),
-            creates_left=creates_left,
-            back_off_until=None,
-        )
-
-    def roster(self, at: float) -> Roster:
-        names = (
-            Member(
-                name=MemberName(f"{self.group.id}-{number:06}"), address="", counted=at - ready >= self.group.warm_up
-            )
-            for number, ready in self.members
-            if ready <= at
-        )
-        return Roster(group=self.group.id, members=tuple(names))
-
-    def follow(self, desired: int | None, at: float) -> int:
-        """Order what is missing, and say how many; let go who is still building, and then by the group's choice."""
-        if desired is None:
-            return 0
-        missing = max(desired - len(self.members), 0)
-        for _ in range(missing):
-            self.members.append((self._next, at + self.load.boot))
-            self._next += 1
-        surplus = max(len(self.members) - desired, 0)
-        sign = 1 if self.group.victims is Victims.OLDEST else -1
-        leaving = sorted(self.members, key=lambda member: (member[1] <= at, sign * member[0]))[:surplus]
-        self.members = [member for member in self.members if member not in leaving]
-        return missing
 
 
 def _counters_of(catalogue: Catalogue, group: Group, load: Load) -> Mapping[CounterId, Feed]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from aggregator.aggregate import Aggregator
+from aggregator.frames import Frame
 from aggregator.reels import Reel
 from config.model import Catalogue
 from config.units import GroupId, Instant, Moment
@@ -35,6 +36,8 @@ class Run:
     """From here on the recording is of another fleet, and nothing was decided."""
     doubt: Difference | None = None
     """They differ at the end, and might have come together."""
+    differed: Difference | None = None
+    """Model ``shared-load``: from here on the fleet is another one, and what it shares is scaled."""
 
 
 def replay_recorded(catalogue: Catalogue, cohort: Cohort, courses: Mapping[GroupId, Course]) -> tuple[Run, ...]:
@@ -47,7 +50,7 @@ def replay_recorded(catalogue: Catalogue, cohort: Cohort, courses: Mapping[Group
     """
     first_at = Instant(float(cohort.samples.at[0]))
     followers = {
-        group: _Follower(catalogue, group, cohort.sizes.get(group), courses, first_at) for group in cohort.groups
+        group: Follower(catalogue, group, cohort.sizes.get(group), courses, first_at) for group in cohort.groups
     }
     aggregator, steady = Aggregator(catalogue, cohort.groups), float("-inf")
     for polls in bundles_of(cohort):
@@ -65,7 +68,7 @@ def replay_recorded(catalogue: Catalogue, cohort: Cohort, courses: Mapping[Group
     return tuple(follower.run() for follower in followers.values())
 
 
-class _Follower:
+class Follower:
     """One group beside its recording."""
 
     def __init__(
@@ -102,11 +105,17 @@ class _Follower:
         for tick, at in enumerate(reel.at):
             if self.parted is not None:
                 return
-            self._catch_up(first + tick, at)
-            if not (rests[tick] and self.chain.at_rest):
-                decision = self.chain.tick(reel.frame(group, tick), self._fleet(first + tick, at.wall))
-                self._keep(decision, first + tick)
-            self._count(first + tick, at.wall)
+            self.catch_up(first + tick, at)
+            if rests[tick] and self.chain.at_rest:
+                self._count(first + tick, at.wall)
+            else:
+                self.judge(first + tick, reel.frame(group, tick))
+
+    def judge(self, number: int, frame: Frame) -> None:
+        """Let the chain decide one tick."""
+        at = frame.at.wall
+        self._keep(self.chain.tick(frame, self._fleet(number, at)), number)
+        self._count(number, at)
 
     def _count(self, number: int, at: Instant) -> None:
         """Add one tick up, and compare the two fleets."""
@@ -130,7 +139,8 @@ class _Follower:
             doubt=self._comparison.doubt if self.parted is None else None,
         )
 
-    def _catch_up(self, number: int, now: Moment) -> None:
+    def catch_up(self, number: int, now: Moment) -> None:
+        """Carry out what happened since the last tick."""
         for told in self._course.since(self._seen_at, now.wall):
             if told.kind == "note":
                 self.chain.change(acted(self.group, self.chain.state, told))

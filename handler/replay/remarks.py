@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 from collector.samples import Reply
 from collector.targets import counters_of
 from config.model import Catalogue, Mode
-from config.units import CounterId, GroupId, format_span
+from config.units import CounterId, GroupId, Seconds, format_span
+from handler.replay.happenings import Course
 from handler.replay.recorded import Run
 from handler.replay.samples import Samples
 from handler.replay.ticks import Ticks
@@ -62,6 +63,25 @@ def remarks_on_run(run: Run) -> Iterator[str]:
             f"{run.group}: from {stamp(run.doubt.at)} to the end the size here is {run.doubt.replayed} and the "
             f"recorded one {run.doubt.recorded}: it ends before it can be told whether they are the same fleet"
         )
+
+
+def remarks_on_shares(catalogue: Catalogue, run: Run, course: Course | None, boot: Seconds) -> Iterator[str]:
+    """What the model ``shared-load`` takes for granted of one group."""
+    read = [catalogue.counters[name] for name in counters_of(catalogue, run.group)]
+    shared = [counter.id for counter in read if counter.shared]
+    told = None if course is None else course.boot()
+    span, source = (boot, "--boot") if told is None else (told, "the median of the events")
+    if run.differed is None:
+        yield f"{run.group}: the size here is the recorded one throughout, so nothing is scaled"
+        return
+    others = [counter.id for counter in read if not counter.shared]
+    scaled = "is scaled by recorded / simulated members in service" if shared else "no counter is shared"
+    yield (
+        f"{run.group}: from {stamp(run.differed.at)} on the size here ({run.differed.replayed}) is not the recorded "
+        f"one ({run.differed.recorded}): {' '.join([', '.join(shared), scaled]).strip()}"
+        + (f"; {', '.join(others)} stays as recorded" if others else "")
+        + f"; a member serves {format_span(span)} after it is ordered ({source}); the load does not react"
+    )
 
 
 def stamp(at: float) -> str:

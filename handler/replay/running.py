@@ -16,6 +16,7 @@ from handler.replay.happenings import Course
 from handler.replay.load import Load, replay_load
 from handler.replay.recorded import Run, replay_recorded
 from handler.replay.scrapes import alike, cohort_of
+from handler.replay.shared import replay_shared
 from handler.replay.ticks import Ticks
 
 _WORTH_A_PROCESS = 20_000
@@ -32,8 +33,7 @@ def recorded_runs(
     processes: int | None = None,
 ) -> tuple[Run, ...]:
     """Replay every group of a series, in the order of their names."""
-    count = sum(len(each.starts) for each in ticks.values())
-    workers = (processes or os.cpu_count() or 1) if count >= _WORTH_A_PROCESS else 1
+    workers = _workers(ticks, processes)
     jobs = [
         partial(_together, catalogue, interval, groups, courses)
         for interval, groups in alike(catalogue, ticks, workers)
@@ -41,10 +41,46 @@ def recorded_runs(
     return _done(jobs, workers)
 
 
+def _workers(ticks: Mapping[GroupId, Ticks], processes: int | None) -> int:
+    count = sum(len(each.starts) for each in ticks.values())
+    return (processes or os.cpu_count() or 1) if count >= _WORTH_A_PROCESS else 1
+
+
 def _together(
     catalogue: Catalogue, interval: Seconds, groups: Mapping[GroupId, Ticks], courses: Mapping[GroupId, Course]
 ) -> tuple[Run, ...]:
     return replay_recorded(catalogue, cohort_of(interval, groups), courses)
+
+
+def shared_runs(
+    catalogue: Catalogue,
+    ticks: Mapping[GroupId, Ticks],
+    courses: Mapping[GroupId, Course],
+    boot: Seconds,
+    *,
+    processes: int | None = None,
+) -> tuple[Run, ...]:
+    """Replay every group of a series by the model ``shared-load``.
+
+    Raises:
+        Unreplayable: as `handler.replay.shared.replay_shared`.
+    """
+    workers = _workers(ticks, processes)
+    jobs = [
+        partial(_sharing, catalogue, interval, groups, courses, boot)
+        for interval, groups in alike(catalogue, ticks, workers)
+    ]
+    return _done(jobs, workers)
+
+
+def _sharing(
+    catalogue: Catalogue,
+    interval: Seconds,
+    groups: Mapping[GroupId, Ticks],
+    courses: Mapping[GroupId, Course],
+    boot: Seconds,
+) -> tuple[Run, ...]:
+    return replay_shared(catalogue, cohort_of(interval, groups), courses, boot)
 
 
 def load_runs(

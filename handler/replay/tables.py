@@ -87,6 +87,7 @@ def _happening(path: Path, line: int, cells: dict[str, str]) -> Happening:
         name=cells["name"],
         cause=cells.get("cause", ""),
         by=cells.get("by", ""),
+        member=cells.get("member", ""),
         desired_from=_count(path, line, "desired_from", cells),
         desired_to=_count(path, line, "desired_to", cells),
         in_service=_count(path, line, "in_service", cells),

@@ -1,0 +1,65 @@
+"""Members that are only thought of: there as soon as they have booted, and gone as soon as they are too many."""
+
+from __future__ import annotations
+
+from collector.targets import Member, Roster
+from config.model import Group, Victims
+from config.units import MemberName, Seconds
+from trigger.requests import Fleet
+
+
+class Members:
+    """The members of one group on a virtual clock.
+
+    Args:
+        group: whose choice it is who leaves.
+        boot: from the order until a member is in service.
+        count: how many there are at first.
+        since: when; these are in service, and warm.
+    """
+
+    def __init__(self, group: Group, boot: Seconds, count: int, since: float) -> None:
+        self.group = group
+        self.members = [(number, since - group.warm_up) for number in range(count)]
+        """Number, and when it is in service; by number."""
+        self._boot = boot
+        self._next = count
+
+    def serving(self, at: float) -> int:
+        """How many are in service."""
+        return sum(ready <= at for _, ready in self.members)
+
+    def seen(self, at: float, creates_left: int) -> Fleet:
+        """What the door is told of them."""
+        return Fleet(
+            listed=True,
+            marked=len(self.members),
+            in_service=self.serving(at),
+            creates_left=creates_left,
+            back_off_until=None,
+        )
+
+    def roster(self, at: float) -> Roster:
+        """Those in service; whoever warms up does not count yet."""
+        names = (
+            Member(
+                name=MemberName(f"{self.group.id}-{number:06}"), address="", counted=at - ready >= self.group.warm_up
+            )
+            for number, ready in self.members
+            if ready <= at
+        )
+        return Roster(group=self.group.id, members=tuple(names))
+
+    def follow(self, desired: int | None, at: float) -> int:
+        """Order what is missing, and say how many; let go who is still building, and then by the group's choice."""
+        if desired is None:
+            return 0
+        missing = max(desired - len(self.members), 0)
+        for _ in range(missing):
+            self.members.append((self._next, at + self._boot))
+            self._next += 1
+        surplus = max(len(self.members) - desired, 0)
+        sign = 1 if self.group.victims is Victims.OLDEST else -1
+        leaving = sorted(self.members, key=lambda member: (member[1] <= at, sign * member[0]))[:surplus]
+        self.members = [member for member in self.members if member not in leaving]
+        return missing

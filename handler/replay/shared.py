@@ -1,0 +1,132 @@
+"""``--model shared-load``: what members share is spread over as many as this declaration would have had in service.
+
+# Note [What is assumed]
+
+* The load is what the recorded members bore together, and it does not react to how many there are.
+* Of a counter that is `shared`, each member shows its share: the recorded value × recorded / simulated members in
+  service. Its bounds too, all of it within the declared range: a member that was saturated hides how much more there
+  was, so a recording of a fleet that was too small promises too much of a larger one.
+* Sums and heads across members, values of the whole group, and counters that are not shared stay as they were recorded.
+* A member serves its boot time after it is ordered, and goes at once; how the members differed from each other, who was
+  unheard, and who warmed up, stays as it was recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from aggregator.aggregate import Aggregator
+from collector.samples import Scrape
+from config.model import Catalogue
+from config.units import GroupId, Instant, Seconds
+from handler.replay.comparing import Difference
+from handler.replay.happenings import Course
+from handler.replay.members import Members
+from handler.replay.recorded import Follower, Run, hourly_left
+from handler.replay.samples import Unreplayable
+from handler.replay.scrapes import Cohort, polls_of
+from trigger.requests import Decision, Fleet
+
+
+def replay_shared(
+    catalogue: Catalogue, cohort: Cohort, courses: Mapping[GroupId, Course], boot: Seconds
+) -> tuple[Run, ...]:
+    """Replay the groups of one cohort to the end of the recording. See Note [What is assumed].
+
+    Args:
+        catalogue: the declaration to decide by.
+        cohort: what was recorded.
+        courses: what happened beside it, of every group; empty: there are no events.
+        boot: from the order until a member is in service, of groups whose events do not tell.
+
+    Raises:
+        Unreplayable: nothing says how many members a group had.
+    """
+    first_at = Instant(float(cohort.samples.at[0]))
+    sharers = [_Sharer(catalogue, group, cohort, courses, first_at, boot) for group in cohort.groups]
+    aggregator, steady = Aggregator(catalogue, cohort.groups), float("-inf")
+    for number, scrape in polls_of(cohort):
+        if scrape.at.steady < steady:  # the machine was started anew, and its windows with it
+            aggregator = Aggregator(catalogue, cohort.groups)
+            for sharer in sharers:
+                sharer.chain.forget_holds()
+        steady = scrape.at.steady
+        _share(number, scrape, aggregator, sharers)
+    return tuple(sharer.run() for sharer in sharers)
+
+
+def _share(number: int, scrape: Scrape, aggregator: Aggregator, sharers: list[_Sharer]) -> None:
+    for sharer in sharers:
+        sharer.catch_up(number, scrape.at)
+    times = {sharer.group.id: sharer.times(number, scrape.at.wall) for sharer in sharers}
+    frames = aggregator.take(scrape, times)
+    for sharer in sharers:
+        sharer.judge(number, frames[sharer.group.id])
+
+
+class _Sharer(Follower):
+    """One group whose members bear what the recorded ones bore together."""
+
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        group: GroupId,
+        cohort: Cohort,
+        courses: Mapping[GroupId, Course],
+        first_at: Instant,
+        boot: Seconds,
+    ) -> None:
+        super().__init__(catalogue, group, cohort.sizes.get(group), courses, first_at)
+        told = self._course.boot()
+        self._boot = boot if told is None else told
+        self._members: Members | None = None
+        """``None``: there is no size yet, and the fleet is the recorded one."""
+        self._differed: Difference | None = None
+        if self._sizes is None and not self._course.sized:
+            raise Unreplayable(f"group {group}: nothing says how many members it had, so nobody knows a share")
+
+    def times(self, number: int, at: Instant) -> float:
+        """How many times what was recorded each member bears."""
+        recorded = self._serving(number, at)
+        if self._members is None or not recorded:
+            return 1.0
+        return recorded / max(self._members.serving(at), 1)
+
+    def run(self) -> Run:
+        """Say how it went: never parted, since the fleets may differ."""
+        return Run(
+            group=self.group.id,
+            lines=tuple(self._lines),
+            ticks=self._ticks,
+            tally=self._meter.tally(self._lines),
+            differed=self._differed,
+        )
+
+    def _count(self, number: int, at: Instant) -> None:
+        size, recorded = self.chain.state.desired, self._recorded(number, at)
+        self._ticks += 1
+        self._meter.tick(at, size, self.chain.evaluation)
+        if self._differed is None and None not in {size, recorded} and size != recorded:
+            self._differed = Difference(at=at, replayed=size or 0, recorded=recorded or 0)
+
+    def _keep(self, decision: Decision, number: int) -> None:
+        super()._keep(decision, number)
+        desired, at = decision.state.desired, decision.at.wall
+        if desired is None:
+            return
+        if self._members is None:
+            self._members = Members(self.group, self._boot, self._serving(number, at), at)
+        self._members.follow(desired, at)
+
+    def _fleet(self, number: int, at: Instant) -> Fleet:
+        if self._members is None:
+            return super()._fleet(number, at)
+        return self._members.seen(at, hourly_left(self._catalogue, self.group.id, self._spent, at))
+
+    def _serving(self, number: int, at: Instant) -> int:
+        """How many were in service when it was recorded."""
+        told = self._course.in_service(at)
+        if told is not None:
+            return told
+        recorded = self._course.size(at) if self._sizes is None else self._sizes[number]
+        return recorded or 0
