@@ -22,6 +22,8 @@ class Options:
     """What members of all groups are made of; ``None``: each group has a profile of its own name."""
     interval: Seconds | None = None
     """How often groups are judged; ``None``: Trimtab's default."""
+    timezone: str | None = None
+    """Of OneFlow's server, in which schedules are read; ``None``: UTC."""
     counters: Iterable[str] = ()
     """Counters that are declared already."""
 
@@ -46,15 +48,13 @@ def imported(template: Template, options: Options = Options()) -> Imported:
     """Translate a service template."""
     scaling = [role for role in template.roles if role.type == "vm"]
     names = group_names(role.name for role in scaling)
-    groups = [
-        roles.group(role, names[role.name], options.profile or names[role.name], options.interval) for role in scaling
-    ]
+    groups = [roles.group(role, names[role.name], _manner(options, names[role.name])) for role in scaling]
     policies = [policy for group in groups for policy in group.policies]
     measured = counters.counters_for((name for policy in policies for name in policy.attributes), options.counters)
     notes = [
         *(note for group in groups for note in group.notes),
         *counters.remarks(measured),
-        *readings(groups),
+        *readings(groups, options.timezone),
         *_left(template),
     ]
     return Imported(
@@ -62,12 +62,16 @@ def imported(template: Template, options: Options = Options()) -> Imported:
         document={
             "counters": measured,
             "conditions": {policy.name: policy.condition for policy in policies},
-            "policies": {policy.name: policy.entry for policy in policies},
+            "policies": {policy.name: policy.entry for group in groups for policy in group.followed},
             "groups": {group.name: group.entry for group in groups},
         },
         profiles={options.profile or names[role.name]: role.template for role in reversed(scaling)},
         notes=tuple(notes),
     )
+
+
+def _manner(options: Options, name: str) -> roles.Manner:
+    return roles.Manner(profile=options.profile or name, interval=options.interval, timezone=options.timezone)
 
 
 def _left(template: Template) -> Iterator[Note]:

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from config.adjustments import Verb
 from config.expressions import names_of
 from config.model import OnVanish
+from config.oneflow import schedules
 from config.oneflow.dialects import other_readings
 from config.oneflow.names import numbered
 from config.oneflow.notes import Fate, Note
 from config.oneflow.policies import Entry, Unmappable, action, condition, in_a_row, quiet_time
-from config.oneflow.template import ElasticityPolicy, Role
+from config.oneflow.template import ElasticityPolicy, Role, ScheduledPolicy
 from config.places import Plain
 from config.units import Seconds, format_span
 
@@ -33,48 +34,95 @@ class Policy:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Scheduled:
+    """A policy that goes by a schedule."""
+
+    name: str
+    verb: Verb
+    entry: Entry
+    local: bool
+    """The zone of OneFlow's server decides when it is due."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
     """What became of a role."""
 
     name: str
     entry: Entry
+    scheduled: tuple[Scheduled, ...]
     policies: tuple[Policy, ...]
     notes: tuple[Note, ...]
 
+    @property
+    def followed(self) -> tuple[Scheduled | Policy, ...]:
+        """Its policies of both kinds, in the order in which OneFlow looks at them."""
+        return (*self.scheduled, *self.policies)
 
-def group(role: Role, name: str, profile: str, interval: Seconds | None) -> Group:
-    """Translate a role.
 
-    Args:
-        role: one that may scale, not virtual routers.
-        name: what the group is to be called.
-        profile: what its members are made of.
-        interval: how often it is judged; ``None``: Trimtab's default.
-    """
-    policies: list[Policy] = []
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manner:
+    """What a group has that its role does not say."""
+
+    profile: str
+    """What its members are made of."""
+    interval: Seconds | None = None
+    """How often it is judged; ``None``: Trimtab's default."""
+    timezone: str | None = None
+    """Of OneFlow's server; ``None``: UTC."""
+
+
+def group(role: Role, name: str, manner: Manner) -> Group:
+    """Translate a role, one that may scale, to a group of this name."""
     notes = [Note(fate=Fate.MAPPED, where=role.where, said=f"the role {role.name} → groups.{name}")]
-    endings: Counter[Verb] = Counter()
-    for written in role.elasticity:
-        made = _policy(written, role, name, endings)
-        if isinstance(made, Unmappable):
-            notes.append(Note(fate=Fate.UNMAPPED, where=written.where, said=made.why))
-        else:
-            policies.append(made)
-            notes += _told(written, made)
-    for scheduled in role.scheduled:
-        said = f"{scheduled.recurrence or scheduled.start_time}: policies by schedule are not supported in this version"
-        notes.append(Note(fate=Fate.UNMAPPED, where=scheduled.where, said=said))
+    scheduled = tuple(_all_scheduled(role, name, manner.timezone, notes))
+    policies = tuple(_policies(role, name, notes))
     low, high = _bounds(role)
     notes += _sizes(role, name, low, high)
-    entry: dict[str, Plain] = {"profile": profile, "min": low, "max": high}
-    if interval is not None:
-        entry["interval"] = format_span(interval)
+    entry: dict[str, Plain] = {"profile": manner.profile, "min": low, "max": high}
+    if manner.interval is not None:
+        entry["interval"] = format_span(manner.interval)
     if role.cooldown is not None:
         entry["quiet_time"] = format_span(role.cooldown)
     entry["on_vanish"] = OnVanish.SHRINK.value
-    if policies:
-        entry["policies"] = [policy.name for policy in policies]
-    return Group(name=name, entry=entry, policies=tuple(policies), notes=tuple(notes))
+    if scheduled or policies:
+        entry["policies"] = [*(policy.name for policy in scheduled), *(policy.name for policy in policies)]
+    return Group(name=name, entry=entry, scheduled=scheduled, policies=policies, notes=tuple(notes))
+
+
+def _all_scheduled(role: Role, group: str, timezone: str | None, notes: list[Note]) -> Iterator[Scheduled]:
+    """In the order of the role, before the others: so OneFlow looks at them."""
+    number = 0
+    for written in role.scheduled:
+        made = _scheduled(written, role, numbered(f"{group}-schedule", number + 1), timezone)
+        if isinstance(made, Unmappable):
+            notes.append(Note(fate=Fate.UNMAPPED, where=written.where, said=made.why))
+            continue
+        number += 1
+        notes.append(Note(fate=Fate.MAPPED, where=written.where, said=f"→ policies.{made.name}"))
+        notes += (Note(fate=Fate.KEPT, where=written.where, said=said) for said in schedules.other_readings(written))
+        yield made
+
+
+def _scheduled(written: ScheduledPolicy, role: Role, name: str, timezone: str | None) -> Scheduled | Unmappable:
+    does, when = action(written.adjust), schedules.times(written, timezone)
+    if isinstance(does, Unmappable):
+        return does
+    if isinstance(when, Unmappable):
+        return when
+    entry = {**when, **does.entry, **schedules.MISSED, **quiet_time(written, role)}
+    return Scheduled(name=name, verb=does.verb, entry=entry, local=schedules.is_local(written))
+
+
+def _policies(role: Role, group: str, notes: list[Note]) -> Iterator[Policy]:
+    endings: Counter[Verb] = Counter()
+    for written in role.elasticity:
+        made = _policy(written, role, group, endings)
+        if isinstance(made, Unmappable):
+            notes.append(Note(fate=Fate.UNMAPPED, where=written.where, said=made.why))
+        else:
+            notes += _told(written, made)
+            yield made
 
 
 def _policy(written: ElasticityPolicy, role: Role, group: str, endings: Counter[Verb]) -> Policy | Unmappable:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,6 +14,7 @@ from config.errors import DeclarationError, Refused
 from handler.app.terminal import PROBLEMS, USAGE, AsJson, fail, lines, print_json, refusals
 
 if TYPE_CHECKING:
+    from config.oneflow.imported import Options
     from config.oneflow.notes import Note
     from config.places import Reading
 
@@ -57,6 +58,9 @@ def oneflow(  # noqa: PLR0913, PLR0917 an option each
     interval: Annotated[
         str | None, typer.Option(metavar="SPAN", help="How often groups are judged, such as 30s, the default.")
     ] = None,
+    timezone: Annotated[
+        str | None, typer.Option(metavar="ZONE", help="Of OneFlow's server, such as Europe/Paris; UTC, if left out.")
+    ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Exit 1 if anything is not mapped.")] = False,
     json: AsJson = False,
 ) -> None:
@@ -65,8 +69,9 @@ def oneflow(  # noqa: PLR0913, PLR0917 an option each
     The declaration goes to standard output and the report to standard error; with --output, to a file and to standard
     output. A template that OneFlow itself would refuse is refused, one `FILE:LINE: message` per cause, exit 1.
     """
+    options = _options(profile, interval, timezone, json=json)
     with refusals(json):
-        done = _import(file, base, profile, _span(interval, json=json))
+        done = _import(file, base, options)
     if output is not None:
         _write(output, done.declaration, json=json)
     if json:
@@ -92,7 +97,7 @@ class _Done:
     """What `trimtab check` will say of the declaration."""
 
 
-def _import(file: Path, base: Path | None, profile: str | None, interval: float | None) -> _Done:
+def _import(file: Path, base: Path | None, options: Options) -> _Done:
     """Read, translate and write.
 
     Raises:
@@ -100,15 +105,16 @@ def _import(file: Path, base: Path | None, profile: str | None, interval: float 
         Refused: a file cannot be read, or both declare something of the same name.
     """
     from config.load import load
-    from config.oneflow.imported import Options, imported
+    from config.oneflow.imported import imported
     from config.oneflow.json_text import read_json
     from config.oneflow.notes import Fate
     from config.oneflow.reading import read_template
     from config.oneflow.writing import declaration
 
-    declared = load(base).counters if base else ()
+    if base:
+        options = replace(options, counters=load(base).counters)
     reading = read_json(_content(file), str(file))
-    made = imported(read_template(reading), Options(profile=profile, interval=interval, counters=declared))
+    made = imported(read_template(reading), options)
     text = declaration(made, base.read_text("utf-8-sig") if base else "")
     notes = {fate.value: [_plain(note, reading) for note in made.of(fate)] for fate in Fate}
     return _Done(declaration=text, missing=_missing(text), **notes)
@@ -125,13 +131,19 @@ def _content(file: Path) -> bytes:
         raise Refused(f"{file} cannot be read: {getattr(error, 'strerror', None) or error}") from error
 
 
-def _span(text: str | None, *, json: bool) -> float | None:
+def _options(profile: str | None, interval: str | None, timezone: str | None, *, json: bool) -> Options:
+    from config.calendars import read_timezone
+    from config.oneflow.imported import Options
     from config.scalars import read_positive_span
 
+    given = "--interval", interval
     try:
-        return None if text is None else read_positive_span(text)
+        span = None if interval is None else read_positive_span(interval)
+        given = "--timezone", timezone
+        zone = None if timezone is None else read_timezone(timezone)
     except ValueError as error:
-        fail(f"--interval: {text!r} is not {error}", USAGE, json=json)
+        fail(f"{given[0]}: {given[1]!r} is not {error}", USAGE, json=json)
+    return Options(profile=profile, interval=span, timezone=zone)
 
 
 def _write(output: Path, text: str, *, json: bool) -> None:

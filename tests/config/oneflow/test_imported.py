@@ -150,18 +150,35 @@ policies = st.builds(
     cooldown=st.none() | st.integers(0, 31_622_400),
     min_adjust_step=st.none() | st.integers(-5, 5),
 )
+times = st.fixed_dictionaries(
+    {
+        "type": st.sampled_from(["CHANGE", "CARDINALITY", "PERCENTAGE_CHANGE"]),
+        "adjust": st.integers(-300, 300),
+    }
+).flatmap(
+    lambda entry: st.one_of(
+        st.builds(
+            dict, st.just(entry), recurrence=st.sampled_from(["@daily", "*/10 * * * mon,FRI", "0 9 31 2 *", "x"])
+        ),
+        st.builds(
+            dict, st.just(entry), start_time=st.text(max_size=12) | st.sampled_from(["0", "1st sep 2030 9:00pm"])
+        ),
+    )
+)
 
 
 @given(
     st.lists(roles, min_size=1, max_size=5, unique=True),
     st.lists(policies, max_size=4),
+    st.lists(times, max_size=3),
     st.integers(0, 50),
     st.text(max_size=30),
 )
 def test_whatever_is_imported_passes_trimtab_check(
-    names: list[str], policies: list[Object], least: int, name: str
+    names: list[str], policies: list[Object], times: list[Object], least: int, name: str
 ) -> None:
-    service = a_service(*(a_role(*policies, name=role, min_vms=least, max_vms=least + 50) for role in names), name=name)
+    bounds = {"min_vms": least, "max_vms": least + 50, "scheduled_policies": times}
+    service = a_service(*(a_role(*policies, name=role, **bounds) for role in names), name=name)
 
     catalogue = catalogue_of(service)
 

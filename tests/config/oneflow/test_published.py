@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from config.adjustments import Adjustment, Rounding, Verb
 from config.model import InARow, OnVanish
 from config.oneflow.notes import Fate
+from config.schedules import ScheduledChange
 from tests.support.oneflow import (
     SCALABILITY,
     TIME_WINDOWS,
@@ -18,7 +21,10 @@ from tests.support.oneflow import (
     said,
     sizes,
 )
-from tests.support.trigger import missing
+from tests.support.trigger import a_fleet, at, missing
+from trigger.decide import decide
+from trigger.requests import GroupState
+from trigger.schedules import due
 from trigger.sizing import resized
 
 
@@ -50,11 +56,25 @@ def test_a_value_that_falls_in_between_begins_the_count_anew() -> None:
     assert sizes(SCALABILITY, 2, [high, high, low, high, high, high]) == [2, 2, 2, 2, 2, 4]
 
 
-def test_schedules_of_the_second_published_example_are_named_as_not_mapped() -> None:
-    made = imported_from(TIME_WINDOWS)
+def test_the_second_published_example_decides_as_its_comments_tell() -> None:
+    """6 from 9:00, 10 from 13:00, 2 from 22:30, and so over the weekend; noon is that of a Thursday."""
+    (group,) = catalogue_of(TIME_WINDOWS).groups.values()
+    hours = [0, 1, 2, 10.5, 20, 21, 25, 34.5, 45, 69, 92, 93]  # from noon on
 
-    assert [note.where[-2:] for note in made.of(Fate.UNMAPPED)] == [("scheduled_policies", str(n)) for n in range(3)]
-    assert said(made, Fate.UNMAPPED)[0].startswith("0 9 * * mon,tue,wed,thu,fri: ")
+    state, walked = GroupState(desired=6), []
+    for hour in hours:
+        now = at(3600 * hour + 5)
+        fleet, timely = a_fleet(in_service=state.desired or 0), due(group, state, now.wall)
+        state = decide(group, timely, fleet, state, now, evaluation=None).state
+        walked.append(state.desired)
+
+    assert walked == [6, 10, 10, 2, 2, 6, 10, 2, 2, 2, 2, 6]
+
+
+def test_a_time_that_passed_while_oneflow_or_trimtab_was_away_is_met_once_and_late() -> None:
+    (group,) = catalogue_of(TIME_WINDOWS).groups.values()
+
+    assert {schedule.grace for schedule in group.schedules if isinstance(schedule, ScheduledChange)} == {math.inf}
 
 
 @pytest.mark.parametrize(

@@ -84,10 +84,21 @@ def test_json_is_one_object_with_a_list_for_each_fate(template: Path) -> None:
 
 def test_strict_exits_1_where_anything_is_not_mapped(tmp_path: Path) -> None:
     file = tmp_path / "windows.json"
-    file.write_text(TIME_WINDOWS.replace('"deployment": "none"', '"deployment": "straight"'))
+    file.write_text(TIME_WINDOWS)
+    assert imported(file, "--strict").exit_code == 0
 
+    file.write_text(TIME_WINDOWS.replace('"deployment": "none"', '"deployment": "straight"'))
     assert imported(file).exit_code == 0
     assert imported(file, "--strict").exit_code == 1
+
+
+def test_schedules_are_read_in_the_zone_that_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "windows.json"
+    file.write_text(TIME_WINDOWS)
+
+    answer = imported(file, "--timezone", "Europe/Paris")
+
+    assert answer.stdout.count("timezone: Europe/Paris") == 3
 
 
 @pytest.mark.parametrize(
@@ -130,11 +141,18 @@ def test_a_file_that_cannot_be_read_exits_1(tmp_path: Path) -> None:
     assert (answer.exit_code, answer.stderr) == (1, f"{tmp_path}/none.json cannot be read: No such file or directory\n")
 
 
-def test_an_interval_that_is_none_exits_2(template: Path) -> None:
-    answer = imported(template, "--interval", "30")
+@pytest.mark.parametrize(
+    ("option", "value", "said"),
+    [
+        ("--interval", "30", "--interval: '30' is not a duration with a unit"),
+        ("--timezone", "Europe/Nowhere", "--timezone: 'Europe/Nowhere' is not a time zone such as Europe/Paris"),
+    ],
+)
+def test_an_option_that_is_not_understood_exits_2(template: Path, option: str, value: str, said: str) -> None:
+    answer = imported(template, option, value)
 
     assert (answer.exit_code, answer.stdout) == (2, "")
-    assert "--interval: '30' is not a duration with a unit" in answer.stderr
+    assert said in answer.stderr
 
 
 def test_a_file_without_end_is_refused(tmp_path: Path) -> None:
