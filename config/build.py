@@ -15,15 +15,19 @@ from config.model import (
     BalancerUse,
     Budget,
     Catalogue,
+    Cloud,
     Group,
     HaproxyBalancer,
     InARow,
+    NoProgram,
     Policy,
     ProcessCloud,
     ProcessRecipe,
     Profile,
     ReadyProbe,
+    Recipe,
     SharedListener,
+    SimulatedCloud,
     Site,
 )
 from config.notices import Notify, NotifyCommand, NotifyTarget, NotifyUrl, Severity
@@ -93,7 +97,9 @@ def _budget(entry: written.BudgetDocument) -> Budget:
     return Budget(outstanding=entry.outstanding, per_hour=entry.per_hour)
 
 
-def _cloud(id: CloudId, entry: written.CloudDocument) -> ProcessCloud:
+def _cloud(id: CloudId, entry: written.CloudDocument) -> Cloud:
+    if entry.simulated is not None:
+        return SimulatedCloud(id=id, behaviour=entry.simulated.behaviour, budget=_budget(entry.budget))
     return ProcessCloud(id=id, budget=_budget(entry.budget))
 
 
@@ -110,12 +116,16 @@ def _profile(id: ProfileId, entry: written.ProfileDocument) -> Profile:
     return Profile(
         id=id,
         cloud=CloudId(entry.cloud),
-        recipe=ProcessRecipe(
-            command=tuple(entry.command), env=MappingProxyType(dict(entry.env)), directory=entry.directory
-        ),
+        recipe=_recipe(entry),
         snmp=entry.snmp.access,
         ready=None if ready is None else ReadyProbe(path=ready.http, port=ready.port, within=ready.within),
     )
+
+
+def _recipe(entry: written.ProfileDocument) -> Recipe:
+    if entry.command is None:
+        return NoProgram()
+    return ProcessRecipe(command=tuple(entry.command), env=MappingProxyType(dict(entry.env)), directory=entry.directory)
 
 
 def _notify(entry: written.NotifyDocument | None) -> Notify | None:

@@ -10,7 +10,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
 
-from config import alerts, contradictions, matches, plugins, ranks, servers, shares, stairs, thresholds, timings
+from config import (
+    alerts,
+    contradictions,
+    matches,
+    plugins,
+    programs,
+    ranks,
+    servers,
+    shares,
+    stairs,
+    thresholds,
+    timings,
+)
 from config.adjustments import Adjustment
 from config.build_targets import owner_of
 from config.counters import AlertedValue
@@ -313,6 +325,7 @@ _RULES: tuple[Callable[[Catalogue], Iterator[Finding]], ...] = (
     _unseen_fields,
     _bounds,
     _build_times,
+    programs.fitting,
     servers.unclear,
     servers.kinds,
     servers.objects,

@@ -43,6 +43,7 @@ from config.scalars import (
     Url,
     Variable,
 )
+from config.simulation_document import SimulatedDocument
 from config.source_document import SecretDocument, SnmpDocument, SourceDocument
 
 _Lax = Strict(False)
@@ -63,7 +64,7 @@ class ProcessDocument(Declared):
 class CloudDocument(Declared):
     """Where members come from. Exactly one kind of cloud."""
 
-    choice: ClassVar[tuple[str, ...]] = ("process",)
+    choice: ClassVar[tuple[str, ...]] = ("process", "simulated")
     choice_of: ClassVar[str] = "the kind of cloud"
     later: ClassVar[Mapping[str, str]] = {
         "cloudstack": "CloudStack",
@@ -73,6 +74,9 @@ class CloudDocument(Declared):
 
     process: Annotated[ProcessDocument | None, Given] = key(
         "Members are processes of this machine, each on a loopback address.", {}
+    )
+    simulated: Annotated[SimulatedDocument | None, Given] = key(
+        "Members are only played: for trying a declaration without a cloud.", {"boot": "30s"}
     )
     budget: BudgetDocument = key("How much may be created on this cloud, by all groups.", {"per_hour": 60}, default={})
 
@@ -132,8 +136,8 @@ class ProfileDocument(Declared):
     hidden: ClassVar[frozenset[str]] = frozenset({"command", "env", "snmp"})
 
     cloud: Name = must("The cloud that members come from.", "local")
-    command: Annotated[list[Text], Field(min_length=1)] = must(
-        "The program that is a member, and its arguments.", ["python3", "-m", "http.server"]
+    command: Annotated[Annotated[list[Text], Field(min_length=1)] | None, Given] = key(
+        "The program that is a member, and its arguments; none on a simulated cloud.", ["python3", "-m", "http.server"]
     )
     env: dict[Variable, str] = key("Environment of the program; TRIMTAB_* is added.", {"WORKERS": "4"}, default={})
     directory: Annotated[AbsolutePath | None, Given] = key(

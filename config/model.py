@@ -25,6 +25,7 @@ from config.quiet import QuietScope as QuietScope  # noqa: PLC0414 part of the m
 from config.recording import Recording
 from config.reductions import Reduce, Reduction
 from config.schedules import Schedule
+from config.simulation import Behaviour
 from config.units import (
     AlertId,
     BalancerId,
@@ -169,7 +170,16 @@ class ProcessCloud:
     budget: Budget = Budget()
 
 
-Cloud = ProcessCloud
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimulatedCloud:
+    """Members are only played, inside Trimtab."""
+
+    id: CloudId
+    behaviour: Behaviour = field(default_factory=Behaviour)
+    budget: Budget = Budget()
+
+
+Cloud = ProcessCloud | SimulatedCloud
 """Closed union of the kinds of cloud."""
 
 
@@ -214,12 +224,21 @@ class ProcessRecipe:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NoProgram:
+    """A simulated member runs nothing."""
+
+
+Recipe = ProcessRecipe | NoProgram
+"""Closed union of what members are made of."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
     """What a new member is made of. A changed profile moves nothing that runs."""
 
     id: ProfileId
     cloud: CloudId
-    recipe: ProcessRecipe
+    recipe: Recipe
     snmp: SnmpAccess = PUBLIC
     ready: ReadyProbe | None = None
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from config.errors import Permanent, Transient
-from config.model import ProcessCloud
+from config.model import NoProgram, ProcessCloud
 from config.units import GroupId, Instant, MemberName, Seconds
 from handler.orchestrators import children
 from handler.orchestrators.departures import Departures
@@ -117,6 +117,8 @@ class ProcessOrchestrator:
 
     def _start(self, launch: Launch, mark: Mark) -> Bearer:
         recipe, log = launch.profile.recipe, self._log(launch.id.name)
+        if isinstance(recipe, NoProgram):
+            raise Permanent(f"profile {launch.profile.id} has no command")
         given = {**self._papers(launch.id.name), **mark.environment(self._directory)}
         process = children.start(recipe, given, directory=self._directory, log=log)
         member = Bearer(mark=mark, process=process)

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import assert_never
 
-from config.model import Cloud, ProcessCloud
+from config.model import Cloud, ProcessCloud, SimulatedCloud
 from config.units import Instant
 from handler.orchestrators.interface import Orchestrator, Papers, no_papers
 from handler.orchestrators.process import ProcessOrchestrator
+from handler.orchestrators.simulated import SimulatedOrchestrator
 
 
 def orchestrator_for(
@@ -23,5 +24,7 @@ def orchestrator_for(
     match declaration:
         case ProcessCloud():
             return ProcessOrchestrator(declaration, installation, directory, clock, papers)
+        case SimulatedCloud():
+            return SimulatedOrchestrator(declaration, installation, directory, clock)
         case _:
             assert_never(declaration)

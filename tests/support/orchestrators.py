@@ -12,16 +12,22 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from config.model import ProcessCloud, ProcessRecipe, Profile
+from config.model import NoProgram, ProcessCloud, ProcessRecipe, Profile, SimulatedCloud
+from config.simulation import Behaviour, BootTime
 from config.units import CloudId, GroupId, Instant, MemberName, ProfileId
 from handler.launches import LaunchId
 from handler.orchestrators import children, procfs
 from handler.orchestrators.interface import Launch, Orchestrator
+from handler.orchestrators.ledger import Ledger
 from handler.orchestrators.process import ProcessOrchestrator
+from handler.orchestrators.simulated import SimulatedOrchestrator
+from handler.orchestrators.simulation import Simulation
 from handler.world import Server
 from tests.support.waiting import until
 
 _stages = itertools.count(int(time.time() * 100) + os.getpid())
+AT_ONCE = Behaviour(boot=BootTime(median=0.0, p95=0.0), stop=0.0)
+_HERE, _THERE = "k3f9ab", "zzzzzz"
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
@@ -122,6 +128,51 @@ def bearing(variable: str) -> list[int]:
 
 def pid_of(server: Server) -> int:
     return int(server.id.partition(":")[0])
+
+
+@dataclass
+class SimulatedStage:
+    """A simulated cloud on which nothing goes wrong and nothing takes time."""
+
+    directory: Path
+    clock: Callable[[], Instant]
+    behaviour: Behaviour = AT_ONCE
+    waited: list[float] = field(default_factory=list)
+
+    def driver(self, *, elsewhere: bool = False) -> SimulatedOrchestrator:
+        cloud = SimulatedCloud(id=CloudId("sim"), behaviour=self.behaviour)
+        name = _THERE if elsewhere else _HERE
+        return SimulatedOrchestrator(cloud, name, self.directory, self.clock, self.waited.append)
+
+    def launch(self, sequence: int = 1, group: str = "web", *, elsewhere: bool = False) -> Launch:
+        mark = LaunchId(installation=_THERE if elsewhere else _HERE, group=GroupId(group), sequence=sequence)
+        return Launch(id=mark, profile=Profile(id=ProfileId("p"), cloud=CloudId("sim"), recipe=NoProgram()))
+
+    def kill(self, server: Server) -> None:
+        with self.opened() as (simulation, now):
+            machine = simulation.machine(server.name)
+            assert machine is not None
+            simulation.put(machine.gone(now))
+
+    def count(self, name: MemberName) -> int:
+        with self.opened() as (simulation, now):
+            return [machine.name for machine in simulation.machines(now)].count(name)
+
+    @contextlib.contextmanager
+    def opened(self) -> Iterator[tuple[Simulation, Instant]]:
+        """The cloud itself, as somebody else has it."""
+        ledger = Ledger(self.path, self.behaviour, self.clock)
+        with contextlib.closing(ledger), ledger.turn() as turn:
+            yield turn
+
+    @property
+    def path(self) -> Path:
+        return self.directory / "simulated" / "sim.jsonl"
+
+
+@contextlib.contextmanager
+def simulated_stage(directory: Path, clock: Callable[[], Instant] | None = None) -> Iterator[SimulatedStage]:
+    yield SimulatedStage(directory, clock or Clock())
 
 
 @contextlib.contextmanager

@@ -1,0 +1,80 @@
+"""Members are only played: the shell around `simulation`, with a clock, a file and calls that take their time."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from config.errors import DriverError
+from config.model import SimulatedCloud
+from config.units import GroupId, Instant, MemberName, Seconds
+from handler.launches import LaunchId
+from handler.orchestrators.interface import Launch
+from handler.orchestrators.ledger import Ledger
+from handler.orchestrators.simulation import Answer, Simulation
+from handler.world import Listing, Server
+
+T = TypeVar("T")
+
+
+def wait(seconds: Seconds) -> None:
+    """Let time pass, as a call to a cloud does for those who wait for its answer."""
+    if seconds > 0:
+        threading.Event().wait(seconds)
+
+
+class SimulatedOrchestrator:
+    """The port to a simulated cloud. It lies in ``directory/simulated/CLOUD.jsonl``; removed, the cloud begins anew."""
+
+    def __init__(
+        self,
+        declaration: SimulatedCloud,
+        installation: str,
+        directory: Path,
+        clock: Callable[[], Instant],
+        wait: Callable[[Seconds], None] = wait,
+    ) -> None:
+        path = directory / "simulated" / f"{declaration.id}.jsonl"
+        self._installation = installation
+        self._ledger = Ledger(path, declaration.behaviour, clock)
+        self._turn = threading.Lock()
+        self._wait = wait
+
+    def list(self, group: GroupId) -> Listing:
+        """List in no particular order; late and partial as the cloud is declared to be."""
+        mark = LaunchId(installation=self._installation, group=group, sequence=1).name.rpartition("-")[0]
+        return self._answered(lambda cloud, now: cloud.list(mark, now))
+
+    def find(self, name: MemberName) -> Server | None:
+        """Never late: ``None`` is definite. Another installation's servers are nobody's here."""
+        if not self._is_ours(name):
+            return None
+        return self._answered(lambda cloud, now: cloud.find(name, now))
+
+    def create(self, launch: Launch) -> Server:
+        """Make a server, or fail as the cloud is declared to; which may be after having made it.
+
+        Raises:
+            Transient: anything declared but a quota.
+            Permanent: the quota is used up.
+        """
+        return self._answered(lambda cloud, now: cloud.create(launch.id.name, now))
+
+    def destroy(self, name: MemberName, *, grace: Seconds) -> None:
+        """Begin to remove a server: it is gone after the declared time, and ``grace`` at the latest."""
+        if self._is_ours(name):
+            self._answered(lambda cloud, now: cloud.destroy(name, now, grace=grace))
+
+    def _answered(self, ask: Callable[[Simulation, Instant], Answer[T]]) -> T:
+        with self._turn, self._ledger.turn() as (cloud, now):
+            answer = ask(cloud, now)
+        self._wait(answer.takes)
+        if isinstance(answer.given, DriverError):
+            raise answer.given
+        return answer.given
+
+    def _is_ours(self, name: MemberName) -> bool:
+        launch = LaunchId.parse(name)
+        return launch is not None and launch.installation == self._installation

@@ -1,0 +1,226 @@
+"""A simulated cloud: servers over a clock that is an argument. No thread, disk, network or wall clock is touched.
+
+It is told what is asked of it and when, and says what to answer and how long that takes. Servers know all of their life
+from the beginning (`machines`), and chance follows from a seed (`fates`): the same calls at the same instants have the
+same answers, whatever else happens in between.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections import Counter, deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Generic, Never, TypeVar
+
+from config.errors import DriverError, Permanent, Transient
+from config.simulation import Behaviour, Happening, Incident
+from config.units import Instant, Seconds
+from handler.orchestrators.fates import Slip, born, draw, slip
+from handler.orchestrators.machines import Machine, View
+from handler.world import Listing, Server, ServerState
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer(Generic[T_co]):
+    """What a call comes to, and how long that takes."""
+
+    takes: Seconds
+    given: T_co | DriverError
+    """An error is to be raised, once the time is over."""
+
+
+class Simulation:
+    """The servers of one cloud, of all groups and of strangers. Calls come one at a time, at instants that rise."""
+
+    def __init__(self, behaviour: Behaviour, began: Instant) -> None:
+        self.behaviour = behaviour
+        """May be exchanged at any time; servers that were made keep the life that they were given."""
+        self.began = began
+        self.until = began
+        """Everything scripted up to then has happened."""
+        self.made = 0
+        """Servers ever made."""
+        self._machines: dict[str, Machine] = {}
+        self._marks: dict[str, dict[str, View]] = {}
+        """By mark and name: what a listing showed last of everyone."""
+        self._ends: list[tuple[float, str]] = []
+        self._asked: Counter[tuple[str, str]] = Counter()
+        self._calls: deque[Instant] = deque()
+        self._changed: dict[str, Machine] = {}
+
+    # What is asked
+
+    def list(self, mark: str | None, now: Instant) -> Answer[Listing]:
+        """Show the servers of one mark, or, with ``None``, all of them, as they were ``lag`` seconds ago."""
+        self.advance(now)
+        if (refused := self._refused(now)) is not None:
+            return refused
+        faults = self.behaviour.listing
+        takes = self.behaviour.call + faults.takes
+        shown = tuple(self._shown(mark, Instant(now - faults.lag)))
+        match slip(faults, self._chance("list", mark or "")):
+            case Slip.PARTIAL:
+                told = Listing(servers=shown[::2], complete=False, because="a host does not answer")
+            case Slip.TRUNCATED:
+                told = Listing(servers=shown[::2], complete=True)
+            case _:
+                told = Listing(servers=shown, complete=True)
+        return Answer(takes=takes, given=told)
+
+    def find(self, name: str, now: Instant) -> Answer[Server | None]:
+        """Ask for one server: unlike listings, that is never old."""
+        self.advance(now)
+        if (refused := self._refused(now)) is not None:
+            return refused
+        return Answer(takes=self.behaviour.call, given=self._seen(name, now))
+
+    def create(self, name: str, now: Instant) -> Answer[Server]:
+        """Make a server, or answer with the one that has the name."""
+        self.advance(now)
+        if (refused := self._refused(now)) is not None:
+            return refused
+        wrong = slip(self.behaviour.create, self._chance("create", name))
+        if wrong is Slip.ERROR:
+            return Answer(takes=self.behaviour.call, given=Transient(f"the cloud could not make {name}"))
+        seen = self._seen(name, now)
+        if seen is None and self._is_full(now):
+            full = Permanent(f"the quota of {self.behaviour.quota} servers is used up")
+            return Answer(takes=self.behaviour.call, given=full)
+        made = self.add(name, now).view(now).server if seen is None else seen
+        if made is None:
+            raise AssertionError(f"{name} is gone as soon as it is made")
+        return self._said(wrong, made, f"the cloud could not make {name}")
+
+    def destroy(self, name: str, now: Instant, *, grace: Seconds) -> Answer[None]:
+        """Begin to remove a server; one that is not there, or is going already, stays as it is."""
+        self.advance(now)
+        if (refused := self._refused(now)) is not None:
+            return refused
+        wrong = slip(self.behaviour.destroy, self._chance("destroy", name))
+        if wrong is Slip.ERROR:
+            return Answer(takes=self.behaviour.call, given=Transient(f"the cloud could not remove {name}"))
+        seen = self._seen(name, now)
+        if seen is not None and seen.state is not ServerState.DELETING:
+            stop = Instant(now + min(self.behaviour.stop, grace))
+            self.put(self._machines[name].turned(ServerState.DELETING, now).gone(stop))
+        return self._said(wrong, None, f"the cloud could not remove {name}")
+
+    # What happens
+
+    def add(self, name: str, now: Instant) -> Machine:
+        """Make a server, whoever asks."""
+        self.made += 1
+        machine = born(self.behaviour, name, self.made, now)
+        self.put(machine)
+        return machine
+
+    def put(self, machine: Machine) -> None:
+        """Let a server be as it is said to be, whatever it was."""
+        self._machines[machine.name] = self._changed[machine.name] = machine
+        self._marks.setdefault(machine.mark, {})[machine.name] = _UNSEEN
+        self.made = max(self.made, machine.number)
+        if machine.gone_at is not None:
+            heapq.heappush(self._ends, (machine.gone_at, machine.name))
+
+    def advance(self, now: Instant) -> None:
+        """Let everything happen that was scripted up to now, and forget who has been gone for long enough."""
+        for number, incident in enumerate(self.behaviour.script):
+            at = Instant(self.began + incident.at)
+            if self.until < at <= now and incident.what is not Happening.OUTAGE:
+                self._befall(number, incident, at)
+        self.until = max(self.until, now)
+        while self._ends and self._ends[0][0] + self.behaviour.listing.lag <= now:
+            _, name = heapq.heappop(self._ends)
+            machine = self._machines.get(name)
+            if machine is not None and not machine.there(now):
+                self._forget(machine)
+
+    def changes(self) -> tuple[Machine, ...]:
+        """Whoever has changed since this was asked last; for those who keep it."""
+        changed = tuple(self._changed.values())
+        self._changed.clear()
+        return changed
+
+    def machine(self, name: str) -> Machine | None:
+        """Show a server's whole life; ``None``: there is none of this name, or it has been gone for long."""
+        return self._machines.get(name)
+
+    def machines(self, now: Instant) -> tuple[Machine, ...]:
+        """All servers that are there, in the order of creation."""
+        alive = (machine for machine in self._machines.values() if machine.there(now))
+        return tuple(sorted(alive, key=lambda machine: machine.number))
+
+    # Inside
+
+    def _shown(self, mark: str | None, at: Instant) -> Iterator[Server]:
+        for key in self._marks if mark is None else [mark]:
+            views = self._marks.get(key, {})
+            for name, last in views.items():
+                if last.since <= at < last.until:
+                    server = last.server
+                else:
+                    views[name] = view = self._machines[name].view(at)
+                    server = view.server
+                if server is not None:
+                    yield server
+
+    def _seen(self, name: str, now: Instant) -> Server | None:
+        machine = self._machines.get(name)
+        return None if machine is None else machine.view(now).server
+
+    def _refused(self, now: Instant) -> Answer[Never] | None:
+        """Say what every call may meet; ``None``: it can be carried out."""
+        for incident in self.behaviour.script:
+            since = now - self.began - incident.at
+            if incident.what is Happening.OUTAGE and 0 <= since < incident.lasts:
+                return Answer(takes=self.behaviour.timeout, given=Transient("the cloud does not answer"))
+        limit = self.behaviour.rate_limit
+        if limit is None:
+            return None
+        while self._calls and self._calls[0] <= now - limit.per:
+            self._calls.popleft()
+        if len(self._calls) >= limit.calls:
+            wait = self._calls[0] + limit.per - now
+            return Answer(takes=self.behaviour.call, given=Transient("too many calls", retry_after=wait))
+        self._calls.append(now)
+        return None
+
+    def _said(self, wrong: Slip | None, given: T, failed: str) -> Answer[T]:
+        """Answer a call that was carried out."""
+        match wrong:
+            case Slip.FALSE_ERROR:
+                return Answer(takes=self.behaviour.call, given=Transient(failed))
+            case Slip.TIMEOUT:
+                return Answer(takes=self.behaviour.timeout, given=Transient("the answer did not come in time"))
+            case _:
+                return Answer(takes=self.behaviour.call, given=given)
+
+    def _chance(self, call: str, about: str) -> float:
+        """Draw anew for each call about the same."""
+        self._asked[call, about] += 1
+        return draw(self.behaviour.seed, call, about, self._asked[call, about])
+
+    def _is_full(self, now: Instant) -> bool:
+        quota = self.behaviour.quota
+        return quota is not None and len(self._machines) >= quota and len(self.machines(now)) >= quota
+
+    def _befall(self, number: int, incident: Incident, at: Instant) -> None:
+        alive = self.machines(at)
+        count = math.ceil(incident.share * len(alive)) if incident.share else incident.count
+        seed = self.behaviour.seed
+        for machine in sorted(alive, key=lambda machine: draw(seed, "script", number, machine.name))[:count]:
+            vanishes = incident.what is Happening.VANISH
+            self.put(machine.gone(at) if vanishes else machine.turned(ServerState.ERROR, at))
+
+    def _forget(self, machine: Machine) -> None:
+        del self._machines[machine.name], self._marks[machine.mark][machine.name]
+        for call in ("create", "destroy"):
+            self._asked.pop((call, machine.name), None)
+
+
+_UNSEEN = View(server=None, since=math.inf, until=-math.inf)

@@ -1,0 +1,17 @@
+from __future__ import annotations
+
+import doctest
+from types import ModuleType
+
+import pytest
+
+from config import simulation_document
+from handler.orchestrators import fates, ledger, machines
+
+
+@pytest.mark.parametrize("module", [fates, ledger, machines, simulation_document], ids=lambda module: module.__name__)
+def test_what_docstrings_show_is_so(module: ModuleType) -> None:
+    failed, tried = doctest.testmod(module)
+
+    assert tried > 0
+    assert failed == 0
