@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from config import contradictions, never, timings
+from config import contradictions, never, timings, vain_schedules
 from config.adjustments import Verb, outright
 from config.errors import Problem
 from config.findings import Finding, problem_of
@@ -36,6 +36,7 @@ def lint(catalogue: Catalogue, resize: Resize, certain: Certain) -> tuple[Proble
         *_short_quiet_times(catalogue),
         *_equal_bounds(catalogue),
         *_sizes_out_of_bounds(catalogue),
+        *vain_schedules.cancelled(catalogue),
         *unused(catalogue),
     ]
     return tuple(sorted({problem_of(catalogue, finding) for finding in findings}))
@@ -62,7 +63,7 @@ def _short_quiet_times(catalogue: Catalogue) -> Iterator[Finding]:
 
 def _equal_bounds(catalogue: Catalogue) -> Iterator[Finding]:
     for group in catalogue.groups.values():
-        if group.policies and group.minimum == group.maximum:
+        if group.named and group.minimum == group.maximum:
             message = (
                 f"{group.maximum} is min, too, so no policy ever changes the size: "
                 f"write at least {group.maximum + 1}, or leave policies out"

@@ -22,6 +22,8 @@ def check(
     """
     from config.lint import lint
     from config.load import load
+    from config.vain_schedules import lint_at
+    from handler.app import clock
     from trigger.expressions import certain
     from trigger.sizing import resized
 
@@ -30,7 +32,7 @@ def check(
     except DeclarationError as error:
         print_json(_rows(error.problems, "error")) if json else lines(str(problem) for problem in error.problems)
         raise typer.Exit(PROBLEMS) from error
-    warnings = lint(catalogue, resized, certain)
+    warnings = sorted((*lint(catalogue, resized, certain), *lint_at(catalogue, clock.wall())))
     if json:
         print_json(_rows(warnings, "warning"))
     else:
