@@ -126,7 +126,8 @@ class Converger:
     ) -> Pass:
         """Make one pass. A paused, ORPHANED or merely advised group is only looked at, unless it is being deleted.
 
-        Gathering may take long: what was decided meanwhile counts, so ``latest`` is asked for the state after it.
+        Gathering may take long: what was decided meanwhile counts, so ``latest`` is asked for the state after it. It is
+        asked again before every step: a pause lets the calls finish that run, and no other begin.
 
         Raises:
             StoreError: what we remember cannot be read. That it cannot be written ends the pass before the call.
@@ -143,7 +144,7 @@ class Converger:
                 minted = self._mint(stored, planned)
             except StoreError as error:
                 return _halted(_seen_only(stored, world, planned, used), str(error))
-        execution = Execution(self._tools(stored.definition, world), world, minted)
+        execution = Execution(self._tools(stored.definition, world), world, minted, goes_on=_goes_on(stored, latest))
         outcomes = execution.run(planned.steps)
         done = self._concluded(stored, world, planned, outcomes, used)
         return done if execution.halted is None else _halted(done, execution.halted)
@@ -160,7 +161,7 @@ class Converger:
                 size=stored.state.desired,
                 revision=stored.state.revision,
                 deleting=stored.deleting,
-                paused=stored.state.pause is Pause.ALL,
+                paused=_all_stopped(stored),
             ),
             world=world,
             definition=stored.definition,
@@ -224,9 +225,20 @@ class Converger:
         return done
 
 
+def _goes_on(stored: StoredGroup, latest: Callable[[], GroupState] | None) -> Callable[[], bool]:
+    """Whether another step may begin: not once everything is paused."""
+    if latest is None or stored.deleting:
+        return lambda: True
+    return lambda: latest().stopped is not Pause.ALL
+
+
 def _hands_off(stored: StoredGroup) -> bool:
-    held = stored.state.orphaned or stored.state.pause is Pause.ALL or stored.definition.group.mode is not Mode.ACT
+    held = stored.state.orphaned or _all_stopped(stored) or stored.definition.group.mode is not Mode.ACT
     return held and not stored.deleting
+
+
+def _all_stopped(stored: StoredGroup) -> bool:
+    return stored.state.stopped is Pause.ALL
 
 
 def _hourly(group: Budget, cloud: Budget, used: Creates) -> int:

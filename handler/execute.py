@@ -79,8 +79,11 @@ class Tools:
 class Execution:
     """One plan being carried out. ``halted`` says why it ended early, if it did."""
 
-    def __init__(self, tools: Tools, world: World, minted: Sequence[Record]) -> None:
+    def __init__(
+        self, tools: Tools, world: World, minted: Sequence[Record], *, goes_on: Callable[[], bool] = lambda: True
+    ) -> None:
         self._tools = tools
+        self._goes_on = goes_on
         self._world = world
         self._members: dict[MemberName, Member] = {member.name: member for member in world.members}
         self._records: dict[MemberName, Record] = {
@@ -109,7 +112,7 @@ class Execution:
         """Carry out one member's steps in order, up to the first that is not done."""
         outcomes: list[Outcome] = []
         for name, step in line:
-            outcome = None if self.halted is not None else self._guarded(name, step)
+            outcome = self._guarded(name, step) if self.halted is None and self._goes_on() else None
             if outcome is None:
                 break
             outcomes.append(outcome)

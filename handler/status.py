@@ -10,7 +10,7 @@ from config.model import Mode
 from config.units import GroupId, Instant, MemberName, PolicyId
 from handler.steps import Wait
 from trigger.reasons import Reason
-from trigger.requests import Pause, Quiet
+from trigger.requests import FleetPause, Pause, Quiet
 
 
 class GroupCondition(enum.Enum):
@@ -70,6 +70,9 @@ class GroupStatus:
     """Why, in words, when it is ERROR or WARNING."""
     mode: Mode
     pause: Pause
+    """The group's own."""
+    fleet_pause: FleetPause | None
+    """That of the whole fleet, the same for every group."""
     desired: int | None
     minimum: int
     maximum: int

@@ -2,9 +2,9 @@
 
 In this order:
 
-1. **Halted.** An ORPHANED group, mode ``off`` (MODE_OFF) and a pause (PAUSED) answer every request so and change
-   nothing. One exception: while paused, a person may set any size with force. A pause of one direction halts nothing:
-   it is a guard.
+1. **Halted.** An ORPHANED group, mode ``off`` (MODE_OFF) and a pause, of the group or of the whole fleet (PAUSED),
+   answer every request so and change nothing. One exception: while paused, a person may set any size with force. A
+   pause of one direction halts nothing: it is a guard.
 2. **Unasked.** A first listing, an alert's floor, changed bounds, those of a schedule, or blindness may change the
    size (`trigger.unasked`). All bounds are those that stand at this moment (`trigger.schedules`).
 3. **Weighed.** Each request passes the guards by itself (`trigger.guards`). Without a desired size: NOT_LISTED; of a
@@ -45,7 +45,6 @@ from trigger.requests import (
     GroupState,
     Move,
     Observed,
-    Pause,
     Quiet,
     Request,
     Watched,
@@ -54,7 +53,7 @@ from trigger.schedules import bounded, limited_until, watching
 from trigger.stabilisation import observing, unobserved
 from trigger.tracking import wished
 from trigger.unasked import is_blind, least_size, unasked
-from trigger.verdicts import NOBODY_SAYS, Direction, Evaluation
+from trigger.verdicts import NOBODY_SAYS, Evaluation
 
 _TELLING = (
     Reason.ABOVE_MAX,
@@ -133,30 +132,6 @@ def decide(
     )
 
 
-def paused(state: GroupState, pause: Pause) -> GroupState:
-    """Stop decisions, or go on with them. Nothing else changes; the next decision looks at bounds and quiet times.
-
-    A pause of one direction adds to one of the other, and leaves a wider one as it is.
-    """
-    if pause in _OTHER_WAY and state.pause is not Pause.NO:
-        pause = Pause.DECISIONS if state.pause is _OTHER_WAY[pause] else state.pause
-    return replace(state, pause=pause)
-
-
-def resumed(state: GroupState, direction: Direction) -> GroupState:
-    """Go on in one direction; the other one stays as it is. A pause of all is none of directions, and stays."""
-    match state.pause:
-        case Pause.DECISIONS:
-            return replace(state, pause=Pause.IN if direction is Direction.OUT else Pause.OUT)
-        case Pause.OUT | Pause.IN if state.pause.stops(direction):
-            return replace(state, pause=Pause.NO)
-        case _:
-            return state
-
-
-_OTHER_WAY = {Pause.OUT: Pause.IN, Pause.IN: Pause.OUT}
-
-
 def vanished(group: Group, state: GroupState, count: int) -> GroupState:
     """Let ``count`` vanished members lower desired size, never below min, as a new revision.
 
@@ -179,7 +154,7 @@ def _halted(group: Group, state: GroupState) -> Reason | None:
         return Reason.ORPHANED
     if group.mode is Mode.OFF:
         return Reason.MODE_OFF
-    return Reason.PAUSED if state.pause.halts else None
+    return Reason.PAUSED if state.stopped.halts else None
 
 
 def _scene(group: Group, fleet: Fleet, state: GroupState, now: Instant, evaluation: Evaluation | None) -> Scene | None:

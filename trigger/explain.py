@@ -17,7 +17,7 @@ from config.units import ConditionId, CounterId, GroupId, Instant, PolicyId, Sec
 from trigger.basis import Basis, basis_of
 from trigger.conditions import held_against
 from trigger.reasons import Reason
-from trigger.requests import Answer, Cause, Clamp, Decision, Fleet, GroupState, Pause, Quiet, Signal
+from trigger.requests import Answer, Cause, Clamp, Decision, Fleet, FleetPause, GroupState, Pause, Quiet, Signal
 from trigger.schedules import bounded, limits_at
 from trigger.signals import lasting
 from trigger.stabilisation import Stabilising, stabilising
@@ -176,6 +176,8 @@ class Explanation:
     """The group's floors and ceilings by schedule, standing or not."""
     coming: tuple[Coming, ...] = ()
     """The group's schedules that change the size, and when each is due next."""
+    fleet_pause: FleetPause | None = None
+    """That of the whole fleet; ``pause`` is the group's own."""
     basis: Basis | None = None
     """For deciding once more (`trigger.basis`); ``None``: not kept, or the catalogue was exchanged meanwhile."""
 
@@ -234,6 +236,7 @@ def explain(  # everything that a decision was made of
         stabilising=stabilising(group, decision.state, now),
         limits=limits_at(group, now),
         coming=_coming(group, now),
+        fleet_pause=decision.state.fleet_pause,
         basis=None if state is None else basis_of(catalogue, group, evaluation, decision, fleet, state),
     )
 
@@ -257,6 +260,7 @@ def shape(explanation: Explanation) -> Hashable:
         explanation.advised_to,
         explanation.mode,
         explanation.pause,
+        explanation.fleet_pause,
         explanation.digest,
         tuple(
             (

@@ -91,7 +91,7 @@ def bid(request: Request, scene: Scene) -> Bid:
     if wanted == scene.base:
         return refused(request, wanted, None, Reason.NO_CHANGE)
     direction = Direction.OUT if wanted > scene.base else Direction.IN
-    if scene.state.pause.stops(direction) and not (request.cause is Cause.PERSON and request.force):
+    if scene.state.stopped.stops(direction) and not (request.cause is Cause.PERSON and request.force):
         return refused(request, wanted, direction, Reason.PAUSED)
     if request.cause is Cause.PERSON:
         return _by_person(request, wanted, direction, scene)
@@ -113,7 +113,7 @@ def refused(
 
 
 def _by_person(request: Request, wanted: int, direction: Direction, scene: Scene) -> Bid:
-    insisted = scene.state.pause.halts  # then only those with force get this far
+    insisted = scene.state.stopped.halts  # then only those with force get this far
     if wanted > scene.group.maximum and not request.force:
         return refused(request, wanted, direction, Reason.ABOVE_MAX)
     if wanted < scene.group.minimum and not insisted:

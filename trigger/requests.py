@@ -85,6 +85,30 @@ class Pause(enum.Enum):
         """Whether changes in this direction are stopped."""
         return self.halts or self.value == direction.value
 
+    def also(self, other: Pause) -> Pause:
+        """What is stopped where both are in force.
+
+        >>> Pause.OUT.also(Pause.IN)
+        <Pause.DECISIONS: 'decisions'>
+        """
+        if self is other or other is Pause.NO:
+            return self
+        if self is Pause.NO:
+            return other
+        return Pause.ALL if Pause.ALL in {self, other} else Pause.DECISIONS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetPause:
+    """What a person has stopped in all groups at once, whatever each one's own pause is. Wall clock, persisted."""
+
+    pause: Pause
+    """Never NO."""
+    by: str
+    since: Instant
+    because: str = ""
+    """Why, in the person's words; empty: nobody said."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quiet:
@@ -185,6 +209,13 @@ class GroupState:
     observed: Observed = Observed()
     watched: tuple[Watched, ...] = ()
     """Of every schedule that changes the size, in the order of the group."""
+    fleet_pause: FleetPause | None = None
+    """The pause of the whole fleet: one for all groups, beside the group's own, which stays as it is."""
+
+    @property
+    def stopped(self) -> Pause:
+        """What is stopped here, by the group's own pause and by that of the fleet together."""
+        return self.pause if self.fleet_pause is None else self.pause.also(self.fleet_pause.pause)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

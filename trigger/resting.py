@@ -79,6 +79,7 @@ def _timeless(state: GroupState) -> GroupState:
         kept=state.kept,
         grown_at=state.grown_at,
         pause=state.pause,
+        fleet_pause=state.fleet_pause,
         orphaned=state.orphaned,
     )
 

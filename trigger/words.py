@@ -21,8 +21,9 @@ from trigger.explain import (
 )
 from trigger.freeze_words import say_freezing
 from trigger.measure_words import say_compare, say_condition, say_expression, say_number, say_quantity, say_term
+from trigger.pause_words import say_fleet_pause, say_pause
 from trigger.reasons import Reason
-from trigger.requests import Cause, Clamp, Pause, Quiet, Signal, SignalKind
+from trigger.requests import Cause, Clamp, Quiet, Signal, SignalKind
 from trigger.schedule_words import say_adjustment, say_coming, say_limit
 from trigger.stabilisation_words import say_stabilising
 from trigger.time_words import say_clock, say_span, say_until
@@ -85,6 +86,8 @@ def say(explanation: Explanation, now: Instant) -> tuple[str, ...]:
         now: when it is read, for how long ago it was and how long quiet times and alerts still run.
     """
     lines = [_headline(explanation, now), _size(explanation)]
+    if explanation.fleet_pause is not None:
+        lines.append(say_fleet_pause(explanation.fleet_pause, now))
     for policy in explanation.policies:
         lines.extend(_policy(policy, _answer_to(explanation, policy.policy), now))
     lines.extend(_asked(answer, now) for answer in explanation.answers if answer.cause is not Cause.POLICY)
@@ -118,26 +121,9 @@ def _size(explanation: Explanation) -> str:
         parts.insert(1, f"advised {explanation.advised_to}")
     if explanation.mode is not Mode.ACT:
         parts.append(f"mode {explanation.mode.value}")
-    if explanation.pause is not Pause.NO:
-        parts.append(say_pause(explanation.pause))
+    if pause := say_pause(explanation.pause):
+        parts.append(pause)
     return "; ".join(parts)
-
-
-def say_pause(pause: Pause) -> str:
-    """What a person has stopped; nothing if nothing."""
-    match pause:
-        case Pause.NO:
-            return ""
-        case Pause.ALL:
-            return "paused"
-        case Pause.DECISIONS:
-            return "decisions paused"
-        case Pause.OUT:
-            return "scale-out paused"
-        case Pause.IN:
-            return "scale-in paused"
-        case _:
-            assert_never(pause)
 
 
 def brief(explanation: Explanation) -> str:

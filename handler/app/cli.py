@@ -20,12 +20,14 @@ from handler.app.snapshot_cli import plan, snapshot
 from handler.app.terminal import (
     DONE,
     PROBLEMS,
+    USAGE,
     AsJson,
     File,
     State,
     act,
     ask,
     directory,
+    fail,
     get,
     instant,
     lines,
@@ -167,25 +169,47 @@ def scale(
     raise typer.Exit(PROBLEMS if code == HTTPStatus.FORBIDDEN else DONE)
 
 
+Fleet = Annotated[bool, typer.Option("--all", help="The whole fleet, groups to come included.")]
+AnyGroup = Annotated[str | None, typer.Argument(metavar="[GROUP]")]
+
+
 @app.command()
-def pause(
-    group: Group,
+def pause(  # noqa: PLR0913, PLR0917  # an option each
+    group: AnyGroup = None,
+    fleet: Fleet = False,
     decisions: Annotated[bool, typer.Option("--decisions", help="Stop decisions only; repair goes on.")] = False,
     direction: Direction = None,
+    because: Annotated[str, typer.Option("--because", help="With --all: why, shown wherever the pause is.")] = "",
     state: State = None,
     json: AsJson = False,
 ) -> None:
     """Stop decisions and convergence, or changes in one direction. Evaluations go on; running calls finish."""
     body: dict[str, object] = {"decisions_only": decisions, "direction": direction}
-    said = f"{group}: {_way(direction)}paused"
-    act(state, json, "POST", "groups", group, "pause", body=body, said=said)
+    body |= {"because": because} if because else {}
+    whom = _whom(group, fleet, json)
+    if because and not fleet:
+        fail("--because goes with --all: of one group, the history says who paused it", USAGE, json=json)
+    act(state, json, "POST", *whom, "pause", body=body, said=f"{group or 'the whole fleet'}: {_way(direction)}paused")
 
 
 @app.command()
-def resume(group: Group, direction: Direction = None, state: State = None, json: AsJson = False) -> None:
-    """Undo a pause, or only that of one direction."""
-    said = f"{group}: {_way(direction)}resumed"
-    act(state, json, "POST", "groups", group, "resume", body={"direction": direction}, said=said)
+def resume(
+    group: AnyGroup = None,
+    fleet: Fleet = False,
+    direction: Direction = None,
+    state: State = None,
+    json: AsJson = False,
+) -> None:
+    """Undo a pause, or only that of one direction. Those of groups and of the fleet end each by itself."""
+    said = f"{group or 'the whole fleet'}: {_way(direction)}resumed"
+    act(state, json, "POST", *_whom(group, fleet, json), "resume", body={"direction": direction}, said=said)
+
+
+def _whom(group: str | None, fleet: bool, json: bool) -> tuple[str, ...]:
+    """The path of one group, or of all."""
+    if (group is None) is not fleet:
+        fail("name a group, or say --all for the whole fleet", USAGE, json=json)
+    return () if group is None else ("groups", group)
 
 
 def _way(direction: str | None) -> str:

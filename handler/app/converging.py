@@ -187,4 +187,4 @@ def _hands_off(room: Room) -> bool:
     """Whether nothing may be touched: only looked at."""
     if room.deleting:
         return False
-    return room.state.orphaned or room.state.pause is Pause.ALL or room.definition.group.mode is not Mode.ACT
+    return room.state.orphaned or room.state.stopped is Pause.ALL or room.definition.group.mode is not Mode.ACT

@@ -25,7 +25,7 @@ from handler.desired import Definition
 from handler.hooks.mapping import EVERYTHING, permissions_of
 from handler.hooks.replies import Reply
 from handler.hooks.tokens import Wanted
-from handler.pauses import told_of
+from handler.pauses import told_of, told_of_fleet
 from handler.probing import Probed
 from handler.recording.status import RecordingStatus
 from handler.snapshots.snapshot import Snapshot
@@ -36,9 +36,9 @@ from handler.web.daemon import Asked, Health, NoSuch, Reloaded
 from handler.web.pulse import Pulse
 from handler.web.series import Series
 from handler.world import Leaving, Phase, Record, World
-from trigger.decide import paused, resumed
 from trigger.explain import Explanation
-from trigger.requests import Cause, Decision, GroupState, Pause, Request
+from trigger.pauses import fleet_paused, fleet_resumed, paused, resumed
+from trigger.requests import Cause, Decision, FleetPause, GroupState, Pause, Request
 from trigger.verdicts import Direction
 
 _PROBES = 2
@@ -194,8 +194,7 @@ class Desk:
 
     async def pause(self, group: GroupId, *, decisions_only: bool, direction: Direction | None = None, by: str) -> None:
         """Stop decisions, and (unless ``decisions_only``) convergence; or only changes in one direction."""
-        both = Pause.DECISIONS if decisions_only else Pause.ALL
-        pause = both if direction is None else Pause(direction.value)
+        pause = _stopping(decisions_only, direction)
         await self._set_pause(group, lambda state: paused(state, pause), act="pause", message=told_of(pause), by=by)
 
     async def resume(self, group: GroupId, *, direction: Direction | None = None, by: str) -> None:
@@ -221,6 +220,39 @@ class Desk:
         room = self._room(group)
         await self._engine.door.change(room, transition, act=act, by=by, message=message, at=self._engine.parts.clock())
         room.wake.set()
+
+    def fleet_pause(self) -> FleetPause | None:
+        """What is stopped in all groups."""
+        return self._engine.standstill.pause
+
+    async def pause_all(
+        self, *, decisions_only: bool, direction: Direction | None = None, because: str = "", by: str
+    ) -> FleetPause | None:
+        """Pause the whole fleet, as `pause` does one group; each keeps its own pause beside it."""
+        pause, now = _stopping(decisions_only, direction), self._engine.parts.clock().wall
+        return await self._engine.standstill.change(
+            lambda before: fleet_paused(before, pause, by=by, because=because, now=now),
+            act="pause_all",
+            by=by,
+            message=told_of_fleet(pause, because),
+            at=now,
+        )
+
+    async def resume_all(self, *, direction: Direction | None = None, by: str) -> FleetPause | None:
+        """Undo a pause of the whole fleet, or only that of one direction.
+
+        Raises:
+            Refused: of one direction, where all is paused.
+        """
+
+        def go_on(before: FleetPause | None) -> FleetPause | None:
+            if direction is not None and before is not None and before.pause is Pause.ALL:
+                raise Refused("the fleet is paused as a whole, its convergence too: resume it without a direction")
+            return fleet_resumed(before, direction)
+
+        message = "" if direction is None else told_of(Pause(direction.value))
+        now = self._engine.parts.clock().wall
+        return await self._engine.standstill.change(go_on, act="resume_all", by=by, message=message, at=now)
 
     # Members
 
@@ -347,6 +379,12 @@ class Desk:
         if room is None:
             raise NoSuch(f"there is no group {group}{_nearest(group, self._engine.rooms)}")
         return room
+
+
+def _stopping(decisions_only: bool, direction: Direction | None) -> Pause:
+    if direction is not None:
+        return Pause(direction.value)
+    return Pause.DECISIONS if decisions_only else Pause.ALL
 
 
 def _to_protect(record: Record) -> Record:

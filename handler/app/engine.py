@@ -36,6 +36,7 @@ from handler.app.recent import Recent
 from handler.app.recording import Recordings
 from handler.app.reporting import Reporter
 from handler.app.rooms import Room
+from handler.app.standstill import Standstill
 from handler.balancers.interface import Balancer as BalancerPort
 from handler.converge import Converger, Pass
 from handler.store.interface import Store, StoredGroup
@@ -101,11 +102,13 @@ class Engine:
             pushes=lambda: parts.pushes.count,
             windows=lambda: self._decider.window_bytes,
             recording=self.recordings.figures,
+            fleet_pause=lambda: self.standstill.pause,
         )
         self._reporter = Reporter(self.metrics)
         self.recent = Recent(self.rooms)
         self._catalogue: Catalogue | None = None
         self.door = Door(parts.store, self.catalogue, self._decided, storing=self.metrics.storing)
+        self.standstill = Standstill(parts.store, self.door, self.rooms)
         self.keeper = Keeper(
             converger=parts.converger, store=parts.store, door=self.door, clock=parts.clock, saw=self._saw
         )
@@ -167,6 +170,7 @@ class Engine:
             StoreError: the store cannot be written.
         """
         await self.notifier.recall()
+        await self.standstill.recall()
         async with self._changing:
             await self._take(await asyncio.to_thread(load, self.parts.file))
         self.notifier.start()

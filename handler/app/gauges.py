@@ -17,7 +17,7 @@ from handler.status import GroupCondition
 from handler.steps import Wait
 from trigger.explain import ConditionExplanation, ExpressionExplanation, PolicyExplanation
 from trigger.reasons import Reason
-from trigger.requests import Pause
+from trigger.requests import FleetPause, Pause
 from trigger.verdicts import Truth
 
 Rows = Iterable[tuple[tuple[str, ...], float | None]]
@@ -27,13 +27,20 @@ Rows = Iterable[tuple[tuple[str, ...], float | None]]
 class Gauges(Collector):
     """Every state that is exported, from the rooms as they are. Reads values that are replaced, never changed."""
 
-    def __init__(self, rooms: Mapping[GroupId, Room], now: Callable[[], Instant]) -> None:
+    def __init__(
+        self,
+        rooms: Mapping[GroupId, Room],
+        now: Callable[[], Instant],
+        fleet_pause: Callable[[], FleetPause | None] = lambda: None,
+    ) -> None:
         self._rooms = rooms
         self._now = now
+        self._fleet_pause = fleet_pause
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
         """One family a gauge, each with every group."""
         rooms, now = list(self._rooms.values()), self._now()
+        yield _family("fleet_pause", "1 for what a person has stopped in all groups.", ("pause",), self._stopped())
         for name, text, read in _PER_GROUP:
             yield _family(name, text, ("group",), [((room.id,), read(room, now)) for room in rooms])
         for name, text, label, words in _PER_GROUP_AND_WORD:
@@ -63,6 +70,11 @@ class Gauges(Collector):
                 for room, policy, cond in judged
             ],
         )
+
+    def _stopped(self) -> Rows:
+        fleet = self._fleet_pause()
+        stopped = Pause.NO if fleet is None else fleet.pause
+        return [((pause.value,), float(stopped is pause)) for pause in Pause]
 
 
 def _family(name: str, text: str, labels: Sequence[str], rows: Rows) -> GaugeMetricFamily:
@@ -120,7 +132,7 @@ def _modes(room: Room, _: Instant) -> Iterator[tuple[str, float]]:
 
 
 def _pauses(room: Room, _: Instant) -> Iterator[tuple[str, float]]:
-    return ((pause.value, float(room.state.pause is pause)) for pause in Pause)
+    return ((pause.value, float(room.state.stopped is pause)) for pause in Pause)
 
 
 def _conditions(room: Room, now: Instant) -> Iterator[tuple[str, float]]:
@@ -183,7 +195,7 @@ _PER_GROUP: tuple[tuple[str, str, Callable[[Room, Instant], float | None]], ...]
 _PER_GROUP_AND_WORD: tuple[tuple[str, str, str, Callable[[Room, Instant], Iterable[tuple[str, float]]]], ...] = (
     ("group_members", "Members by state.", "state", _members),
     ("group_mode", "1 for the mode in force.", "mode", _modes),
-    ("group_pause", "1 for what a person has stopped.", "pause", _pauses),
+    ("group_pause", "1 for what a person has stopped, here or in the whole fleet.", "pause", _pauses),
     ("group_condition", "1 for how the group is.", "condition", _conditions),
     ("group_waits", "Members that convergence waits for, or does not touch, by why.", "wait", _waits),
     ("restricted", "1 for each reason of the last tick.", "reason", _restrictions),

@@ -33,7 +33,7 @@ from handler.recording.status import Figures
 from handler.steps import Create, Destroy, Drain, Enable, Join, Leave, Result
 from handler.web.render import snake
 from trigger.reasons import Reason
-from trigger.requests import Decision
+from trigger.requests import Decision, FleetPause
 from trigger.verdicts import Direction
 
 _SECONDS = (0.001, 0.005, 0.02, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300)
@@ -63,6 +63,7 @@ class Metrics:
         pushes: Callable[[], int] = lambda: 0,
         windows: Callable[[], int] = lambda: 0,
         recording: Callable[[], Figures] = lambda: NOTHING,
+        fleet_pause: Callable[[], FleetPause | None] = lambda: None,
     ) -> None:
         disable_created_metrics()  # type: ignore[no-untyped-call]  # a second series a counter, which nobody asks for
         self._registry = registry = _hold(CollectorRegistry(), pushes, windows)
@@ -138,7 +139,7 @@ class Metrics:
         for kind in ("command", "url"):
             for became in ("delivered", "failed", "given_up"):
                 self._notices.labels(kind, became)
-        registry.register(Gauges(rooms, now))
+        registry.register(Gauges(rooms, now, fleet_pause))
         registry.register(RecordingGauges(recording))
 
     def text(self) -> bytes:

@@ -12,6 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from handler.app.logs import printable
+from trigger.pause_words import say_pause
+from trigger.requests import Pause
 
 _STYLE = {
     "error": "bold red", "warning": "yellow", "orphaned": "yellow", "deleting": "yellow", "paused": "cyan",
@@ -55,7 +57,18 @@ def groups_table(groups: list[dict[str, Any]]) -> RenderableType:
         members = _members_in_words(group["members"])
         rest = _cells(desired, bounds, members, group["reason"], group["mode"])
         table.add_row(*_cells(group["group"]), _styled(group["condition"]), *rest)
-    return table if groups else Text("no groups are declared")
+    if not groups:
+        return Text("no groups are declared")
+    stopped = groups[0]["fleet_pause"]
+    return table if stopped is None else Group(_fleet_paused(stopped), Text(), table)
+
+
+def _fleet_paused(stopped: dict[str, Any]) -> Text:
+    """The banner: what is stopped in all groups, since when, by whom and why."""
+    because = f": {stopped['because']}" if stopped["because"] else ""
+    what = say_pause(Pause(stopped["pause"])).upper()
+    said = f"THE WHOLE FLEET: {what} by {stopped['by']} since {clock_text(stopped['since'])} UTC{because}"
+    return Text(printable(said), style="bold reverse yellow")
 
 
 def group_page(group: dict[str, Any]) -> RenderableType:

@@ -12,8 +12,9 @@ from config.adjustments import outright
 from config.model import Adjustment, Catalogue, Group, Policy, QuietScope, Verb
 from config.schedules import ScheduledChange
 from config.units import GroupId, Instant, Moment, Monotonic, PolicyId, Seconds
-from handler.pauses import pause_of
-from trigger.decide import paused, resumed, vanished
+from handler.pauses import direction_of, fleet_pause_of, pause_of
+from trigger.decide import vanished
+from trigger.pauses import fleet_paused, fleet_resumed, paused, resumed
 from trigger.requests import Cause, GroupState, Pause, Quiet, Request
 from trigger.schedules import schedule_named
 from trigger.verdicts import Direction
@@ -148,8 +149,14 @@ def acted(group: Group, state: GroupState, told: Happening) -> GroupState:
         case "pause":
             return paused(state, pause_of(told.message))
         case "resume":
-            pause = pause_of(told.message)
-            return paused(state, Pause.NO) if pause.halts else resumed(state, Direction(pause.value))
+            direction = direction_of(told.message)
+            return paused(state, Pause.NO) if direction is None else resumed(state, direction)
+        case "pause_all":
+            pause, because = fleet_pause_of(told.message)
+            fleet = fleet_paused(state.fleet_pause, pause, by=told.by, because=because, now=told.at)
+            return replace(state, fleet_pause=fleet)
+        case "resume_all":
+            return replace(state, fleet_pause=fleet_resumed(state.fleet_pause, direction_of(told.message)))
         case "vanished":
             count = re.match(r"\d+", told.message)
             return vanished(group, state, int(count[0])) if count else state

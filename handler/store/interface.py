@@ -20,7 +20,7 @@ from handler.steps import Result
 from handler.world import Record
 from trigger.explain import Explanation, Measured
 from trigger.reasons import Reason
-from trigger.requests import Clamp, GroupState
+from trigger.requests import Clamp, FleetPause, GroupState
 from trigger.verdicts import Direction
 
 
@@ -196,6 +196,14 @@ class Store(Protocol):
 
     def declare(self, definitions: Sequence[Definition], at: Instant) -> None:
         """Write the declared groups in one transaction: new ones have no desired size, all others become ORPHANED."""
+        ...
+
+    def fleet_pause(self) -> FleetPause | None:
+        """What is stopped in all groups; the states of groups have it, too, also of those declared later."""
+        ...
+
+    def save_fleet_pause(self, pause: FleetPause | None, act: str, by: str, message: str, at: Instant) -> None:
+        """Write it down, and a line in the history of every group, in one transaction."""
         ...
 
     def save_builds(self, group: GroupId, failed_builds: int, back_off_until: Instant | None) -> None:

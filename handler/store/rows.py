@@ -13,6 +13,7 @@ from config.errors import StoreError
 from config.units import AlertId, BalancerId, CloudId, GroupId, Instant, Seconds
 from handler.desired import Definition
 from handler.launches import LaunchId
+from handler.store.fleet import read_fleet_pause
 from handler.store.interface import Creates, StoredGroup
 from handler.store.schema import groups, members, notes, quiets, sequences, signals
 from handler.world import Phase, Record
@@ -26,7 +27,7 @@ def every(table: Table) -> Select[Any]:
 
 _HOUR: Seconds = 3600.0
 _OUTSTANDING = (Phase.INTENDED, Phase.MADE)
-_STATE = tuple(field.name for field in fields(GroupState) if field.name not in {"quiets", "signals"})
+_STATE = tuple(field.name for field in fields(GroupState) if field.name not in {"quiets", "signals", "fleet_pause"})
 _SIGNAL = ("alert", "key", "kind")
 _END_SIGNAL = delete(signals).where(
     signals.c.group == bindparam("row"),
@@ -73,6 +74,7 @@ def read_groups(connection: Connection) -> tuple[StoredGroup, ...]:
     """Every group, sorted by id."""
     running = {group: tuple(Quiet(**row) for row in found) for group, found in _lists(connection, quiets, "ordinal")}
     lasting = {group: tuple(Signal(**row) for row in found) for group, found in _lists(connection, signals, *_SIGNAL)}
+    fleet_pause = read_fleet_pause(connection)
     rows = connection.execute(every(groups).order_by(groups.c.id)).mappings()
     return tuple(
         StoredGroup(
@@ -80,6 +82,7 @@ def read_groups(connection: Connection) -> tuple[StoredGroup, ...]:
                 **{name: row[name] for name in _STATE},
                 quiets=running.get(row["id"], ()),
                 signals=lasting.get(row["id"], ()),
+                fleet_pause=fleet_pause,
             ),
             **named(row, leaving_out=_STATE),
         )

@@ -1,7 +1,8 @@
 """The tables, as the newest revision of `migrations/` leaves them.
 
 ========  ============================================================================================
-desired   ``groups`` (declared definition and the door's state), ``quiets``, ``signals``
+desired   ``groups`` (declared definition and the door's state), ``quiets``, ``signals``; of all groups, a row of
+          ``meta``: the pause of the whole fleet while it lasts
 observed  ``members``, and in ``groups`` how builds go
 identity  ``meta`` (whose store this is), ``sequences`` (outlives its group: a launch id is never used twice)
 history   ``spans``, ``decisions``, ``steps``, ``notes``; outlives its group, goes by retention

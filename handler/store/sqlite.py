@@ -21,7 +21,7 @@ from config.units import AlertId, BalancerId, CloudId, GroupId, HookId, Instant,
 from handler.desired import Definition
 from handler.notices import Filed, Notice, Tried
 from handler.steps import Result
-from handler.store import alerts, history, outbox, retention, rows
+from handler.store import alerts, fleet, history, outbox, retention, rows
 from handler.store.database import checkpoint, reader_engine, translated, writer_engine
 from handler.store.interface import (
     EVERY_KIND,
@@ -40,7 +40,7 @@ from handler.store.revisions import create_file, to_head
 from handler.store.schema import groups, meta, notes, spans, steps
 from handler.store.writer import Writer
 from handler.world import Record
-from trigger.requests import GroupState
+from trigger.requests import FleetPause, GroupState
 
 
 class SqliteStore:
@@ -103,6 +103,20 @@ class SqliteStore:
         Groups that are there keep their state; who comes, goes or returns is noted in its history.
         """
         self._writer.do(lambda connection: rows.declare(connection, definitions, at))
+
+    def fleet_pause(self) -> FleetPause | None:
+        """What is stopped in all groups."""
+        with self._snapshot() as connection:
+            return fleet.read_fleet_pause(connection)
+
+    def save_fleet_pause(self, pause: FleetPause | None, act: str, by: str, message: str, at: Instant) -> None:
+        """Write it down, and a line in the history of every group, in one transaction."""
+
+        def write(connection: Connection) -> None:
+            fleet.write_fleet_pause(connection, pause)
+            fleet.note_everywhere(connection, act, by, message, at)
+
+        self._writer.do(write)
 
     def save_builds(self, group: GroupId, failed_builds: int, back_off_until: Instant | None) -> None:
         """Write down how builds go."""

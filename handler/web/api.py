@@ -18,6 +18,7 @@ from handler.snapshots.writing import written
 from handler.store.interface import Span
 from handler.web.daemon import Asked, Daemon, NoSuch
 from handler.web.discovery import build_discovery
+from handler.web.fleet import fleet_routes
 from handler.web.hooks import hook_routes
 from handler.web.pages.routes import build_pages
 from handler.web.probing import probed_plain
@@ -88,6 +89,7 @@ def build(daemon: Daemon) -> FastAPI:
     app.include_router(_looking(daemon), prefix="/api/v1")
     app.include_router(_sizes(daemon), prefix="/api/v1")
     app.include_router(_acts(daemon), prefix="/api/v1")
+    app.include_router(fleet_routes(daemon), prefix="/api/v1")
     app.include_router(_member_acts(daemon), prefix="/api/v1")
     app.include_router(hook_routes(daemon), prefix="/api/v1")
     app.include_router(recording_routes(daemon), prefix="/api/v1")

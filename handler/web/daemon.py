@@ -22,7 +22,7 @@ from handler.web.series import Series
 from handler.world import World
 from trigger.explain import Explanation
 from trigger.reasons import Reason
-from trigger.requests import Answer, Decision
+from trigger.requests import Answer, Decision, FleetPause
 from trigger.verdicts import Direction
 
 
@@ -131,6 +131,24 @@ class Daemon(Protocol):
 
     async def resume(self, group: GroupId, *, direction: Direction | None = None, by: str) -> None:
         """Undo a pause, or only that of one direction.
+
+        Raises:
+            Refused: of one direction, where all is paused.
+        """
+        ...
+
+    def fleet_pause(self) -> FleetPause | None:
+        """What is stopped in all groups; ``None``: nothing."""
+        ...
+
+    async def pause_all(
+        self, *, decisions_only: bool, direction: Direction | None = None, because: str = "", by: str
+    ) -> FleetPause | None:
+        """Pause the whole fleet, as `pause` does one group; each keeps its own pause beside it."""
+        ...
+
+    async def resume_all(self, *, direction: Direction | None = None, by: str) -> FleetPause | None:
+        """Undo a pause of the whole fleet, or only that of one direction.
 
         Raises:
             Refused: of one direction, where all is paused.

@@ -31,7 +31,7 @@ from handler.store.interface import (
 from handler.world import Phase, Record
 from tests.support.fake_cloud import Instants
 from tests.support.worlds import INSTALLATION
-from trigger.requests import GroupState
+from trigger.requests import FleetPause, GroupState
 
 _OPEN = {Phase.INTENDED, Phase.MADE}
 _HOUR = 3600.0
@@ -56,6 +56,7 @@ class MemoryStore:
     told: dict[tuple[GroupId, AlertId, str, Instant, AlertStatus], Delivery] = field(default_factory=dict)
     outbox: dict[str, tuple[Filed, Instant | None]] = field(default_factory=dict)
     """What is to be told, and when to try; ``None``: no more."""
+    paused: FleetPause | None = None
     after_write: Callable[[], None] = lambda: None
 
     def __post_init__(self) -> None:
@@ -76,7 +77,18 @@ class MemoryStore:
     # Groups
 
     def groups(self) -> tuple[StoredGroup, ...]:
-        return tuple(self.kept[group] for group in sorted(self.kept))
+        found = [self.kept[group] for group in sorted(self.kept)]
+        return tuple(replace(one, state=replace(one.state, fleet_pause=self.paused)) for one in found)
+
+    def fleet_pause(self) -> FleetPause | None:
+        return self.paused
+
+    def save_fleet_pause(self, pause: FleetPause | None, act: str, by: str, message: str, at: Instant) -> None:
+        with self._write("save fleet pause"):
+            self.paused = pause
+            for group in self.kept:
+                line = Event(at=at, group=group, kind=EventKind.NOTE, name=act, by=by, message=message)
+                self.events[next(self._ids)] = line
 
     def declare(self, definitions: Sequence[Definition], at: Instant) -> None:
         with self._write("declare"):

@@ -58,6 +58,7 @@ def a_status(
         messages=messages,
         mode=Mode.ACT,
         pause=Pause.NO,
+        fleet_pause=None,
         desired=desired,
         minimum=2,
         maximum=10,

@@ -27,7 +27,8 @@ from tests.support.trigger import (
     decided,
     remove,
 )
-from trigger.decide import decide, paused, resumed, vanished
+from trigger.decide import decide, vanished
+from trigger.pauses import paused, resumed
 from trigger.reasons import Reason
 from trigger.requests import Cause, Fleet, GroupState, Pause, Quiet, Request, SignalKind
 from trigger.verdicts import Advice, Direction, Evaluation

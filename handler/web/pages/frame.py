@@ -6,6 +6,8 @@ from config.units import Instant
 from handler.status import GroupCondition
 from handler.web.pages.figures import clock
 from handler.web.pages.markup import Content, Html, join, tag
+from trigger.pause_words import say_pause
+from trigger.requests import FleetPause
 
 Parts = dict[str, Html]
 """Name → what is inside the element of that name: what an event replaces."""
@@ -58,6 +60,15 @@ def document(*, title: str, crumb: Content, main: Content, now: Instant, stream:
         data_now=f"{now:.3f}",
     )
     return join([Html("<!doctype html>"), tag("html", head, body, lang="en")])
+
+
+def banner(fleet_pause: FleetPause | None) -> Html:
+    """What is stopped in all groups, by whom, since when and why; nothing while nothing is."""
+    if fleet_pause is None:
+        return Html("")
+    because = f": {fleet_pause.because}" if fleet_pause.because else ""
+    what = tag("b", f"The whole fleet: {say_pause(fleet_pause.pause)}")
+    return tag("p", what, f" by {fleet_pause.by} since {clock(fleet_pause.since)} UTC{because}", class_="fleet-pause")
 
 
 def part(name: str, content: Html, element: str = "div", **attributes: str | None) -> Html:

@@ -15,9 +15,10 @@ from handler.web.pages.markup import Content, Html, join, tag
 from handler.web.pages.overview import begin_of, in_service, size_traces
 from handler.web.series import KEPT, Curve, Line
 from trigger.explain import ConditionExplanation, Explanation, ExpressionExplanation, PolicyExplanation
+from trigger.pause_words import say_pause
 from trigger.requests import Quiet
 from trigger.verdicts import Direction, Truth
-from trigger.words import say, say_pause, sentence_of
+from trigger.words import say, sentence_of
 
 _SHORTEST = 120.0
 _NEAR = 2.0

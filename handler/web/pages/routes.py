@@ -18,7 +18,7 @@ from config.units import GroupId, Seconds
 from handler.status import GroupStatus
 from handler.web.daemon import Daemon, NoSuch
 from handler.web.pages.facts import Gatherer, Glance
-from handler.web.pages.frame import Parts, document, part
+from handler.web.pages.frame import Parts, banner, document, part
 from handler.web.pages.group import group_page
 from handler.web.pages.group import parts_of as group_parts
 from handler.web.pages.markup import Html, join, tag
@@ -113,7 +113,8 @@ class Console:
 
     def _page(self, title: str, crumb: Html | None, main: Html, stream: str, status: int = 200) -> Response:
         now = self._daemon.now()
-        page = document(title=title, crumb=crumb, main=main, now=now, stream=stream, assets=self._version)
+        top = part("fleet", banner(self._daemon.fleet_pause()), role="status")
+        page = document(title=title, crumb=crumb, main=join([top, main]), now=now, stream=stream, assets=self._version)
         return HTMLResponse(page, status, _HEADERS)
 
     async def _told(self, listener: Listener, parts_of: Callable[[News], Awaitable[Parts]]) -> AsyncIterator[str]:
@@ -122,7 +123,8 @@ class Console:
         yield _event("beat", {"now": self._daemon.now(), "every": every})
         while (news := await listener.news()) is not None:
             try:
-                told = {"parts": await parts_of(news)} if news else {"every": every}
+                on_all = {"fleet": banner(self._daemon.fleet_pause())}
+                told = {"parts": await parts_of(news) | on_all} if news else {"every": every}
             except NoSuch:
                 yield _event("gone", {"now": self._daemon.now()})
                 return

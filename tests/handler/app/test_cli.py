@@ -95,6 +95,7 @@ def test_check_warns_and_exits_1_for_it_only_where_that_is_asked_for(tmp_path: P
     "command",
     [
         ["status"], ["status", "web"], ["why", "web"], ["history", "web"], ["scale", "web", "2"], ["pause", "web"],
+        ["pause", "--all", "--because", "quota"], ["resume", "--all", "--direction", "in"],
         ["resume", "web"], ["converge", "web"], ["observe", "web"], ["delete", "web"], ["reload"], ["snapshot", "web"],
         ["member", "list", "web"], ["member", "replace", "web", "web-abcdef-1"],
         ["member", "protect", "web", "web-abcdef-1"],
@@ -112,6 +113,7 @@ def test_every_command_exits_3_where_no_daemon_answers(tmp_path: Path, command: 
     "command",
     [
         ["scale", "web"], ["scale", "web", "many"], ["scale", "web", "-1"], ["statsu"], ["status", "--colour"],
+        ["pause"], ["pause", "web", "--all"], ["resume"], ["pause", "web", "--because", "quota"],
         ["history", "web", "--limit", "0"], ["why", "web", "--at", "yesterday"],
     ],
     ids=" ".join,

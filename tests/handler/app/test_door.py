@@ -24,7 +24,7 @@ from handler.world import World
 from tests.support.engines import MODEL, WEB
 from tests.support.memory_store import MemoryStore
 from tests.support.worlds import INSTALLATION
-from trigger.decide import paused
+from trigger.pauses import paused
 from trigger.reasons import Reason
 from trigger.requests import Cause, Decision, Fleet, GroupState, Pause, Request
 from trigger.verdicts import Evaluation, Hold

@@ -1,8 +1,13 @@
 from __future__ import annotations
 
-import pytest
+from typing import Any
 
-from handler.app.tables import plan_lines
+import pytest
+from rich.console import Console
+
+from handler.app.tables import groups_table, plan_lines
+from handler.web.render import plain
+from tests.support.pages import a_status
 
 
 @pytest.mark.parametrize(
@@ -18,3 +23,19 @@ from handler.app.tables import plan_lines
 )
 def test_a_plan_says_what_it_waits_for(waits: dict[str, int], said: str) -> None:
     assert list(plan_lines({"steps": [], "waits": waits})) == [said]
+
+
+def _printed(status: Any) -> str:
+    console = Console(width=200, highlight=False)
+    with console.capture() as captured:
+        console.print(groups_table([status]))
+    return captured.get()
+
+
+def test_the_list_of_groups_says_first_that_the_whole_fleet_is_paused() -> None:
+    status: Any = plain(a_status())
+    assert "FLEET" not in _printed(status)
+    stopped = {"pause": "out", "by": "ada", "since": 0.0, "because": "quota\x1b[31m"}
+    first = _printed(status | {"fleet_pause": stopped}).splitlines()[0]
+    assert first.startswith("THE WHOLE FLEET: SCALE-OUT PAUSED by ada since 1970-01-01 00:00:00 UTC: quota")
+    assert "\x1b[31m" not in first

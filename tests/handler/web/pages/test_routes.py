@@ -146,7 +146,7 @@ def test_a_tick_comes_as_an_event_with_the_parts_of_the_page(tmp_path: Path) -> 
             assert events.headers["content-type"].startswith("text/event-stream")
             assert events.headers["cache-control"] == "no-store"
             first = await events.next("tick")
-            assert first["parts"].keys() == {"head", "sizes", "conditions", "now", "decisions", "members"}
+            assert first["parts"].keys() == {"head", "sizes", "conditions", "now", "decisions", "members", "fleet"}
             await site.up.desk.scale(WEB, 4, force=False, by="<b>ada</b>")
             async with asyncio.timeout(5.0):
                 while "scaled out 2 → 4" not in (told := (await events.next("tick"))["parts"]["decisions"]):
@@ -159,8 +159,8 @@ def test_a_tick_comes_as_an_event_with_the_parts_of_the_page(tmp_path: Path) -> 
 def test_the_overview_hears_of_the_groups_that_have_news_and_of_new_groups(tmp_path: Path) -> None:
     async def scene(site: Site) -> None:
         async with site.events() as events:
-            assert (await events.next("tick"))["parts"].keys() == {"summary", "groups"}
-            assert (await events.next("tick"))["parts"].keys() == {"summary", "row:web"}
+            assert (await events.next("tick"))["parts"].keys() == {"summary", "groups", "fleet"}
+            assert (await events.next("tick"))["parts"].keys() == {"summary", "row:web", "fleet"}
             text = model()
             second = text[text.index("  web:\n") :].replace("  web:\n", "  second:\n")
             site.up.house.declare(text + second)
@@ -243,5 +243,25 @@ def test_the_series_are_columns_of_one_length_with_null_for_what_is_not_known(tm
         assert {mark["name"] for mark in body["marks"]} >= {"first_listing"}
         described = json.loads((await site.get("/api/v1/openapi.json"))[2])
         assert set(described["components"]["schemas"]["SeriesBody"]["properties"]) == body.keys()
+
+    play(scene, tmp_path)
+
+
+def test_every_page_says_that_the_whole_fleet_is_paused(tmp_path: Path) -> None:
+    async def scene(site: Site) -> None:
+        desk = site.up.desk
+        assert "fleet-pause" not in (await site.get("/"))[2]
+        await desk.pause_all(decisions_only=False, because="<i>storage</i>", by="<b>ada</b>")
+        for path in ("/", "/groups/web", "/groups/unknown"):
+            page = (await site.get(path))[2]
+            assert "The whole fleet: paused" in page
+            assert "&lt;i&gt;storage&lt;/i&gt;" in page
+            assert "&lt;b&gt;ada&lt;/b&gt;" in page
+        async with site.events() as events:
+            await events.next("tick")
+            await desk.resume_all(by="ada")
+            async with asyncio.timeout(5.0):
+                while (await events.next("tick"))["parts"]["fleet"]:
+                    pass
 
     play(scene, tmp_path)

@@ -1,0 +1,37 @@
+"""Row ↔ the pause of the whole fleet: one row of ``meta``, there for as long as it lasts.
+
+Functions run inside their caller's transaction.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import Connection, delete, literal, select
+from sqlalchemy.dialects.sqlite import insert
+
+from config.units import Instant
+from handler.store.codec import from_text, to_text
+from handler.store.schema import groups, meta, notes
+from trigger.requests import FleetPause
+
+_NAME = "fleet_pause"
+
+
+def read_fleet_pause(connection: Connection) -> FleetPause | None:
+    """The pause in force, if there is one."""
+    found = connection.execute(select(meta.c.value).where(meta.c.name == _NAME)).scalar()
+    return None if found is None else from_text(found, FleetPause)
+
+
+def write_fleet_pause(connection: Connection, pause: FleetPause | None) -> None:
+    """Replace it; ``None`` lifts it."""
+    if pause is None:
+        connection.execute(delete(meta).where(meta.c.name == _NAME))
+        return
+    write = insert(meta).values(name=_NAME, value=to_text(pause, FleetPause))
+    connection.execute(write.on_conflict_do_update(index_elements=[meta.c.name], set_={"value": write.excluded.value}))
+
+
+def note_everywhere(connection: Connection, act: str, by: str, message: str, at: Instant) -> None:
+    """Write an act into the history of every group."""
+    told = select(groups.c.id, literal(at), literal(act), literal(by), literal(message))
+    connection.execute(insert(notes).from_select(["group", "at", "name", "by", "message"], told))

@@ -1,0 +1,60 @@
+"""``/api/v1/pause`` and ``/api/v1/resume``: the whole fleet at once."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Header
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, ConfigDict, Field
+
+from handler.web.daemon import Daemon
+from handler.web.render import plain
+from trigger.verdicts import Direction
+
+By = Annotated[str, Header(alias="X-Trimtab-User", max_length=64, description="Who asks; recorded in the history.")]
+
+
+class FleetPauseBody(BaseModel):
+    """What to pause in all groups, and why."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    decisions_only: bool = False
+    direction: Direction | None = None
+    """Only changes in this direction; all else goes on."""
+    because: str = Field(default="", max_length=200)
+    """Shown wherever the pause is."""
+
+
+class FleetResumeBody(BaseModel):
+    """What to go on with in all groups."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    direction: Direction | None = None
+    """Only this direction, where directions are paused; ``null``: all."""
+
+
+def fleet_routes(daemon: Daemon) -> APIRouter:
+    """The routes; each answers with what is stopped then, ``null`` if nothing."""
+    routes = APIRouter(tags=["acts"])
+
+    @routes.get("/pause")
+    async def stopped() -> JSONResponse:
+        return JSONResponse({"fleet_pause": plain(daemon.fleet_pause())})
+
+    @routes.post("/pause")
+    async def pause(body: FleetPauseBody, by: By = "api") -> JSONResponse:
+        because = " ".join(body.because.split())
+        paused = await daemon.pause_all(
+            decisions_only=body.decisions_only, direction=body.direction, because=because, by=by
+        )
+        return JSONResponse({"fleet_pause": plain(paused)})
+
+    @routes.post("/resume")
+    async def resume(body: FleetResumeBody | None = None, by: By = "api") -> JSONResponse:
+        left = await daemon.resume_all(direction=body.direction if body else None, by=by)
+        return JSONResponse({"fleet_pause": plain(left)})
+
+    return routes
