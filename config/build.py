@@ -34,7 +34,18 @@ from config.notices import Notify, NotifyCommand, NotifyTarget, NotifyUrl, Sever
 from config.policy_document import PolicyDocument
 from config.schedule_document import schedule_of
 from config.schedules import Schedule
-from config.units import AlertId, BalancerId, CloudId, ConditionId, CounterId, GroupId, PolicyId, ProfileId, SourceId
+from config.units import (
+    AlertId,
+    BalancerId,
+    CloudId,
+    ConditionId,
+    CounterId,
+    Fraction,
+    GroupId,
+    PolicyId,
+    ProfileId,
+    SourceId,
+)
 
 
 def build(document: written.Document, sites: Mapping[tuple[str, ...], Site]) -> Catalogue:
@@ -160,6 +171,7 @@ def _group(id: GroupId, entry: written.GroupDocument, for_all: Notify | None, do
         warm_up=entry.warm_up,
         on_vanish=entry.on_vanish,
         victims=entry.victims,
+        distrust=Fraction(entry.distrust),
         freshness=entry.freshness,
         projection=entry.projection,
         budget=_budget(entry.budget),

@@ -38,6 +38,7 @@ from config.scalars import (
     Port,
     PositiveSpan,
     RuntimeSocket,
+    Share,
     Span,
     Text,
     Url,
@@ -221,6 +222,11 @@ class GroupDocument(Declared):
         "A member that vanished is replaced, or shrinks the desired size.", "replace", default="replace"
     )
     victims: Annotated[Victims, _Lax] = key("Which members leave first.", "oldest", default="oldest")
+    distrust: Share = key(
+        "A listing that lacks a greater share of the members is not believed until that is confirmed.",
+        "30%",
+        default="30%",
+    )
     freshness: Annotated[int, Field(ge=1, le=1000)] = key(
         "Intervals after which the newest value is stale.", 3, default=3
     )

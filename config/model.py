@@ -32,6 +32,7 @@ from config.units import (
     CloudId,
     ConditionId,
     CounterId,
+    Fraction,
     GroupId,
     PolicyId,
     ProfileId,
@@ -277,6 +278,10 @@ class Projection(enum.Enum):
     OFF = "off"
 
 
+MOST_MISSING = Fraction(0.3)
+"""Of the members a listing may lack so many at once and be believed, where the group does not say otherwise."""
+
+
 class Victims(enum.Enum):
     """Which members in service leave first."""
 
@@ -313,6 +318,8 @@ class Group:
     """After it came into service a member counts in size but not in metrics."""
     on_vanish: OnVanish = OnVanish.REPLACE
     victims: Victims = Victims.OLDEST
+    distrust: Fraction = MOST_MISSING
+    """0 < share ≤ 1: a listing that lacks more of the members is not believed until that is confirmed."""
     freshness: int = 3
     """Intervals after which the newest value is stale."""
     projection: Projection = Projection.ON

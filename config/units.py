@@ -15,6 +15,9 @@ Instant = NewType("Instant", float)
 Monotonic = NewType("Monotonic", float)
 """A reading of a clock that never jumps. Means nothing after a restart."""
 
+Fraction = NewType("Fraction", float)
+"""A share of something, 0 to 1."""
+
 CounterId = NewType("CounterId", str)
 ConditionId = NewType("ConditionId", str)
 PolicyId = NewType("PolicyId", str)

@@ -15,7 +15,8 @@ from handler.desired import Definition, DesiredState, Limits
 from handler.execute import Execution, Tools
 from handler.gather import Gatherer
 from handler.orchestrators.interface import Orchestrator
-from handler.pacing import Builds, builds_after, next_in, vanished
+from handler.pacing import Builds, builds_after, next_in
+from handler.records import surrendered
 from handler.snapshots.snapshot import Snapshot
 from handler.steps import Create, Outcome, Plan, Result
 from handler.store.interface import Creates, Store, StoredGroup
@@ -35,8 +36,9 @@ class Pass:
     """Of the steps that were begun; those after a failed one of the same member were not."""
     next_in: Seconds | None
     """When to look again; ``None``: nothing is waited for."""
-    vanished: int
-    """Members in service that were found gone without having been asked to leave, and were forgotten."""
+    vanished: tuple[Record, ...]
+    """Of members that are gone without having been asked to leave, where desired size is to follow: marked as leaving,
+    to be written down in the transaction that lowers it."""
     failed_builds: int
     """In a row, this pass included."""
     back_off_until: Instant | None
@@ -209,7 +211,7 @@ class Converger:
             seen,
             outcomes=outcomes,
             next_in=next_in(planned, outcomes, world, builds, now),
-            vanished=vanished(outcomes, world),
+            vanished=tuple(surrendered(planned.vanished, world, now)),
             failed_builds=builds.failed,
             back_off_until=builds.back_off_until,
             creates_left=max(seen.creates_left - minted, 0),
@@ -253,12 +255,12 @@ def _seen_only(stored: StoredGroup, world: World, planned: Plan, used: Creates) 
         plan=planned,
         outcomes=(),
         next_in=None,
-        vanished=0,
+        vanished=(),
         failed_builds=stored.failed_builds,
         back_off_until=stored.back_off_until,
         creates_left=_hourly(stored.definition.group.budget, stored.definition.cloud.budget, used),
         failures=(),
-        retries=(*([] if world.complete else [f"the listing is partial: {world.because}"]), *unseen),
+        retries=(*(doubt.words for doubt in planned.doubts), *unseen),
     )
 
 

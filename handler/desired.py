@@ -32,6 +32,12 @@ class Definition:
     balancers: Mapping[BalancerId, Balancer]
 
 
+ABSENT_LISTINGS = 3
+"""Complete listings in a row that settle what the cloud cannot be asked about by name."""
+ABSENT_FOR: Seconds = 30.0
+"""…and at least this long."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
     """How fast a pass may go."""
@@ -41,10 +47,10 @@ class Limits:
     back_off_until: Instant | None
     """Builds failed in a row: no create before this."""
     accept_vanished: bool = False
-    """A person ordered convergence: believe that many members are gone."""
-    absent_listings: int = 3
+    """A person ordered convergence: believe a complete listing, and that many members are gone."""
+    absent_listings: int = ABSENT_LISTINGS
     """Complete listings in a row that prove a member gone where the cloud cannot be asked for it by name."""
-    absent_for: Seconds = 30.0
+    absent_for: Seconds = ABSENT_FOR
     """…and at least this long."""
     create_attempts: int = 10
     """Attempts, not one of them answered with success, after which an intent that is disproved is given up."""

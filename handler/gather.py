@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from config.errors import DriverError
@@ -13,6 +13,7 @@ from config.units import BalancerId, GroupId, Instant, MemberName
 from handler.abreast import abreast
 from handler.balancers.interface import Balancer
 from handler.desired import Definition
+from handler.distrust import Streak, lengthened
 from handler.launches import LaunchId
 from handler.orchestrators.interface import Orchestrator
 from handler.roles import sequence_of
@@ -32,7 +33,7 @@ from handler.world import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gatherer:
-    """Looks, and changes nothing."""
+    """Looks, and changes nothing. It remembers only of whom listings said the same, how often in a row."""
 
     installation: str
     store: Store
@@ -41,6 +42,7 @@ class Gatherer:
     probe: Callable[[str, ReadyProbe], bool]
     clock: Callable[[], Instant]
     workers: int
+    _streaks: dict[GroupId, Mapping[MemberName, Streak]] = field(default_factory=dict, init=False, repr=False)
 
     def gather(self, group: GroupId, definition: Definition) -> World:
         """Look once. A cloud or balancer that does not answer makes the world incomplete, never an exception.
@@ -52,29 +54,46 @@ class Gatherer:
         orchestrator = self.orchestrator_for(definition.cloud)
         records = {record.name: record for record in self.store.members(group)}
         listing = self._list(orchestrator, group)
-        servers = self._ours(listing.servers, group)
-        found = self._found(orchestrator, _doubted(records.keys(), servers.keys(), complete=listing.complete))
-        servers = {**servers, **found}
-        members = [
-            Member(
-                name=name,
-                record=records.get(name),
-                server=servers.get(name),
-                disproved=name in found and found[name] is None,
-                ready=None,
-            )
-            for name in records.keys() | servers.keys()
-            if name in records or servers[name] is not None
-        ]
+        listed = self._ours(listing.servers, group)
+        seatings = self._seatings(definition, records.values())
+        unseen, gone = self._strangers(group, listed.keys() - records.keys(), _served(seatings) - records.keys())
+        missing = unseen | (records.keys() - listed.keys()) if listing.complete else frozenset()
+        found = self._found(orchestrator, (listed.keys() - records.keys()) | missing)
+        silent = self._unsettled(group, (unseen | gone) - found.keys(), listing, at)
+        servers = {name: server for name, server in {**listed, **found}.items() if name not in silent}
+        members = _members(records, servers, found)
+        ours = frozenset(member.name for member in members)
         world = World(
             group=group,
             at=at,
             complete=listing.complete,
             because=listing.because,
-            members=tuple(sorted(members, key=lambda member: (sequence_of(member), member.name))),
-            seatings=self._seatings(definition, records.values(), frozenset(member.name for member in members)),
+            members=members,
+            seatings={balancer: _only(ours, seating) for balancer, seating in seatings.items()},
+            untraced=tuple(sorted(silent & unseen)),
+            relisted=tuple(sorted(silent & gone)),
         )
         return self._probed(world, definition)
+
+    def _strangers(
+        self, group: GroupId, listed: Set[MemberName], served: Set[MemberName]
+    ) -> tuple[frozenset[MemberName], frozenset[MemberName]]:
+        """Of names that are not remembered: who is given work and not listed, and who is listed though proved gone."""
+        ours = frozenset(name for name in served if self._is_ours(name, group))
+        if not (listed or ours):
+            return frozenset(), frozenset()
+        gone = self.store.gone(group, listed | ours)
+        return ours - listed - gone, gone & listed
+
+    def _unsettled(
+        self, group: GroupId, silent: Set[MemberName], listing: Listing, at: Instant
+    ) -> frozenset[MemberName]:
+        """Of whom the cloud would say nothing: those for whom not enough listings have said the same in a row."""
+        before = self._streaks.get(group, {})
+        if not listing.complete:
+            return frozenset(name for name in silent if name not in before or not before[name].is_settled(at))
+        self._streaks[group] = streaks = lengthened(before, silent, at)
+        return frozenset(name for name in silent if not streaks[name].is_settled(at))
 
     def _list(self, orchestrator: Orchestrator, group: GroupId) -> Listing:
         try:
@@ -103,24 +122,21 @@ class Gatherer:
         answers = abreast([partial(ask, name) for name in sorted(names)], self.workers)
         return dict(answer for said in answers for answer in said)
 
-    def _seatings(
-        self, definition: Definition, records: Iterable[Record], ours: frozenset[MemberName]
-    ) -> Mapping[BalancerId, Seating]:
+    def _seatings(self, definition: Definition, records: Iterable[Record]) -> Mapping[BalancerId, Seating]:
         involved = {use.balancer for use in definition.group.balancers}
         involved.update(balancer for record in records for balancer, _ in record.balancers)
         ids = sorted(involved)
-        answers = abreast([partial(self._seating, definition, balancer, ours) for balancer in ids], self.workers)
+        answers = abreast([partial(self._seating, definition, balancer) for balancer in ids], self.workers)
         return dict(zip(ids, answers, strict=True))
 
-    def _seating(self, definition: Definition, balancer: BalancerId, ours: frozenset[MemberName]) -> Seating:
+    def _seating(self, definition: Definition, balancer: BalancerId) -> Seating:
         declared = definition.balancers.get(balancer)
         if declared is None:
             return Seating(seats=None, because=f"balancer {balancer} is no longer declared, and members are behind it")
         try:
-            seats = self.balancer_for(declared).seats()
+            return Seating(seats=self.balancer_for(declared).seats())
         except DriverError as error:
             return Seating(seats=None, because=f"balancer {balancer}: {error}")
-        return Seating(seats={name: seat for name, seat in seats.items() if name in ours})
 
     def _probed(self, world: World, definition: Definition) -> World:
         ready = definition.profile.ready
@@ -137,12 +153,36 @@ class Gatherer:
         return replace(world, members=members)
 
 
-def _doubted(known: Set[MemberName], listed: Set[MemberName], *, complete: bool) -> Set[MemberName]:
-    """Whom to ask for by name: the known that a complete listing lacks, and the listed that are not known.
+def _members(
+    records: Mapping[MemberName, Record],
+    servers: Mapping[MemberName, Server | None],
+    found: Mapping[MemberName, Server | None],
+) -> tuple[Member, ...]:
+    """Everyone who is remembered or there, by sequence."""
+    members = [
+        Member(
+            name=name,
+            record=records.get(name),
+            server=servers.get(name),
+            disproved=name in found and found[name] is None,
+            ready=None,
+        )
+        for name in records.keys() | servers.keys()
+        if name in records or servers[name] is not None
+    ]
+    return tuple(sorted(members, key=lambda member: (sequence_of(member), member.name)))
 
-    A stale listing still shows members that are proved gone and forgotten; they are not to be taken up again.
-    """
-    return (listed - known) | (known - listed if complete else frozenset())
+
+def _served(seatings: Mapping[BalancerId, Seating]) -> frozenset[MemberName]:
+    """Whom balancers give work, whoever they are."""
+    seats = (seat for seating in seatings.values() if seating.seats is not None for seat in seating.seats.values())
+    return frozenset(seat.member for seat in seats if seat.state is SeatState.SERVING)
+
+
+def _only(ours: frozenset[MemberName], seating: Seating) -> Seating:
+    if seating.seats is None:
+        return seating
+    return replace(seating, seats={name: seat for name, seat in seating.seats.items() if name in ours})
 
 
 def _is_asked(member: Member, world: World) -> bool:

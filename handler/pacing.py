@@ -36,7 +36,9 @@ _PACE: dict[Wait, Seconds | None] = {
     Wait.DELETING: 1.0,
     Wait.UNCONFIRMED: 5.0,
     Wait.PARTIAL: 5.0,
+    Wait.DISTRUST: 5.0,
     Wait.BALANCER_UNKNOWN: 2.0,
+    Wait.VANISHED: 1.0,
     Wait.MANY_VANISHED: 30.0,
     Wait.BUDGET: 30.0,
     Wait.BUILD_BACK_OFF: 30.0,
@@ -147,14 +149,3 @@ def _is_failed_build(outcome: Outcome, records: dict[MemberName, Record | None],
             return given_up or record.phase is Phase.MADE
         case _:
             return False
-
-
-def vanished(outcomes: Iterable[Outcome], world: World) -> int:
-    """Count the members that were forgotten out of service: nobody had asked them to leave."""
-    serving = {
-        member.name for member in world.members if member.record is not None and member.record.phase is Phase.IN_SERVICE
-    }
-    return sum(
-        isinstance(outcome.step, Forget) and outcome.result is Result.DONE and outcome.member in serving
-        for outcome in outcomes
-    )

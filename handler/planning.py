@@ -12,9 +12,10 @@ from collections.abc import Iterator
 
 from config.units import Instant
 from handler.desired import Definition, DesiredState, Limits
+from handler.distrust import whom
 from handler.roles import Cast, Role, is_witnessed
 from handler.seating import Moves, bury, clear, depart, serve
-from handler.sizing import Choice, Scene, choose, creations, is_doubted, scene_of
+from handler.sizing import Choice, Scene, choose, creations, is_doubted, lowers, scene_of
 from handler.steps import Confirm, Forget, MarkLeaving, NoteAbsence, NotePresence, Plan, Step, TakeUp, Wait
 from handler.world import Member, Phase, Record, World
 
@@ -35,6 +36,8 @@ def plan(desired: DesiredState, world: World, definition: Definition, limits: Li
     Steps come in one order whatever the order of ``world.members``: those of members that leave, those of members that
     stay, creations; each by sequence. A plan without steps and waits means that the world is as desired.
 
+    From a listing that is not believed, nobody is chosen for surplus either: `handler.distrust` says why.
+
     Without a desired size only what was seen is written down. On a partial listing nobody is chosen for surplus and
     nothing is taken as gone; members may still be made, since every known member counts as present there.
     """
@@ -52,12 +55,21 @@ def plan(desired: DesiredState, world: World, definition: Definition, limits: Li
         steps = (*departing, *staying, *created.steps)
     if not world.complete:
         waits[Wait.PARTIAL] = sum(member.server is None for member, _ in scene.casts)
-    if desired.paused and not desired.deleting:
+    waits[Wait.DISTRUST] = len(whom(scene.doubts))
+    paused = desired.paused and not desired.deleting
+    if paused:
         steps = ()
         waits[Wait.PAUSED] = len(scene.casts)
     always = {Wait.NO_DESIRED, Wait.PARTIAL, Wait.PAUSED}
     told = tuple((wait, waits[wait]) for wait in Wait if waits[wait] or (wait in always and wait in waits))
-    return Plan(group=world.group, revision=desired.revision, steps=steps, waits=told)
+    return Plan(
+        group=world.group,
+        revision=desired.revision,
+        steps=steps,
+        waits=told,
+        doubts=scene.doubts,
+        vanished=() if paused else tuple(cast[0].name for cast in scene.casts if lowers(cast, scene)),
+    )
 
 
 def _moves(scene: Scene, choice: Choice, waits: Counter[Wait]) -> tuple[list[Step], list[Step]]:
@@ -89,8 +101,8 @@ def _move(cast: Cast, record: Record, scene: Scene) -> Moves:
     member, seen = cast
     if seen in _STAYING:
         return serve(member, record, scene.world, scene.definition)
-    if is_doubted(cast, scene):
-        return Moves(waits=frozenset({Wait.MANY_VANISHED}))
+    if is_doubted(cast, scene) or lowers(cast, scene):
+        return Moves(waits=frozenset({Wait.VANISHED if lowers(cast, scene) else Wait.MANY_VANISHED}))
     if seen is Role.GONE or (seen is Role.LEAVING and is_witnessed(member, scene.world, scene.limits, scene.now)):
         return bury(member, record, scene.world)
     if seen is Role.LEAVING:

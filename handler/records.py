@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 
-from config.units import Instant
+from config.units import Instant, MemberName
 from handler.desired import Definition
 from handler.roles import sequence_of
 from handler.steps import (
@@ -19,7 +20,7 @@ from handler.steps import (
     NotePresence,
     Step,
 )
-from handler.world import Member, Phase, Record, SeatState, Server, ServerState, World
+from handler.world import Leaving, Member, Phase, Record, SeatState, Server, ServerState, World
 
 
 def before(step: Step, record: Record, server: Server | None, now: Instant) -> Record | None:
@@ -53,6 +54,13 @@ def _missed(step: NoteAbsence | NotePresence, record: Record, now: Instant) -> R
 def made(record: Record, server: Server, now: Instant) -> Record:
     """The cloud has confirmed the machine."""
     return replace(record, phase=Phase.MADE, server_id=server.id, made_at=now)
+
+
+def surrendered(names: Collection[MemberName], world: World, now: Instant) -> Iterator[Record]:
+    """Mark those who vanished as leaving, to be written down with the size that they lower."""
+    for member in world.members:
+        if member.name in names and member.record is not None:
+            yield replace(member.record, phase=Phase.LEAVING, leaving=Leaving.VANISHED, leaving_at=now)
 
 
 def gone(record: Record, now: Instant) -> Record:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from config.model import OnVanish
 from config.units import Instant, MemberName
 from handler.desired import Definition, DesiredState, Limits
+from handler.distrust import doubts_of
+from handler.doubts import Doubt
 from handler.roles import COUNTED, Cast, Role, is_witnessed, role, sequence_of
 from handler.steps import Create, Wait
 from handler.victims import choose as choose_victims
@@ -39,6 +41,8 @@ class Scene:
     """Some bear our mark and are not known: they are taken up before anything is chosen or made."""
     braked: bool
     """Too many vanished or broke at once to believe it."""
+    doubts: tuple[Doubt, ...]
+    """Why the listing is not believed."""
 
     @property
     def target(self) -> int:
@@ -48,7 +52,13 @@ class Scene:
     @property
     def may_choose(self) -> bool:
         """Whether enough is known to choose who is surplus."""
-        return self.world.complete and not self.strangers and not self.braked
+        return not self.doubts and not self.strangers
+
+    @property
+    def may_make(self) -> bool:
+        """Whether nobody is there of whom we do not know yet: what seems missing would be made twice."""
+        unknown = self.world.untraced and not self.limits.accept_vanished
+        return not self.strangers and not unknown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +83,8 @@ def scene_of(desired: DesiredState, world: World, definition: Definition, limits
     """Give every member its role, and the group what follows from all of them."""
     members = sorted(world.members, key=lambda member: (sequence_of(member), member.name))
     casts = tuple((member, _role(member, world, definition, limits, now)) for member in members)
+    braked = not limits.accept_vanished and not desired.deleting and _many_lost(casts)
+    lost = [member.name for member, seen in casts if _is_lost(member, seen)] if braked else []
     return Scene(
         desired=desired,
         world=world,
@@ -81,7 +93,8 @@ def scene_of(desired: DesiredState, world: World, definition: Definition, limits
         now=now,
         casts=casts,
         strangers=any(member.record is None for member in members),
-        braked=not limits.accept_vanished and not desired.deleting and _many_lost(casts),
+        braked=braked,
+        doubts=doubts_of(world, casts, definition.group.distrust, limits, lost),
     )
 
 
@@ -102,8 +115,11 @@ def _many_lost(casts: Iterable[Cast]) -> bool:
 
 def is_doubted(cast: Cast, scene: Scene) -> bool:
     """Whether a member seems lost, together with so many others that nothing is done about it."""
-    member, seen = cast
-    return scene.braked and seen in _LOST and has_served(member)
+    return scene.braked and _is_lost(*cast)
+
+
+def _is_lost(member: Member, seen: Role) -> bool:
+    return seen in _LOST and has_served(member)
 
 
 def _counts(cast: Cast, scene: Scene) -> bool:
@@ -112,8 +128,19 @@ def _counts(cast: Cast, scene: Scene) -> bool:
         return not _is_given_up(member.record, seen, scene.limits)
     if is_doubted(cast, scene):
         return True
-    shrinks = scene.definition.group.on_vanish is OnVanish.SHRINK
-    return shrinks and seen in _VANISHING and has_served(member)
+    return _shrinks(scene) and seen in _VANISHING and has_served(member)
+
+
+def _shrinks(scene: Scene) -> bool:
+    """Whether the size follows members that vanish; while there is none, nobody is gone from it."""
+    sized = scene.desired.size is not None and not scene.desired.deleting
+    return sized and scene.definition.group.on_vanish is OnVanish.SHRINK
+
+
+def lowers(cast: Cast, scene: Scene) -> bool:
+    """Whether a member is proved gone, and desired size is to be lowered by it."""
+    member, seen = cast
+    return seen is Role.GONE and has_served(member) and _shrinks(scene) and not is_doubted(cast, scene)
 
 
 def has_served(member: Member) -> bool:
@@ -173,7 +200,7 @@ def creations(scene: Scene, choice: Choice) -> Creations:
     """Make what is missing: open intents that were disproved under their own names, the rest as budgets allow."""
     again = [member.name for member, seen in scene.casts if seen is Role.DISPROVED]
     again = [name for name in again if name not in choice.forgotten] if not scene.desired.deleting else []
-    missing = 0 if scene.strangers else max(scene.target - sum(_counts(cast, scene) for cast in scene.casts), 0)
+    missing = 0 if not scene.may_make else max(scene.target - sum(_counts(cast, scene) for cast in scene.casts), 0)
     if scene.limits.back_off_until is not None and scene.now < scene.limits.back_off_until:
         return Creations(steps=(), held=missing + len(again), because=Wait.BUILD_BACK_OFF)
     new = min(missing, max(scene.limits.creates, 0))

@@ -9,6 +9,7 @@ import enum
 from dataclasses import dataclass
 
 from config.units import BalancerId, GroupId, Instant, MemberName, Seconds
+from handler.doubts import Doubt
 from handler.world import Leaving
 
 
@@ -137,8 +138,12 @@ class Wait(enum.Enum):
     present."""
     PARTIAL = "partial"
     """The listing was partial: nothing is destroyed for surplus, nothing is taken as gone."""
+    DISTRUST = "distrust"
+    """The listing is complete and not believed (`handler.distrust`): nobody is chosen for surplus."""
     BALANCER_UNKNOWN = "balancer_unknown"
     """A balancer could not be read: nobody leaves it, so nobody behind it is destroyed."""
+    VANISHED = "vanished"
+    """Members are proved gone where that lowers desired size: both are written down at once, after this pass."""
     MANY_VANISHED = "many_vanished"
     """More than half of the members vanished or broke at once: stopped until a person orders convergence."""
     BUDGET = "budget"
@@ -159,6 +164,11 @@ class Plan:
     steps: tuple[Step, ...]
     waits: tuple[tuple[Wait, int], ...]
     """(reason, how many members), in the order of `Wait`. No steps and no waits: converged."""
+    doubts: tuple[Doubt, ...] = ()
+    """Why the listing is not believed; empty: it is."""
+    vanished: tuple[MemberName, ...] = ()
+    """Proved gone in service, where that lowers desired size (``on_vanish: shrink``), by sequence: nothing is done
+    about them before they are marked as leaving in the transaction that lowers it."""
 
     @property
     def converged(self) -> bool:

@@ -102,6 +102,8 @@ class Leaving(enum.Enum):
     """A person asked for another one in its place."""
     DELETED = "deleted"
     """Its group is being deleted."""
+    VANISHED = "vanished"
+    """It is proved gone, and desired size was lowered by it (``on_vanish: shrink``)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,3 +163,8 @@ class World:
     """Sorted by sequence; members whose record is GONE and that are not listed do not appear."""
     seatings: Mapping[BalancerId, Seating]
     """Of every balancer that a member was made with or that the group uses now."""
+    untraced: tuple[MemberName, ...] = ()
+    """Given work by a balancer under names of this group, neither remembered nor listed, and nobody could say that they
+    do not exist; sorted. Members of a lost store that a cold cache does not list look like this."""
+    relisted: tuple[MemberName, ...] = ()
+    """Listed though they were proved gone, and nobody could say that they exist; sorted. They are no members."""

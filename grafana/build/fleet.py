@@ -105,7 +105,7 @@ def _sizes() -> list[Panel]:
         ),
         lines(
             "Distrust of the inventory",
-            "1 while a group's listing is partial, or many members vanished at once: nobody is taken as gone then.",
+            "1 while what a group's cloud lists is not believed: nobody leaves as surplus then. See `trimtab why`.",
             Ask(_each(f"trimtab_inventory_distrust{{{HERE}}}"), "{{group}}"),
         ),
     ]

@@ -132,6 +132,7 @@ def why(
     lines(answer["words"])
     lines((span or {}).get("words", ()))
     lines(f"not measured: {miss}" for miss in answer.get("misses", ()))
+    lines(answer.get("doubts", ()))
 
 
 @app.command()

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TypeVar
 
-from config.model import Mode, OnVanish
+from config.model import Mode
 from config.units import MemberName, Moment, Seconds
 from handler.app.door import Door, Question
 from handler.app.guard import Guard
@@ -18,10 +18,11 @@ from handler.app.rooms import Room, Seen
 from handler.app.waiting import until_set
 from handler.app.whole import whole
 from handler.converge import Converger, Pass
+from handler.doubts import Doubt
 from handler.roles import state_of
 from handler.status import MemberState
-from handler.store.interface import Store
-from handler.world import World
+from handler.store.interface import Event, EventKind, Store
+from handler.world import Record, World
 from trigger.decide import vanished
 from trigger.requests import Fleet, Pause
 
@@ -29,6 +30,7 @@ _Result = TypeVar("_Result")
 
 _LEAVING = frozenset({MemberState.DRAINING, MemberState.LEAVING})
 _WORKERS = 8
+_SAID_AT_MOST = 500
 
 
 class Keeper:
@@ -89,7 +91,8 @@ class Keeper:
         async with self._turn(room):
             done = await self._in_thread(lambda: self._converger.observe(room.stored()))
         if room.seen is not None:
-            told = dict.fromkeys((*done.retries, *room.seen.retries))
+            over = {doubt.words for doubt in room.seen.plan.doubts}
+            told = dict.fromkeys((*done.retries, *(retry for retry in room.seen.retries if retry not in over)))
             done = replace(done, failures=room.seen.failures, retries=tuple(told))
         await self._take_in(room, done)
         return done.world
@@ -105,8 +108,36 @@ class Keeper:
                 done = await self._in_thread(
                     lambda: self._converger.run(stored, accept_vanished=accept, latest=lambda: room.state)
                 )
+                await self._lower(room, done.vanished)
         await self._take_in(room, done)
         return done
+
+    async def _lower(self, room: Room, vanished_ones: tuple[Record, ...]) -> None:
+        """Have desired size follow those who vanished: the same write says that they are no longer counted."""
+        if not vanished_ones:
+            return
+        now, group = self._clock(), room.definition.group
+        act = Event(
+            at=now.wall,
+            group=room.id,
+            kind=EventKind.NOTE,
+            name="vanished",
+            by="convergence",
+            message=f"{len(vanished_ones)} gone",
+        )
+        await self._door.lower(room, lambda state: vanished(group, state, len(vanished_ones)), vanished_ones, act)
+        room.wake.set()
+
+    async def _tell(self, room: Room, before: tuple[Doubt, ...], after: tuple[Doubt, ...]) -> None:
+        """Write down when listings begin or cease to be believed, and on which grounds; the same again is no news."""
+        if {doubt.ground for doubt in before} == {doubt.ground for doubt in after}:
+            return
+        act, said = (
+            ("listing_doubted", "; ".join(doubt.words for doubt in after)) if after else ("listing_believed", "")
+        )
+        await self._in_thread(
+            lambda: self._store.note(room.id, act, "convergence", said[:_SAID_AT_MOST], self._clock().wall)
+        )
 
     def _turn(self, room: Room) -> asyncio.Lock:
         return self._turns.setdefault(room.id, asyncio.Lock())
@@ -130,12 +161,12 @@ class Keeper:
 
     async def _take_in(self, room: Room, done: Pass) -> None:
         now = self._clock()
-        group = room.definition.group
+        doubted = room.seen.plan.doubts if room.seen is not None else ()
         room.failed_builds, room.back_off_until = done.failed_builds, done.back_off_until
         room.addresses = _addresses(done.world, room.addresses)
         states = {m.name: state_of(m, done.world, room.definition, now.wall) for m in done.world.members}
         fleet = Fleet(
-            listed=done.world.complete,
+            listed=not done.plan.doubts,
             marked=sum(member.server is not None for member in done.world.members),
             in_service=sum(state is MemberState.IN_SERVICE for state in states.values()),
             creates_left=done.creates_left,
@@ -153,16 +184,8 @@ class Keeper:
         )
         if done.plan.converged:
             room.converged_at = now.wall
+        await self._tell(room, doubted, done.plan.doubts)
         self._saw(room, done)
-        if done.vanished and group.on_vanish is OnVanish.SHRINK:
-            await self._door.change(
-                room,
-                lambda state: vanished(group, state, done.vanished),
-                act="vanished",
-                by="convergence",
-                message=f"{done.vanished} gone",
-                at=now,
-            )
         if room.state.desired is None and fleet.listed and not _hands_off(room):
             await self._door.ask(Question(room=room, at=now))
 

@@ -84,6 +84,11 @@ class Desk:
         words = {miss.counter: source_word(declared[miss.counter]) for miss in misses if miss.counter in declared}
         return say_all(misses, words)
 
+    def doubts(self, group: GroupId) -> tuple[str, ...]:
+        """Why what the cloud lists is not believed, and what would confirm it, in words."""
+        seen = self._room(group).seen
+        return tuple(doubt.words for doubt in seen.plan.doubts) if seen is not None else ()
+
     async def probe(self, group: GroupId, counters: Collection[CounterId]) -> tuple[Probed, ...]:
         """Read counters of every member now."""
         room, catalogue = self._room(group), self._engine.catalogue()

@@ -17,7 +17,8 @@ from config.units import GroupId, Moment
 from handler.app import logs
 from handler.app.rooms import Room
 from handler.app.whole import whole
-from handler.store.interface import Store, Tick
+from handler.store.interface import Event, Store, Tick
+from handler.world import Record
 from trigger.decide import decide
 from trigger.evaluate import requests_from
 from trigger.explain import Explanation, explain
@@ -133,7 +134,7 @@ class Door:
     async def change(
         self, room: Room, transition: Callable[[GroupState], GroupState], *, act: str, by: str, message: str, at: Moment
     ) -> None:
-        """Change a group's state by a person's or the daemon's own act (pause, resume, a vanished member).
+        """Change a group's state by a person's own act (pause, resume).
 
         Raises:
             StoreError: it could not be written down, so nothing has changed.
@@ -141,6 +142,18 @@ class Door:
         async with self._turn:
             await whole(self._change(room, transition, act=act, by=by, message=message, at=at))
         logs.say("act", group=room.id, act=act, by=by, message=message or None)
+
+    async def lower(
+        self, room: Room, transition: Callable[[GroupState], GroupState], leaving: Sequence[Record], act: Event
+    ) -> None:
+        """Lower a group's size by members that leave for it. Nobody else may write their records meanwhile.
+
+        Raises:
+            StoreError: it could not be written down: nobody leaves, and nothing has changed.
+        """
+        async with self._turn:
+            await whole(self._lower(room, transition, leaving, act))
+        logs.say("act", group=room.id, act=act.name, by=act.by, message=act.message or None)
 
     @contextlib.asynccontextmanager
     async def shut(self) -> AsyncIterator[None]:
@@ -153,6 +166,13 @@ class Door:
     ) -> None:
         state = transition(room.state)
         await asyncio.to_thread(self._store.note, room.id, act, by, message, at.wall, state)
+        room.state = state
+
+    async def _lower(
+        self, room: Room, transition: Callable[[GroupState], GroupState], leaving: Sequence[Record], act: Event
+    ) -> None:
+        state = transition(room.state)
+        await asyncio.to_thread(self._store.lower, act, state, leaving, room.definition.cloud.id)
         room.state = state
 
     async def _pass_batch(self) -> None:

@@ -13,6 +13,7 @@ from config.model import Mode
 from config.units import GroupId, Instant
 from handler.app.rooms import Room
 from handler.app.statuses import condition_of, counts_of
+from handler.doubts import Ground
 from handler.status import GroupCondition
 from handler.steps import Wait
 from trigger.explain import ConditionExplanation, ExpressionExplanation, PolicyExplanation
@@ -106,7 +107,7 @@ def _drift(room: Room) -> int | None:
 def _distrust(room: Room) -> float | None:
     if room.seen is None:
         return None
-    return float(not room.seen.world.complete or any(wait is Wait.MANY_VANISHED for wait, _ in room.seen.plan.waits))
+    return float(bool(room.seen.plan.doubts))
 
 
 def _interval(room: Room, _: Instant) -> float | None:
@@ -143,6 +144,11 @@ def _conditions(room: Room, now: Instant) -> Iterator[tuple[str, float]]:
 def _waits(room: Room, _: Instant) -> Iterator[tuple[str, float]]:
     told = dict(room.seen.plan.waits) if room.seen is not None else {}
     return ((wait.value, told.get(wait, 0)) for wait in Wait)
+
+
+def _grounds(room: Room, _: Instant) -> Iterator[tuple[str, float]]:
+    told = {doubt.ground for doubt in room.seen.plan.doubts} if room.seen is not None else set()
+    return ((ground.value, float(ground in told)) for ground in Ground)
 
 
 def _unheard(room: Room, _: Instant) -> float:
@@ -189,7 +195,7 @@ _PER_GROUP: tuple[tuple[str, str, Callable[[Room, Instant], float | None]], ...]
         lambda room, _: len(members_of(room.unheard)),
     ),
     ("drift_members", "Members in service too many or too few.", lambda room, _: _drift(room)),
-    ("inventory_distrust", "1 while a listing is partial or many vanished at once.", lambda room, _: _distrust(room)),
+    ("inventory_distrust", "1 while what a cloud lists is not believed.", lambda room, _: _distrust(room)),
 )
 
 _PER_GROUP_AND_WORD: tuple[tuple[str, str, str, Callable[[Room, Instant], Iterable[tuple[str, float]]]], ...] = (
@@ -198,6 +204,7 @@ _PER_GROUP_AND_WORD: tuple[tuple[str, str, str, Callable[[Room, Instant], Iterab
     ("group_pause", "1 for what a person has stopped, here or in the whole fleet.", "pause", _pauses),
     ("group_condition", "1 for how the group is.", "condition", _conditions),
     ("group_waits", "Members that convergence waits for, or does not touch, by why.", "wait", _waits),
+    ("inventory_doubt", "1 for each ground on which what a cloud lists is not believed.", "ground", _grounds),
     ("restricted", "1 for each reason of the last tick.", "reason", _restrictions),
 )
 

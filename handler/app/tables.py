@@ -128,6 +128,8 @@ _WAITS = {
     "paused": "a resume",
     "partial": "a complete listing",
     "balancer_unknown": "a balancer that can be read",
+    "distrust": "a listing that can be believed",
+    "vanished": "the size to follow members that are gone",
     "many_vanished": "a person, since many vanished or broke at once; to believe it: trimtab converge GROUP",
 }
 """What is waited for, where it is not a state of so many members."""

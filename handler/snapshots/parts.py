@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NewType, Union, get_args, get_orig
 
 from config.errors import DeclarationError, Problem
 from config.nearest import hint
-from config.units import Instant, parse_span
+from config.units import Fraction, Instant, parse_span
 from config.where import Where, dotted
 from config.wording import show
 from handler.snapshots.text import Places, Twice
@@ -25,6 +25,7 @@ MOST_PROBLEMS: Final = 20
 
 _LONGEST_NAME: Final = 255
 _LONGEST_TEXT: Final = 1000
+_LONGEST_LIST: Final = 10**6
 _LONGEST_SPAN: Final = 40
 _A_SPAN: Final = "a duration: seconds, or one with a unit, such as 30s"
 _MOST: Final = 10**15
@@ -161,15 +162,25 @@ def _types_of(kind: type) -> Mapping[str, object]:
 
 
 def _read(kind: Any, found: Plain, at: Instant) -> object:  # noqa: ANN401  # a type, as annotations have it
+    if get_origin(kind) is tuple:
+        return _list(get_args(kind)[0], found, at)
     if get_origin(kind) in {types.UnionType, Union}:
         return None if found is None else _read(get_args(kind)[0], found, at)
     if kind is Instant:
         return _instant(found, at)
+    if kind in _SCALARS:
+        return _SCALARS[kind](found)
     if isinstance(kind, NewType):
         return _named(found)
     if isinstance(kind, type) and issubclass(kind, enum.Enum):
         return _word(kind, found)
-    return _SCALARS[kind](found)
+    raise TypeError(f"{kind!r} is nothing that a document has")
+
+
+def _list(kind: object, found: Plain, at: Instant) -> tuple[object, ...]:
+    if not isinstance(found, list) or len(found) > _LONGEST_LIST:
+        raise ValueError(f"a list of at most {_LONGEST_LIST}")
+    return tuple(_read(kind, item, at) for item in found)
 
 
 def _instant(found: Plain, at: Instant) -> float:
@@ -201,6 +212,12 @@ def _bounded(number: Any) -> float:  # noqa: ANN401  # a number of JSON
     if not math.isfinite(number) or abs(number) > _FARTHEST:
         raise ValueError("a moment or duration within thirty thousand years")
     return float(number)
+
+
+def _fraction(found: Plain) -> float:
+    if type(found) in (int, float) and 0 <= _bounded(found) <= 1:
+        return _bounded(found)
+    raise ValueError("a share: a number from 0 to 1")
 
 
 def _named(found: Plain) -> str:
@@ -239,6 +256,7 @@ def _word(kind: type[enum.Enum], found: Plain) -> enum.Enum:
 
 
 _SCALARS: Final[Mapping[object, Callable[[Plain], object]]] = {
+    Fraction: _fraction,
     float: _span,
     str: _text,
     bool: _flag,

@@ -299,6 +299,14 @@ class Store(Protocol):
         """Members that are not GONE, sorted by sequence."""
         ...
 
+    def gone(self, group: GroupId, names: Collection[MemberName]) -> frozenset[MemberName]:
+        """Which of these names are remembered as GONE; retention forgets them in time."""
+        ...
+
+    def lower(self, act: Event, state: GroupState, leaving: Sequence[Record], cloud: CloudId) -> None:
+        """Write down who leaves together with the size that follows them, and why, in one transaction."""
+        ...
+
     def intend(
         self, group: GroupId, cloud: CloudId, count: int, balancers: tuple[tuple[BalancerId, int], ...], at: Instant
     ) -> tuple[Record, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -10,7 +10,7 @@ from sqlalchemy import Connection, RowMapping, Select, Table, bindparam, case, d
 from sqlalchemy.dialects.sqlite import insert
 
 from config.errors import StoreError
-from config.units import AlertId, BalancerId, CloudId, GroupId, Instant, Seconds
+from config.units import AlertId, BalancerId, CloudId, GroupId, Instant, MemberName, Seconds
 from handler.desired import Definition
 from handler.launches import LaunchId
 from handler.store.fleet import read_fleet_pause
@@ -40,6 +40,13 @@ _RECORD = tuple(field.name for field in fields(Record))
 _MEMBERS = (
     every(members).where(members.c.group == bindparam("of"), members.c.phase != Phase.GONE).order_by(members.c.sequence)
 )
+_GONE = select(members.c.name).where(
+    members.c.group == bindparam("of"),
+    members.c.phase == Phase.GONE,
+    members.c.name.in_(bindparam("names", expanding=True)),
+)
+_NAMES = 1000
+"""Names in one question."""
 _CREATES = select(
     func.count(case((members.c.group == bindparam("of"), 1))), func.count(case((members.c.cloud == bindparam("on"), 1)))
 )
@@ -207,6 +214,14 @@ def read_members(connection: Connection, group: GroupId) -> tuple[Record, ...]:
     """Members that are not GONE, sorted by sequence."""
     rows = connection.execute(_MEMBERS, {"of": group}).mappings()
     return tuple(Record(**named(row, leaving_out=("cloud",))) for row in rows)
+
+
+def read_gone(connection: Connection, group: GroupId, names: Collection[MemberName]) -> frozenset[MemberName]:
+    """Which of these names are remembered as GONE."""
+    asked = list(names)
+    slices = (asked[first : first + _NAMES] for first in range(0, len(asked), _NAMES))
+    found = (connection.execute(_GONE, {"of": group, "names": some}).scalars() for some in slices)
+    return frozenset(MemberName(name) for names in found for name in names)
 
 
 def last_sequence(connection: Connection, group: GroupId) -> int:

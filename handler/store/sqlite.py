@@ -210,6 +210,20 @@ class SqliteStore:
         with self._snapshot() as connection:
             return rows.read_members(connection, group)
 
+    def gone(self, group: GroupId, names: Collection[MemberName]) -> frozenset[MemberName]:
+        """Which of these names are remembered as GONE; retention forgets them in time."""
+        with self._snapshot() as connection:
+            return rows.read_gone(connection, group, names)
+
+    def lower(self, act: Event, state: GroupState, leaving: Sequence[Record], cloud: CloudId) -> None:
+        """Write down who leaves together with the size that follows them, and why, in one transaction."""
+
+        def write(connection: Connection) -> None:
+            rows.write_members(connection, leaving, cloud)
+            _write_note(connection, act, state)
+
+        self._writer.do(write)
+
     def intend(
         self, group: GroupId, cloud: CloudId, count: int, balancers: tuple[tuple[BalancerId, int], ...], at: Instant
     ) -> tuple[Record, ...]:
@@ -271,16 +285,8 @@ class SqliteStore:
 
         If that changes desired size, the line of history says from what to what.
         """
-
-        def write(connection: Connection) -> None:
-            line: dict[str, object] = {"group": group, "name": name, "by": by, "message": message, "at": at}
-            if state is not None:
-                before = rows.desired_of(connection, group)
-                rows.write_states(connection, {group: state})
-                line |= {"desired_from": before, "desired_to": state.desired} if before != state.desired else {}
-            connection.execute(insert(notes).values(line))
-
-        self._writer.do(write)
+        act = Event(at=at, group=group, kind=EventKind.NOTE, name=name, by=by, message=message)
+        self._writer.do(lambda connection: _write_note(connection, act, state))
 
     def history(
         self, group: GroupId, *, before: Instant | None, limit: int, kinds: Collection[EventKind] = EVERY_KIND
@@ -327,6 +333,15 @@ class SqliteStore:
             connection.execute(update(groups).where(groups.c.id == group).values(values))
 
         self._writer.do(write)
+
+
+def _write_note(connection: Connection, act: Event, state: GroupState | None) -> None:
+    line: dict[str, object] = {name: getattr(act, name) for name in ("group", "name", "by", "message", "at")}
+    if state is not None:
+        before = rows.desired_of(connection, act.group)
+        rows.write_states(connection, {act.group: state})
+        line |= {"desired_from": before, "desired_to": state.desired} if before != state.desired else {}
+    connection.execute(insert(notes).values(line))
 
 
 def _seen_until_its_last_tick(connection: Connection, stored: StoredGroup) -> StoredGroup:

@@ -153,6 +153,7 @@ def _reading(daemon: Daemon) -> APIRouter:
         }
         if at is None:
             shown["misses"] = list(daemon.misses(GroupId(group)))
+            shown["doubts"] = list(daemon.doubts(GroupId(group)))
         if isinstance(found, Span):
             shown["span"] = _span(found)
         return JSONResponse(shown)

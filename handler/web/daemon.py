@@ -86,6 +86,10 @@ class Daemon(Protocol):
         """What the last poll did not bring, and what to do about it, in words."""
         ...
 
+    def doubts(self, group: GroupId) -> tuple[str, ...]:
+        """Why what the cloud lists is not believed, and what would confirm it, in words."""
+        ...
+
     async def probe(self, group: GroupId, counters: Collection[CounterId]) -> tuple[Probed, ...]:
         """Read counters of every member now; no counters: those that the group's policies need."""
         ...

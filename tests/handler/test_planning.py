@@ -86,7 +86,7 @@ ARRIVED = a_member(1, MADE, ready=True)
             None,
             a_world(a_member(1, None), a_member(2, INTENDED), a_member(3, SERVED, None), a_member(4, SERVED, ERROR)),
             [TakeUp(member=ONE), Confirm(member=name_of(2)), NoteAbsence(member=name_of(3))],
-            {Wait.NO_DESIRED: 4},
+            {Wait.DISTRUST: 1, Wait.NO_DESIRED: 4},
             id="no desired size: only what was seen is written down",
         ),
         # Growing.
@@ -282,7 +282,7 @@ ARRIVED = a_member(1, MADE, ready=True)
             1,
             a_world(a_member(1, SERVED, None)),
             [NoteAbsence(member=ONE)],
-            {Wait.UNCONFIRMED: 1},
+            {Wait.UNCONFIRMED: 1, Wait.DISTRUST: 1},
             id="absent once: noted, and counted [Otter's weak point f]",
         ),
         pytest.param(
@@ -533,7 +533,8 @@ def test_builds_that_vanish_before_they_served_are_failed_builds_not_a_vanished_
 
 def test_where_vanishing_shrinks_the_vanished_are_not_replaced() -> None:
     group = {"on_vanish": OnVanish.SHRINK}
-    assert steps_of(3, vanished(1, 3), group=group) == ([Forget(member=ONE)], {})
+    assert steps_of(3, vanished(1, 3), group=group) == ([], {Wait.VANISHED: 1})
+    assert plan(desired(3), vanished(1, 3), a_definition(**group), limits(), NOW).vanished == (ONE,)
     dying = a_world(a_member(1, SERVED, DELETING), a_member(2), seats=[a_seat(2)])
     assert steps_of(2, dying, group=group) == ([], {Wait.DELETING: 1})
 

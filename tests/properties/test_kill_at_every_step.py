@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pytest
 
+from config.model import OnVanish
 from config.units import MemberName
+from handler.desired import Definition
 from handler.world import ServerState
 from tests.support.beds import Bed, grown
 from tests.support.fake_cloud import Killed
+from tests.support.worlds import a_definition
 
 _INSTANTS = 2_000
 """More than any scenario has: a scenario that never ends fails instead of hanging."""
@@ -22,6 +25,7 @@ class Scenario:
     start: int
     end: int
     begin: Callable[[Bed], None]
+    definition: Definition = field(default_factory=a_definition)
 
 
 def resize(size: int) -> Callable[[Bed], None]:
@@ -47,6 +51,7 @@ SCENARIOS = {
     "repair a broken one": Scenario(3, 3, break_one),
     "repair a vanished one": Scenario(3, 3, kill_one),
     "replace": Scenario(3, 3, replace_one),
+    "shrink by a vanished one": Scenario(3, 2, kill_one, a_definition(on_vanish=OnVanish.SHRINK)),
 }
 
 
@@ -63,7 +68,7 @@ def watch(bed: Bed) -> None:
 
 def killed_at(scenario: Scenario, instant: int, build_time: float) -> Iterator[Bed]:
     """Run a scenario up to its ``instant``-th instant and yield the bed; nothing if it ends before."""
-    bed = grown(scenario.start)
+    bed = grown(scenario.start, definition=scenario.definition)
     watch(bed)
     bed.cloud.build_time = build_time
     scenario.begin(bed)
@@ -96,7 +101,7 @@ def expected_removals(scenario: Scenario) -> int:
     """How many leave: a kill adds nobody. A vanished one is not destroyed."""
     if scenario.begin in (break_one, replace_one):
         return 1
-    return max(scenario.start - scenario.end, 0)
+    return 0 if scenario.begin is kill_one else max(scenario.start - scenario.end, 0)
 
 
 @pytest.mark.parametrize("scenario", [Scenario(0, 1, resize(1)), Scenario(1, 0, resize(0))], ids=["one in", "one out"])

@@ -9,11 +9,12 @@ from config.model import ReadyProbe
 from config.units import BalancerId, MemberName
 from handler.converge import Converger, Pass
 from handler.desired import Definition
-from handler.store.interface import StoredGroup
-from handler.world import Leaving, Phase, SeatState
+from handler.store.interface import Event, EventKind, StoredGroup
+from handler.world import Leaving, Phase, Record, SeatState
 from tests.support.fake_cloud import FakeBalancer, FakeClock, FakeCloud, Instants
 from tests.support.memory_store import MemoryStore
 from tests.support.worlds import INSTALLATION, WEB, a_definition, a_group
+from trigger.decide import vanished
 
 _PASSES = 200
 
@@ -75,7 +76,18 @@ class Bed:
         self.store.records[name] = (replace(record, leaving=Leaving.REPLACED), cloud)
 
     def run(self, *, accept_vanished: bool = False) -> Pass:
-        return self.converger.run(self.store.kept[WEB], accept_vanished=accept_vanished)
+        done = self.converger.run(self.store.kept[WEB], accept_vanished=accept_vanished)
+        if done.vanished:
+            self._lower(done.vanished)
+        return done
+
+    def _lower(self, leaving: tuple[Record, ...]) -> None:
+        """What the daemon does once a pass is over: desired size follows those who vanished."""
+        state = vanished(self.definition.group, self.store.kept[WEB].state, len(leaving))
+        act = Event(
+            at=self.clock(), group=WEB, kind=EventKind.NOTE, name="vanished", by="convergence", message="some gone"
+        )
+        self.store.lower(act, state, leaving, self.definition.cloud.id)
 
     def settle(self, *, accept_vanished: bool = False, passes: int = _PASSES) -> Pass:
         """Run passes, each after the time that the last one asked for, until one finds nothing to do."""
@@ -111,8 +123,9 @@ class Bed:
             assert set(balancer.states) == self.machines
 
     def chosen(self) -> set[MemberName]:
-        """Everyone who was ever chosen to leave: the records say so for ever."""
-        return {record.name for record, _ in self.store.records.values() if record.leaving_at is not None}
+        """Everyone who was ever chosen to leave: the records say so for ever. Who vanished was not asked."""
+        left = (record for record, _ in self.store.records.values() if record.leaving_at is not None)
+        return {record.name for record in left if record.leaving is not Leaving.VANISHED}
 
 
 def grown(size: int, **changes: object) -> Bed:

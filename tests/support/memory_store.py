@@ -213,6 +213,17 @@ class MemoryStore:
         alive = (record for record in found if record.group == group and record.phase is not Phase.GONE)
         return tuple(sorted(alive, key=lambda record: record.sequence))
 
+    def gone(self, group: GroupId, names: Collection[MemberName]) -> frozenset[MemberName]:
+        found = (record for record, _ in self.records.values() if record.group == group and record.phase is Phase.GONE)
+        return frozenset(record.name for record in found if record.name in names)
+
+    def lower(self, act: Event, state: GroupState, leaving: Sequence[Record], cloud: CloudId) -> None:
+        with self._write("lower"):
+            self._keep(leaving, cloud)
+            self.events[next(self._ids)] = act
+            if act.group in self.kept:
+                self.kept[act.group] = replace(self.kept[act.group], state=state)
+
     def intend(
         self, group: GroupId, cloud: CloudId, count: int, balancers: tuple[tuple[BalancerId, int], ...], at: Instant
     ) -> tuple[Record, ...]:

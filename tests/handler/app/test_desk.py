@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from config.errors import Refused
+from config.errors import Refused, Transient
 from config.units import CounterId, GroupId, PolicyId
 from handler.status import GroupCondition
 from handler.steps import Create
@@ -314,6 +314,33 @@ def test_many_that_vanish_at_once_are_believed_only_when_a_person_says_so(house:
         assert name_of(4) in house.machines
 
     house.run(scene)
+
+
+def test_a_listing_that_is_not_believed_is_told_by_status_why_history_and_a_metric(house: House) -> None:
+    async def scene(up: Up) -> None:
+        await up.grown(2)
+        listed = house.cloud.list
+        house.cloud.list = lambda group: Listing(servers=(), complete=True)  # type: ignore[method-assign]
+        house.cloud.faults.always["find"] = Transient("not now")
+        up.room.wake.set()
+        await up.until(lambda: up.desk.doubts(WEB))
+        shrunk, contradicted = up.desk.doubts(WEB)
+        assert (shrunk in up.status.messages, contradicted in up.status.messages) == (True, True)
+        assert up.status.condition is GroupCondition.WARNING
+        assert 'trimtab_inventory_doubt{group="web",ground="shrunk"} 1.0' in up.desk.metrics().decode()
+        assert 'trimtab_inventory_distrust{group="web"} 1.0' in up.desk.metrics().decode()
+        house.cloud.list = listed  # type: ignore[method-assign]
+        up.room.wake.set()
+        await up.until(lambda: not up.desk.doubts(WEB))
+        assert 'trimtab_inventory_distrust{group="web"} 0.0' in up.desk.metrics().decode()
+        told = [event for event in await up.desk.history(WEB, before=None, limit=99) if "listing_" in event.name]
+        assert [(event.name, event.message) for event in told] == [
+            ("listing_believed", ""),
+            ("listing_doubted", f"{shrunk}; {contradicted}"),
+        ]
+
+    house.run(scene)
+    assert not house.cloud.destroyed
 
 
 def test_observing_shows_the_world_and_changes_nothing(house: House) -> None:

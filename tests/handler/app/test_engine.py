@@ -15,7 +15,7 @@ from handler.app import engine as engines
 from handler.status import GroupCondition
 from handler.store.interface import Event, EventKind, Store
 from handler.store.sqlite import SqliteStore
-from handler.world import SeatState
+from handler.world import Listing, SeatState
 from tests.support.engines import WEB, House, Up, hurry, model
 from tests.support.worlds import INSTALLATION, name_of
 from trigger.reasons import Reason
@@ -215,6 +215,54 @@ def test_a_vanished_member_lowers_the_size_where_that_is_declared(house: House) 
 
     house.run(scene)
     assert len(house.cloud.created) == 3
+
+
+def test_the_size_follows_a_vanished_member_also_if_that_could_not_be_written_at_first(house: House) -> None:
+    house.declare(model(on_vanish="shrink", minimum=1))
+
+    async def scene(up: Up) -> None:
+        await up.grown(1)
+        await up.desk.scale(WEB, 3, force=False, by="ada")
+        await up.grown(3)
+        failed = 0
+        lower = up.store.lower
+
+        def full(*_: object) -> None:
+            nonlocal failed
+            failed += 1
+            raise StoreError("the disk is full")
+
+        up.store.lower = full  # type: ignore[method-assign]
+        house.cloud.die(name_of(2))
+        up.room.wake.set()
+        await up.until(lambda: failed)
+        assert up.status.desired == 3
+        up.store.lower = lower  # type: ignore[method-assign]
+        up.room.wake.set()
+        await up.grown(2)
+        assert up.status.desired == 2
+
+    house.run(scene)
+    assert len(house.cloud.created) == 3
+
+
+def test_no_first_size_is_read_from_a_listing_that_a_balancer_contradicts(house: House) -> None:
+    """The store is lost, and the cloud answers before it has read its database."""
+    house.run(lambda up: up.grown(2))
+    house.path.unlink()
+    listed = house.cloud.list
+    house.cloud.list = lambda group: Listing(servers=(), complete=True)  # type: ignore[method-assign]
+    house.cloud.faults.always["find"] = Transient("starting")
+
+    async def scene(up: Up) -> None:
+        await up.passed(2)
+        assert up.status.desired is None
+        house.cloud.list = listed  # type: ignore[method-assign]
+        up.room.wake.set()
+        await up.grown(2)
+
+    house.run(scene)
+    assert len(house.cloud.created) == 2
 
 
 # Modes

@@ -10,13 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from config.errors import DeclarationError
 from config.model import ProcessRecipe
+from handler.doubts import Ground
 from handler.planning import plan
 from handler.snapshots.writing import OF_GROUP, laid_out
 from handler.world import World
 from tests.support.planning import SIZES, worlds
 from tests.support.snapshots import a_snapshot, read, text_of
-from tests.support.worlds import NOW, a_definition, a_fleet, desired, limits
+from tests.support.worlds import NOW, a_definition, a_fleet, desired, limits, name_of
 
 
 @given(world=worlds(), size=SIZES, deleting=st.booleans())
@@ -85,3 +87,27 @@ def test_every_member_has_a_line_of_its_own() -> None:
 )
 def test_laid_out_or_not_it_is_the_same_json(value: object) -> None:
     assert json.loads(laid_out(value)) == value
+
+
+def test_doubts_are_planned_from_what_is_read_back() -> None:
+    world = replace(a_fleet(4), untraced=(name_of(8), name_of(9)), relisted=(name_of(7),))
+    snapshot = a_snapshot(world, size=2, distrust=0.5)
+    there_and_back = read(text_of(snapshot))
+    assert there_and_back.plan() == snapshot.plan()
+    assert [doubt.ground for doubt in snapshot.plan().doubts] == [Ground.CONTRADICTED, Ground.STALE]
+    assert there_and_back.definition.group.distrust == 0.5
+
+
+@pytest.mark.parametrize(
+    ("document", "problem"),
+    [
+        ({"definition": {"distrust": 1.5}}, "distrust: 1.5 is not a share: a number from 0 to 1"),
+        ({"definition": {"distrust": "30%"}}, "distrust: '30%' is not a share: a number from 0 to 1"),
+        ({"world": {"untraced": "web-1"}}, "untraced: 'web-1' is not a list"),
+        ({"world": {"relisted": [1]}}, "relisted: [1] is not a name"),
+    ],
+)
+def test_a_share_or_a_list_of_names_that_is_none_is_refused(document: dict[str, object], problem: str) -> None:
+    with pytest.raises(DeclarationError) as refused:
+        read({"desired": 1, "world": {}, **document})
+    assert problem in str(refused.value)

@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 
 from config.errors import Refused, StoreError
-from config.units import BalancerId, CloudId, GroupId
+from config.units import BalancerId, CloudId, GroupId, MemberName
 from handler.desired import Definition
 from handler.steps import Result
 from handler.store.interface import Creates, Event, EventKind, Store
 from handler.store.sqlite import SqliteStore
-from handler.world import Phase
+from handler.world import Leaving, Phase
 from tests.support.store import (
     EDGE,
     INSTALLATION,
@@ -337,6 +337,30 @@ def test_a_note_that_changes_the_size_says_from_what_to_what(store):
     store.note(WEB, "vanished", "convergence", "1 gone", at(2), a_state(3))
     (vanished, found, _) = store.history(WEB, before=None, limit=3)
     assert [(e.desired_from, e.desired_to) for e in (found, vanished)] == [(None, 4), (4, 3)]
+
+
+def test_who_leaves_is_written_with_the_size_that_follows_or_not_at_all(store):
+    (record,) = store.intend(WEB, LOCAL, 1, (), at(0))
+    store.note(WEB, "found", "convergence", "", at(1), a_state(4))
+    left = replace(record, phase=Phase.LEAVING, leaving=Leaving.VANISHED, leaving_at=at(2))
+    act = Event(at=at(2), group=WEB, kind=EventKind.NOTE, name="vanished", by="convergence", message="1 gone")
+    with pytest.raises(StoreError):
+        store.lower(act, a_state(3), (left, replace(left, group=GroupId("nobody"))), LOCAL)
+    assert (store.members(WEB), group_of(store).state.desired) == ((record,), 4)
+    store.lower(act, a_state(3), (left,), LOCAL)
+    assert (store.members(WEB), group_of(store).state.desired) == ((left,), 3)
+    assert store.history(WEB, before=None, limit=1) == (replace(act, desired_from=4, desired_to=3),)
+
+
+def test_names_are_known_as_gone_until_retention_forgets_them(store):
+    first, second = store.intend(WEB, LOCAL, 2, (), at(0))
+    store.save((replace(first, phase=Phase.GONE, gone_at=at(1)),), LOCAL)
+    asked = {first.name, second.name, MemberName("web-k3f9ab-9"), *(MemberName(f"x{n}") for n in range(2500))}
+    assert store.gone(WEB, asked) == {first.name}
+    assert store.gone(GroupId("worker"), asked) == frozenset()
+    assert store.gone(WEB, ()) == frozenset()
+    store.prune(before=at(1e6), bytes_at_most=1 << 30)
+    assert store.gone(WEB, asked) == frozenset()
 
 
 def test_a_note_without_a_state_leaves_the_state(store):

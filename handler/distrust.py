@@ -1,0 +1,127 @@
+"""Why a listing is not believed, and what would confirm it. Pure.
+
+A listing that lacks members is no proof that they are gone, and one that shows members who were proved gone is no
+proof that they are back: caches lag, pages are lost, a server answers before it has read its database. Each member
+needs a witness of its own (`handler.roles.is_witnessed`). Beyond that, a listing as a whole is not believed while it
+lacks too many, or lacks members that a balancer gives work, or shows members that were proved gone: until that is
+cleared up nobody is chosen as surplus, and no first size is read from it.
+
+Source: DESIGN.md "Gone needs a witness"; the incidents in ``tests/handler/test_field_incidents.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+from config.units import Instant, MemberName
+from handler.desired import ABSENT_FOR, ABSENT_LISTINGS, Limits
+from handler.doubts import Doubt, Ground
+from handler.roles import Cast, Role
+from handler.world import Member, Phase, SeatState, World
+
+_NAMED = 5
+"""Members that a sentence names."""
+
+_ALIVE = (Phase.MADE, Phase.IN_SERVICE)
+"""Who ought to be on a listing: made, and not asked to leave."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Streak:
+    """Complete listings in a row that said the same of one name."""
+
+    listings: int
+    since: Instant
+
+    def is_settled(self, at: Instant) -> bool:
+        """Whether they settle the matter, as they do for a member that is absent."""
+        return self.listings >= ABSENT_LISTINGS and at - self.since >= ABSENT_FOR
+
+
+def lengthened(
+    streaks: Mapping[MemberName, Streak], names: Iterable[MemberName], at: Instant
+) -> Mapping[MemberName, Streak]:
+    """Count one more complete listing for these names; others begin anew when they come up again."""
+    first = Streak(listings=0, since=at)
+    longer = ((name, streaks.get(name, first)) for name in names)
+    return MappingProxyType({name: replace(streak, listings=streak.listings + 1) for name, streak in longer})
+
+
+def doubts_of(
+    world: World, casts: Sequence[Cast], share: float, limits: Limits, lost: Sequence[MemberName]
+) -> tuple[Doubt, ...]:
+    """Say why the listing is not believed; empty: it is.
+
+    Args:
+        world: as it was gathered.
+        casts: its members and what they are.
+        share: of the members that ought to be listed, the greatest that may be missing at once, 0 to 1.
+        limits: whose ``accept_vanished`` says that a person believes all but a partial listing.
+        lost: members that are lost together with so many others that a person is needed.
+    """
+    if not world.complete:
+        return (Doubt(ground=Ground.PARTIAL, members=(), words=f"the listing is partial: {world.because}"),)
+    if limits.accept_vanished:
+        return ()
+    absent = tuple(member for member, seen in casts if seen is Role.ABSENT)
+    shrunk = _shrunk(casts, absent, share)
+    served = (*(member.name for member in absent if _is_served(member, world)), *world.untraced)
+    said = (
+        (Ground.SHRUNK, tuple(member.name for member in absent) if shrunk else (), f"it lacks {shrunk}"),
+        (Ground.CONTRADICTED, served, f"it lacks {_named(served)}, which a balancer gives work"),
+        (Ground.STALE, world.relisted, f"it shows {_named(world.relisted)}, proved gone before"),
+    )
+    found = [_disbelieved(ground, names, words, _so_far(absent)) for ground, names, words in said if names]
+    return (*found, *_brake(lost))
+
+
+def whom(doubts: Iterable[Doubt]) -> frozenset[MemberName]:
+    """About whom a complete listing is not believed; those that only a person can tell of are waited for apart."""
+    return frozenset(name for doubt in doubts if doubt.ground is not Ground.MANY_LOST for name in doubt.members)
+
+
+def _disbelieved(ground: Ground, names: Iterable[MemberName], words: str, so_far: str) -> Doubt:
+    confirmed = (
+        f"a definite answer about each of them would settle it, or {ABSENT_LISTINGS} complete listings in a row that "
+        f"say the same over {ABSENT_FOR:g} s{so_far}, or trimtab converge"
+    )
+    return Doubt(
+        ground=ground, members=tuple(sorted(names)), words=f"the listing is not believed: {words}; {confirmed}"
+    )
+
+
+def _so_far(absent: Iterable[Member]) -> str:
+    """How many listings have said so of everybody who is absent, this one too."""
+    seen = [member.record.absent_listings + 1 for member in absent if member.record is not None]
+    return f" (so far {min(seen)})" if seen else ""
+
+
+def _brake(lost: Sequence[MemberName]) -> Iterator[Doubt]:
+    if lost:
+        words = f"{_named(lost)} are gone or broken at once: nothing is done about them before trimtab converge"
+        yield Doubt(ground=Ground.MANY_LOST, members=tuple(sorted(lost)), words=words)
+
+
+def _shrunk(casts: Sequence[Cast], absent: Sequence[Member], share: float) -> str:
+    """How much of the fleet is missing, in words, if it is too much to believe."""
+    if not absent:
+        return ""
+    expected = [member for member, _ in casts if member.record is not None and member.record.phase in _ALIVE]
+    missing = sum(member.server is None for member in expected)
+    if missing <= share * len(expected):
+        return ""
+    names = _named([member.name for member in absent])
+    return f"{missing} of {len(expected)} members, more than {share:.0%} ({names})"
+
+
+def _is_served(member: Member, world: World) -> bool:
+    seats = (seating.seats.get(member.name) for seating in world.seatings.values() if seating.seats is not None)
+    return any(seat is not None and seat.state is SeatState.SERVING for seat in seats)
+
+
+def _named(names: Sequence[MemberName]) -> str:
+    shown = sorted(names)
+    more = f" and {len(shown) - _NAMED} more" if len(shown) > _NAMED else ""
+    return ", ".join(shown[:_NAMED]) + more
