@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -19,10 +19,13 @@ if TYPE_CHECKING:
     from handler.replay.load import Feed
     from handler.replay.outcomes import Line
     from handler.replay.recorded import Run
+    from handler.replay.samples import Samples
 
 Series = Annotated[
-    Path | None,
-    typer.Option("--series", metavar="FILE", help="Recorded samples: CSV, or .parquet.", show_default=False),
+    str | None,
+    typer.Option(
+        "--series", metavar="FILE", help="Recorded samples: CSV, .parquet, or prometheus:URL.", show_default=False
+    ),
 ]
 Events = Annotated[
     Path | None,
@@ -56,7 +59,7 @@ Until = Annotated[str | None, typer.Option("--to", metavar="T", help="Likewise; 
 class _Over:
     """What is replayed, as asked for."""
 
-    series: Path | None
+    series: str | None
     model: str
     events: Path | None
     load: Path | None
@@ -90,6 +93,8 @@ def replay(  # noqa: PLR0913, PLR0917  # an option each
         fail("--load needs --capacity N, a rate above 0, and takes no --events", USAGE, json=json)
     if load is not None and model != "recorded":
         fail("--load is a model of its own: leave --model out", USAGE, json=json)
+    if series is not None and series.startswith(_PROMETHEUS) and (since is None or until is None):
+        fail("--series prometheus:URL needs --from T and --to T", USAGE, json=json)
     over = _Over(
         series=series,
         model=model,
@@ -149,16 +154,15 @@ def _under_load(catalogue: Catalogue, groups: Sequence[GroupId], trace: Path, ov
 
 
 def _over_series(
-    catalogue: Catalogue, groups: Collection[GroupId], path: Path, over: _Over
+    catalogue: Catalogue, groups: Sequence[GroupId], path: str, over: _Over
 ) -> tuple[tuple[Run, ...], tuple[str, ...]]:
-    from handler.replay.reading import Span, read_series
     from handler.replay.remarks import remarks_on_run, remarks_on_series, remarks_on_shares
     from handler.replay.running import recorded_runs, shared_runs
     from handler.replay.samples import Unreplayable
     from handler.replay.scrapes import ticks_by_group
     from handler.replay.tables import read_events
 
-    samples, remarks = read_series(path, catalogue, groups, Span(since=over.since, until=over.until))
+    samples, remarks = _read(catalogue, groups, path, over)
     courses = {} if over.events is None else read_events(over.events, catalogue.groups)
     try:
         ticks = ticks_by_group(catalogue, samples)
@@ -172,6 +176,21 @@ def _over_series(
     runs = shared_runs(catalogue, ticks, courses, over.boot)
     shares = (remarks_on_shares(catalogue, run, courses.get(run.group), over.boot) for run in runs)
     return runs, (*about, *(remark for remarks in shares for remark in remarks))
+
+
+_PROMETHEUS = "prometheus:"
+
+
+def _read(catalogue: Catalogue, groups: Sequence[GroupId], path: str, over: _Over) -> tuple[Samples, tuple[str, ...]]:
+    if path.startswith(_PROMETHEUS):
+        from config.model import Mode
+        from handler.replay.prometheus_series import read_prometheus
+
+        deciding = [group for group in groups if catalogue.groups[group].mode is not Mode.OFF]
+        return read_prometheus(path.removeprefix(_PROMETHEUS), catalogue, deciding, over.since, over.until)
+    from handler.replay.reading import Span, read_series
+
+    return read_series(Path(path), catalogue, groups, Span(since=over.since, until=over.until))
 
 
 def _tell(runs: Sequence[Run], *, json: bool) -> None:

@@ -84,6 +84,7 @@ def test_two_files_are_compared() -> None:
         (("--load", "load.csv", "--capacity", "1", "--boot", "60"), 2, "is not a duration with a unit"),
         (("--load", "load.csv", "--capacity", "1", "--feed", "cpu=half"), 2, "expected COUNTER=utilisation or"),
         (("--load", "load.csv", "--capacity", "1", "--model", "shared-load"), 2, "a model of its own"),
+        (("--series", "prometheus:http://127.0.0.1:9"), 2, "needs --from T and --to T"),
         (("--series", "series.csv", "--from", "noon"), 2, "'noon' is not an instant"),
         (("--series", "none.csv"), 1, "none.csv cannot be read"),
         (("--series", "series.csv", "--group", "shop"), 1, "there is no group shop; there are web"),
