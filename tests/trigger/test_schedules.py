@@ -274,6 +274,18 @@ def test_a_time_that_passed_while_nobody_looked_is_carried_out_late_or_missed(
     assert door.ticks([-30, late, late + 30]) == [(late, reason)]
 
 
+@pytest.mark.parametrize("first", [True, False])
+def test_a_time_is_over_even_if_somebody_has_the_same_carried_out_at_that_moment(*, first: bool) -> None:
+    door = Door(with_schedules(a_change(add(2))), desired=40)
+    door.tick(-30)
+    (timely,), executed = due(door.group, door.state, at().wall), an_alarm(add(2), policy="launch")
+    both = (timely, executed) if first else (executed, timely)
+    decision = decide(door.group, both, a_fleet(), door.state, at(), evaluation=None)
+    assert [answer.reason for answer in decision.answers] == [Reason.AT_MAX] * 2
+    door.state = decision.state
+    assert door.ticks([30, 60]) == []
+
+
 def test_of_several_times_that_passed_the_last_is_carried_out() -> None:
     door = Door(with_schedules(a_change(add(2), times=Calendar(cron="*/10 * * * *"), grace=math.inf)))
     assert door.ticks([-30, 3 * 3600 + 5, 3 * 3600 + 35]) == [(3 * 3600 + 5, Reason.SCALED_OUT)]
