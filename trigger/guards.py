@@ -29,7 +29,9 @@ flap damping        policy, alarm: a scale-in after too many reversals (before q
 budget              policy, alarm: growth made smaller (a clamp); nothing left: refused   BUDGET
 ==================  ====================================================================  =======================
 
-A pause of both directions has answered before (`trigger.decide`), but for a person with force.
+A pause of both directions has answered before (`trigger.decide`), but for a person with force. Min and max are those
+that stand at this moment; a person whom only a schedule's floor or ceiling stops is answered SCHEDULE.
+A schedule's wish passes the guards that an alarm's does.
 A person's wish has no quiet time, back-off or budget to pass: convergence paces the creates.
 
 An alert or a window that shields or freezes stops wishes, and only wishes: changed bounds and floors, also one that

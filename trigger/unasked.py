@@ -15,7 +15,9 @@ BLIND_FLOOR     below the floor that the group declares, and every policy is bli
 
 None of them begins a quiet time, waits for one, or looks at a counter, and no alert stops one. Below min, or below an
 alert's floor, nothing excuses: a size that was forced there while paused lasts as long as the pause. When a floor ends,
-the size stays: policies bring it down. Source: DESIGN.md "Sizing" (bounds, force, blind) and "Moving" (first start).
+the size stays: policies bring it down. Min and max are those that stand at this moment: where only a schedule's floor
+or ceiling makes the difference, `trigger.decide` calls it SCHEDULE instead of BOUNDS. Source: DESIGN.md "Sizing"
+(bounds, force, blind) and "Moving" (first start).
 """
 
 from __future__ import annotations
