@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import pwd
 import socket
 from pathlib import Path
 from typing import Any
@@ -74,5 +75,13 @@ def path_of(*parts: str) -> str:
 
 def _user() -> str:
     """Who asks, in what a header can carry."""
-    name = os.environ.get("SUDO_USER") or os.environ.get("USER") or str(os.getuid())
+    name = os.environ.get("SUDO_USER") or os.environ.get("USER") or _account()
     return "".join(letter if letter.isascii() and letter.isprintable() else "?" for letter in name)[:64]
+
+
+def _account() -> str:
+    """The name of the account that runs this: a cron job has no USER. Its number where it has no name."""
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return str(os.getuid())
