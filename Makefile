@@ -4,8 +4,9 @@ BIN := .venv/bin
 BALANCER ?= shared_listener
 PORT ?= 8460
 PYTEST ?=
+RUNS ?= 10000
 
-.PHONY: help run test check format schema dashboards bench lock clean
+.PHONY: help run test nightly check format schema dashboards bench lock clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -18,6 +19,10 @@ test: ## all tests
 	@.ci/environment requirements-dev.txt
 	@.ci/real-parts
 	@$(BIN)/pytest $(PYTEST)
+
+nightly: ## search the invariants of convergence for as long as a night allows: RUNS=10000, new ones each time
+	@.ci/environment requirements-dev.txt
+	@TRIMTAB_NIGHTLY=$(RUNS) $(BIN)/pytest tests/properties/test_convergence.py $(PYTEST)
 
 check: ## lint, types, import rules, generated files
 	@.ci/environment requirements-dev.txt

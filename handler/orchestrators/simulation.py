@@ -35,7 +35,10 @@ class Answer(Generic[T_co]):
 
 
 class Simulation:
-    """The servers of one cloud, of all groups and of strangers. Calls come one at a time, at instants that rise."""
+    """The servers of one cloud, of all groups and of strangers. Calls come one at a time.
+
+    Its time never goes back: where a caller's does, it stands still until that has caught up.
+    """
 
     def __init__(self, behaviour: Behaviour, began: Instant) -> None:
         self.behaviour = behaviour
@@ -43,6 +46,8 @@ class Simulation:
         self.began = began
         self.until = began
         """Everything scripted up to then has happened."""
+        self.latest = began
+        """The latest instant that is known to have been."""
         self.made = 0
         """Servers ever made."""
         self._machines: dict[str, Machine] = {}
@@ -57,7 +62,7 @@ class Simulation:
 
     def list(self, mark: str | None, now: Instant) -> Answer[Listing]:
         """Show the servers of one mark, or, with ``None``, all of them, as they were ``lag`` seconds ago."""
-        self.advance(now)
+        now = self.advance(now)
         if (refused := self._refused(now)) is not None:
             return refused
         faults = self.behaviour.listing
@@ -74,14 +79,14 @@ class Simulation:
 
     def find(self, name: str, now: Instant) -> Answer[Server | None]:
         """Ask for one server: unlike listings, that is never old."""
-        self.advance(now)
+        now = self.advance(now)
         if (refused := self._refused(now)) is not None:
             return refused
         return Answer(takes=self.behaviour.call, given=self._seen(name, now))
 
     def create(self, name: str, now: Instant) -> Answer[Server]:
         """Make a server, or answer with the one that has the name."""
-        self.advance(now)
+        now = self.advance(now)
         if (refused := self._refused(now)) is not None:
             return refused
         wrong = slip(self.behaviour.create, self._chance("create", name))
@@ -98,7 +103,7 @@ class Simulation:
 
     def destroy(self, name: str, now: Instant, *, grace: Seconds) -> Answer[None]:
         """Begin to remove a server; one that is not there, or is going already, stays as it is."""
-        self.advance(now)
+        now = self.advance(now)
         if (refused := self._refused(now)) is not None:
             return refused
         wrong = slip(self.behaviour.destroy, self._chance("destroy", name))
@@ -123,22 +128,28 @@ class Simulation:
         """Let a server be as it is said to be, whatever it was."""
         self._machines[machine.name] = self._changed[machine.name] = machine
         self._marks.setdefault(machine.mark, {})[machine.name] = _UNSEEN
-        self.made = max(self.made, machine.number)
+        self.made, self.latest = max(self.made, machine.number), max(self.latest, machine.turns[0][0])
         if machine.gone_at is not None:
             heapq.heappush(self._ends, (machine.gone_at, machine.name))
 
-    def advance(self, now: Instant) -> None:
-        """Let everything happen that was scripted up to now, and forget who has been gone for long enough."""
+    def advance(self, now: Instant) -> Instant:
+        """Let everything happen that was scripted up to now, and forget who has been gone for long enough.
+
+        Returns:
+            What time it is in the cloud.
+        """
+        now = self.latest = max(self.latest, now)
         for number, incident in enumerate(self.behaviour.script):
             at = Instant(self.began + incident.at)
             if self.until < at <= now and incident.what is not Happening.OUTAGE:
                 self._befall(number, incident, at)
-        self.until = max(self.until, now)
+        self.until = now
         while self._ends and self._ends[0][0] + self.behaviour.listing.lag <= now:
             _, name = heapq.heappop(self._ends)
             machine = self._machines.get(name)
             if machine is not None and not machine.there(now):
                 self._forget(machine)
+        return now
 
     def changes(self) -> tuple[Machine, ...]:
         """Whoever has changed since this was asked last; for those who keep it."""

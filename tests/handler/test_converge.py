@@ -81,7 +81,7 @@ def test_a_member_that_leaves_drains_first_and_is_destroyed_last() -> None:
 
 def test_nothing_joins_before_it_is_ready() -> None:
     bed = Bed(size=1)
-    bed.unready.add("10.0.0.2")
+    bed.unready.add("198.18.0.2")
     bed.run()
     assert waits(bed.run()) == {Wait.NOT_READY}
     assert bed.edge.states == {}
@@ -103,7 +103,7 @@ def test_a_member_in_service_is_probed_when_its_seat_is_lost() -> None:
     bed.edge.reload()
     bed.settle()
     bed.expect(2)
-    assert sorted(bed.probed) == ["10.0.0.2", "10.0.0.3"]
+    assert sorted(bed.probed) == ["198.18.0.2", "198.18.0.3"]
 
 
 # Answers that are lost, calls that fail.
@@ -327,7 +327,7 @@ def test_builds_that_time_out_are_failed_builds() -> None:
 
 def test_members_that_never_get_ready_are_failed_builds() -> None:
     bed = Bed(size=1)
-    bed.unready.add("10.0.0.2")
+    bed.unready.add("198.18.0.2")
     bed.run()
     bed.clock.advance(300)
     assert bed.run().failed_builds == 1
@@ -466,7 +466,7 @@ def test_after_a_lost_store_the_fleet_is_taken_up_as_it_serves() -> None:
     bed.store.records.clear()
     bed.store.sequences.clear()
     bed.desire(None)
-    bed.unready.update(["10.0.0.2", "10.0.0.3", "10.0.0.4"])  # a newly declared probe that nobody answers
+    bed.unready.update(["198.18.0.2", "198.18.0.3", "198.18.0.4"])  # a newly declared probe that nobody answers
     done = bed.run()
     assert [type(outcome.step) for outcome in done.outcomes] == [TakeUp] * 3
     bed.desire(3)
@@ -482,14 +482,14 @@ def test_after_a_lost_store_the_fleet_is_taken_up_as_it_serves() -> None:
 
 def test_a_stale_listing_does_not_bring_back_who_is_gone() -> None:
     bed = grown(1)
-    ghost = bed.cloud.machines[ONE]
+    ghost = bed.cloud.find(ONE)
     bed.desire(0)
     bed.settle()
     listed = bed.cloud.list
 
     def stale(group):
         answer = listed(group)
-        return replace(answer, servers=(*answer.servers, ghost.seen(bed.clock())))
+        return replace(answer, servers=(*answer.servers, ghost))
 
     bed.cloud.list = stale  # type: ignore[method-assign]
     assert bed.run().plan.converged

@@ -2,45 +2,74 @@
 
 from __future__ import annotations
 
-from hypothesis import HealthCheck, settings
+from dataclasses import replace
+
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from config.errors import DriverError, Permanent, Transient
 from config.model import Budget
+from config.simulation import Behaviour, BootTime, CallFaults, CallRate, ListingFaults
 from config.units import BalancerId, MemberName
-from handler.world import Phase, Record, SeatState, ServerState
+from handler.planning import plan
+from handler.world import Phase, Record, SeatState, ServerState, World
 from tests.support.beds import grown
 from tests.support.fake_cloud import LOST, FakeBalancer
-from tests.support.worlds import EDGE, WEB, a_definition
+from tests.support.nightly import runs
+from tests.support.worlds import EDGE, WEB, a_definition, desired, limits
 
 BACK = BalancerId("back")
 FOREIGN = tuple(MemberName(name) for name in ("database-1", "web-zzzzzz-1", "api-k3f9ab-1"))
+
+_WELL = (ServerState.BUILDING, ServerState.RUNNING)
 
 errors = st.sampled_from([LOST, LOST, Transient("timed out"), Permanent("refused"), Transient("busy", retry_after=9.0)])
 calls = st.sampled_from(["create", "destroy", "list", "find"])
 moves = st.sampled_from(["join", "enable", "drain", "leave", "seats"])
 
 
+shares = st.sampled_from([0.0, 0.0, 0.2])
+means = st.sampled_from([None, None, 600.0])
+behaviours = st.builds(
+    Behaviour,
+    seed=st.integers(1, 99),
+    boot=st.sampled_from([BootTime(median=0.0, p95=0.0), BootTime(median=5.0, p95=20.0), BootTime(median=40, p95=40)]),
+    stop=st.sampled_from([0.0, 5.0, 40.0]),
+    quota=st.sampled_from([None, None, 8]),
+    rate_limit=st.sampled_from([None, None, CallRate(calls=5, per=10.0)]),
+    listing=st.builds(ListingFaults, lag=st.sampled_from([0.0, 8.0, 20.0]), partial=shares),
+    create=st.builds(CallFaults, error=shares, false_error=shares, timeout=shares),
+    destroy=st.builds(CallFaults, error=shares, false_error=shares, timeout=shares),
+    stillborn=shares,
+    error_after=means,
+    vanish_after=means,
+)
+"""Listings lag for less time than proves a member gone."""
+
+
 class Fleet(RuleBasedStateMachine):
     """One group behind two balancers, beside machines of others."""
 
-    @initialize(workers=st.sampled_from([1, 1, 1, 4]), build_time=st.sampled_from([0.0, 5.0, 40.0]))
-    def begin(self, workers: int, build_time: float) -> None:
+    @initialize(workers=st.sampled_from([1, 1, 1, 4]), behaviour=behaviours)
+    def begin(self, workers: int, behaviour: Behaviour) -> None:
         budget = Budget(outstanding=4, per_hour=100_000)
         definition = a_definition(balancers=(EDGE, BACK), budget=budget, build_timeout=60.0)
         self.bed = grown(4, definition=definition, workers=workers)
-        self.bed.cloud.build_time = build_time
-        self.bed.cloud.stop_time = build_time
+        self.bed.cloud.before_create = self.check_create
         self.bed.cloud.before_destroy = self.check_destroy
         self.most_desired = 4
         for name in FOREIGN:
             self.bed.cloud.add(name)
             self.bed.edge.states[name] = SeatState.SERVING
+        self.bed.cloud.simulation.behaviour = behaviour  # only now: strangers are to stay
         self.bed.cloud.destroyed.clear()
         self.complaints: list[str] = []
         self.ever_hidden: set[MemberName] = set()
         self.hidden_until: dict[MemberName, float] = {}
+
+    def check_create(self, name: MemberName) -> None:
+        if self.bed.cloud.state(name) is not None:
+            self.complaints.append(f"{name} is made, and it is there already")
 
     def check_destroy(self, name: MemberName) -> None:
         """Raising here would only be a driver's fault to the pass; so complaints are kept for the invariants."""
@@ -81,13 +110,12 @@ class Fleet(RuleBasedStateMachine):
         self.bed.cloud.say(data.draw(st.sampled_from(self.whole())), state)
 
     def whole(self) -> list[MemberName]:
-        return sorted(name for name in self.bed.machines if self.bed.cloud.machines[name].state is None)
+        return sorted(name for name in self.bed.machines if self.bed.cloud.state(name) in _WELL)
 
     @precondition(lambda self: self.bed.machines)
     @rule(data=st.data())
     def deleted_by_somebody(self, data: st.DataObject) -> None:
-        machine = self.bed.cloud.machines[data.draw(st.sampled_from(sorted(self.bed.machines)))]
-        machine.gone_at = machine.gone_at or type(self.bed.clock.now)(self.bed.clock() + 20.0)
+        self.bed.cloud.go(data.draw(st.sampled_from(sorted(self.bed.machines))), 20.0)
 
     @precondition(lambda self: self.bed.machines - self.ever_hidden)
     @rule(data=st.data())
@@ -95,8 +123,14 @@ class Fleet(RuleBasedStateMachine):
         """A listing lags, for less time than proves a member gone."""
         name = data.draw(st.sampled_from(sorted(self.bed.machines - self.ever_hidden)))
         self.ever_hidden.add(name)
-        self.hidden_until[name] = self.bed.clock() + 25.0
+        self.hidden_until[name] = self.bed.clock() + 25.0 - self.bed.cloud.simulation.behaviour.listing.lag
         self.bed.cloud.hidden.add(name)
+
+    @rule(behaviour=behaviours)
+    def change_ways(self, behaviour: Behaviour) -> None:
+        """What befalls machines that are there already was decided when they were made."""
+        lag = self.bed.cloud.simulation.behaviour.listing.lag
+        self.bed.cloud.simulation.behaviour = replace(behaviour, listing=replace(behaviour.listing, lag=lag))
 
     @rule(partial=st.booleans())
     def list_in_part(self, partial: bool) -> None:
@@ -110,7 +144,7 @@ class Fleet(RuleBasedStateMachine):
     def fail_balancer(self, balancer: BalancerId, call: str, error: DriverError) -> None:
         self.bed.balancers[balancer].faults.script(call, error)
 
-    @rule(call=st.sampled_from(["list", "find", "create", "destroy"]))
+    @rule(call=calls)
     def cloud_is_silent(self, call: str) -> None:
         self.bed.cloud.faults.always[call] = Transient("no answer")
 
@@ -166,12 +200,23 @@ class Fleet(RuleBasedStateMachine):
             overdue = {name for name, until in self.hidden_until.items() if until < self.bed.clock()}
             self.bed.cloud.hidden -= overdue
             done = self.bed.run()
+            self.check_order(done.world)
             self.bed.clock.advance(1.0 if done.next_in is None else done.next_in)
+
+    def check_order(self, world: World) -> None:
+        """Whatever the order in which members are found, the plan is the same."""
+        size, definition = desired(self.bed.store.kept[WEB].state.desired), self.bed.definition
+        plans = [
+            plan(size, replace(world, members=members), definition, limits(), world.at)
+            for members in (world.members, world.members[::-1], world.members[1::2] + world.members[::2])
+        ]
+        if not plans[0] == plans[1] == plans[2]:
+            self.complaints.append(f"the order of members changes the plan: {plans}")
 
     # What holds after every step
 
     @invariant()
-    def nobody_is_destroyed_unchosen_or_seated(self) -> None:
+    def nobody_is_made_twice_or_destroyed_unchosen_or_seated(self) -> None:
         assert self.complaints == []
 
     @invariant()
@@ -195,10 +240,8 @@ class Fleet(RuleBasedStateMachine):
         assert len(staying) <= self.most_desired
 
     def may_serve(self, record: Record) -> bool:
-        machine = self.bed.cloud.machines.get(record.name)
-        if machine is None:
-            return record.phase is Phase.INTENDED
-        return machine.gone_at is None and machine.state not in {ServerState.ERROR, ServerState.STOPPED}
+        state = self.bed.cloud.state(record.name)
+        return record.phase is Phase.INTENDED if state is None else state in {*_WELL, ServerState.UNKNOWN}
 
     def teardown(self) -> None:
         """Faults stop; a person believes that many are gone; then the fleet is as desired within bounded passes."""
@@ -209,9 +252,13 @@ class Fleet(RuleBasedStateMachine):
         self.list_in_part(partial=False)
         for side in (self.bed.cloud, *self.bed.balancers.values()):
             side.faults.clear()
-        for machine in self.bed.cloud.machines.values():
-            machine.state = ServerState.RUNNING if machine.state is ServerState.UNKNOWN else machine.state
+        self.bed.cloud.calm()
+        for name in self.bed.cloud.machines:
+            if self.bed.cloud.state(name) is ServerState.UNKNOWN:
+                self.bed.cloud.say(name, ServerState.RUNNING)
         self.bed.settle(accept_vanished=True, passes=500)
+        again = self.bed.run()
+        assert (again.plan.steps, again.outcomes) == ((), ())
         for balancer in self.bed.balancers.values():
             forget_foreigners(balancer)
         self.bed.expect(self.bed.store.kept[WEB].state.desired or 0)
@@ -228,10 +275,4 @@ def forget_foreigners(balancer: FakeBalancer) -> None:
 
 
 TestFleet = Fleet.TestCase
-TestFleet.settings = settings(
-    max_examples=150,
-    stateful_step_count=40,
-    deadline=None,
-    derandomize=True,  # the same misfortunes everywhere; to search for new ones, raise max_examples and take this away
-    suppress_health_check=[HealthCheck.too_slow],
-)
+TestFleet.settings = runs(200, steps=40)

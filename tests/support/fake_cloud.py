@@ -1,18 +1,25 @@
-"""A cloud and a balancer in memory, at the ports, with scripted faults and time that is an argument."""
+"""The simulated cloud at the port of tests, and a balancer in memory, with scripted faults and a clock to be moved."""
 
 from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from threading import RLock
+from typing import Any, TypeVar
 
 from config.errors import DriverError, Transient
+from config.simulation import Behaviour, BootTime
 from config.units import GroupId, Instant, MemberName, Seconds
 from handler.launches import LaunchId
 from handler.orchestrators.interface import Launch
+from handler.orchestrators.machines import Machine
+from handler.orchestrators.simulation import Answer, Simulation
 from handler.world import Listing, Seat, SeatState, Server, ServerState
 from tests.support.worlds import NOW
+
+T = TypeVar("T")
 
 
 class Killed(BaseException):
@@ -79,107 +86,138 @@ class Faults:
             raise error
 
 
-@dataclass
-class Machine:
-    name: MemberName
-    id: str
-    created_at: Instant
-    built_at: Instant
-    gone_at: Instant | None = None
-    state: ServerState | None = None
-    """What it is said to be, whatever it does."""
-
-    def seen(self, now: Instant) -> Server:
-        state = self.state or (ServerState.BUILDING if now < self.built_at else ServerState.RUNNING)
-        state = ServerState.DELETING if self.gone_at is not None else state
-        number = int(self.id.removeprefix("vm-"))
-        return Server(
-            name=self.name,
-            id=self.id,
-            state=state,
-            address=None if state is ServerState.BUILDING else f"10.0.{number // 250}.{number % 250 + 1}",
-            created_at=self.created_at,
-            raw_state=state.value,
-        )
+CALM = Behaviour(boot=BootTime(median=0.0, p95=0.0), stop=0.0)
+"""Servers are there as soon as they are made, and gone as soon as they are destroyed."""
+_WELL = (ServerState.BUILDING, ServerState.RUNNING)
 
 
 @dataclass
 class FakeCloud:
-    """Machines by name. ``list`` shows all of them under any mark: telling them apart is not left to the driver."""
+    """A simulated cloud at the port, with faults of our own choice besides its own, and instants to die at.
 
-    clock: FakeClock
+    ``list`` shows all of its machines under any mark: telling them apart is not left to the driver. Calls take no time.
+    """
+
+    clock: Callable[[], Instant]
     faults: Faults = field(default_factory=Faults)
     instants: Instants = field(default_factory=Instants)
-    build_time: Seconds = 0.0
-    stop_time: Seconds = 0.0
-    machines: dict[MemberName, Machine] = field(default_factory=dict)
     hidden: set[MemberName] = field(default_factory=set)
     """Not on listings yet, though they exist (and ``find`` knows them)."""
     partial: bool = False
     """Listings show every second machine, and say that this is not all."""
-    made: int = 0
     created: list[MemberName] = field(default_factory=list)
     destroyed: list[MemberName] = field(default_factory=list)
+    before_create: Callable[[MemberName], None] = lambda name: None
     before_destroy: Callable[[MemberName], None] = lambda name: None
+
+    def __post_init__(self) -> None:
+        self.simulation = Simulation(CALM, self.clock())
+        self._turn = RLock()
 
     def list(self, group: GroupId) -> Listing:
         with self.faults.around("list"):
-            self._settle()
-            servers = [machine.seen(self.clock()) for machine in self.machines.values()]
-            seen = tuple(server for server in servers if server.name not in self.hidden)
+            told = self._ask(lambda now: self.simulation.list(None, now))
+            seen = tuple(server for server in told.servers if server.name not in self.hidden)
             if self.partial:
                 return Listing(servers=seen[::2], complete=False, because="one host does not answer")
-            return Listing(servers=seen, complete=True)
+            return replace(told, servers=seen)
 
     def find(self, name: MemberName) -> Server | None:
         with self.faults.around("find"):
-            self._settle()
-            machine = self.machines.get(name)
-            return None if machine is None else machine.seen(self.clock())
+            return self._ask(lambda now: self.simulation.find(name, now))
 
     def create(self, launch: Launch) -> Server:
         name = launch.id.name
         with self.instants.around(f"create {name}"), self.faults.around("create"):
-            self._settle()
-            if name not in self.machines:
-                self.created.append(name)
-                self.add(name)
-            return self.machines[name].seen(self.clock())
+            self.before_create(name)
+            with self._turn:
+                made = self.simulation.made
+                try:
+                    return self._ask(lambda now: self.simulation.create(name, now))
+                finally:
+                    self.created += [name] * (self.simulation.made - made)
 
     def destroy(self, name: MemberName, *, grace: Seconds) -> None:
         with self.instants.around(f"destroy {name}"), self.faults.around("destroy"):
             self.before_destroy(name)
             self.destroyed.append(name)
-            machine = self.machines.get(name)
-            if machine is not None and machine.gone_at is None:
-                machine.gone_at = Instant(self.clock() + self.stop_time)
-            self._settle()
+            self._ask(lambda now: self.simulation.destroy(name, now, grace=grace))
+
+    def _ask(self, ask: Callable[[Instant], Answer[T]]) -> T:
+        with self._turn:
+            answer = ask(self.clock())
+        if isinstance(answer.given, DriverError):
+            raise answer.given
+        return answer.given
+
+    # How it behaves
+
+    def behave(self, **changes: Any) -> None:
+        self.simulation.behaviour = replace(self.simulation.behaviour, **changes)
+
+    @property
+    def build_time(self) -> Seconds:
+        return self.simulation.behaviour.boot.median
+
+    @build_time.setter
+    def build_time(self, seconds: Seconds) -> None:
+        self.behave(boot=BootTime(median=seconds, p95=seconds))
+
+    @property
+    def stop_time(self) -> Seconds:
+        return self.simulation.behaviour.stop
+
+    @stop_time.setter
+    def stop_time(self, seconds: Seconds) -> None:
+        self.behave(stop=seconds)
+
+    def calm(self) -> None:
+        """From now on nothing goes wrong, nor does what lay ahead of machines; what has gone wrong stays so."""
+        self.simulation.behaviour = replace(CALM, boot=self.simulation.behaviour.boot)
+        now = self.clock()
+        for machine in self.machines.values():
+            turns = tuple((at, state) for at, state in machine.turns if at <= now or state in _WELL)
+            going = turns[-1][1] is ServerState.DELETING
+            self.simulation.put(replace(machine, turns=turns, gone_at=machine.gone_at if going else None))
 
     # What befalls it
 
+    @property
+    def machines(self) -> Mapping[MemberName, Machine]:
+        """Everybody who is there, ours or a stranger's, in the order of creation."""
+        with self._turn:
+            now = self.simulation.advance(self.clock())
+            return {MemberName(machine.name): machine for machine in self.simulation.machines(now)}
+
     def add(self, name: MemberName) -> Machine:
         """Put a machine there, ours or a stranger's."""
-        self.made += 1
-        now = self.clock()
-        machine = Machine(name=name, id=f"vm-{self.made}", created_at=now, built_at=Instant(now + self.build_time))
-        self.machines[name] = machine
-        return machine
+        with self._turn:
+            return self.simulation.add(name, self.simulation.advance(self.clock()))
 
     def die(self, name: MemberName) -> None:
-        del self.machines[name]
+        with self._turn:
+            self.simulation.put(self.machines[name].gone(self.clock()))
+
+    def go(self, name: MemberName, seconds: Seconds) -> None:
+        """Somebody else deletes it."""
+        with self._turn:
+            now = self.clock()
+            machine = self.machines[name].turned(ServerState.DELETING, now)
+            self.simulation.put(machine.gone(Instant(now + seconds)))
 
     def say(self, name: MemberName, state: ServerState) -> None:
-        self.machines[name].state = state
+        with self._turn:
+            self.simulation.put(self.machines[name].turned(state, self.clock()))
+
+    def state(self, name: MemberName) -> ServerState | None:
+        """What it is now; ``None``: not there."""
+        machine = self.machines.get(name)
+        server = None if machine is None else machine.view(self.clock()).server
+        return None if server is None else server.state
 
     def ours(self, installation: str, group: GroupId) -> set[MemberName]:
         launches = ((name, LaunchId.parse(name)) for name in self.machines)
         return {name for name, mark in launches if mark and (mark.installation, mark.group) == (installation, group)}
-
-    def _settle(self) -> None:
-        now = self.clock()
-        for machine in tuple(self.machines.values()):
-            if machine.gone_at is not None and machine.gone_at <= now:
-                del self.machines[machine.name]
 
 
 @dataclass

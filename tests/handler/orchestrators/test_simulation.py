@@ -248,6 +248,26 @@ def test_a_server_made_again_under_the_name_of_one_that_is_gone_stays() -> None:
     assert again.number == 2
 
 
+def test_when_the_callers_clock_jumps_back_nobody_disappears() -> None:
+    cloud = a_cloud(boot=BootTime(median=30.0, p95=30.0), stop=5.0)
+    cloud.create(ONE, at(100))
+
+    assert listed(cloud, at(40)) == {ONE: ServerState.BUILDING}
+    cloud.destroy(ONE, at(50), grace=60.0)
+    assert listed(cloud, at(104)) == {ONE: ServerState.DELETING}
+    assert listed(cloud, at(105)) == {}
+
+
+def test_a_cloud_that_is_read_again_remembers_that_its_servers_have_been_made() -> None:
+    cloud = a_cloud()
+    machine = cloud.add(ONE, at(100))
+
+    again = Simulation(cloud.behaviour, BEGAN)
+    again.put(machine)
+
+    assert listed(again, at(40)) == {ONE: ServerState.BUILDING}
+
+
 calls = st.lists(
     st.tuples(st.sampled_from(["create", "destroy", "find", "list"]), st.integers(1, 4), st.floats(0, 100)), max_size=30
 )
