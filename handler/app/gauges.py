@@ -178,8 +178,8 @@ def _oldest(expression: ExpressionExplanation) -> float | None:
 
 _PER_GROUP: tuple[tuple[str, str, Callable[[Room, Instant], float | None]], ...] = (
     ("group_desired", "How many members there must be.", lambda room, _: room.state.desired),
-    ("group_min", "Least desired size.", lambda room, _: room.definition.group.minimum),
-    ("group_max", "Greatest desired size.", lambda room, _: room.definition.group.maximum),
+    ("group_min", "Least desired size, as schedules leave it now.", lambda room, now: room.bounds(now)[0]),
+    ("group_max", "Greatest desired size, as schedules leave it now.", lambda room, now: room.bounds(now)[1]),
     ("group_recommended", "What would be done in mode advise.", _advised),
     ("group_revision", "Revision of the desired size.", lambda room, _: room.state.revision),
     ("group_interval_seconds", "How often it is judged; absent while it is not (orphaned, mode off).", _interval),

@@ -40,7 +40,7 @@ class Recent:
 
     def passed(self, room: Room, at: Instant) -> None:
         """A pass has seen the group: a row if another number is in service."""
-        if self.series(room).last_sizes() != _sizes(room):
+        if self.series(room).last_sizes() != _sizes(room, at):
             self._sized(room, at)
         self.pulse.beat(room.id)
 
@@ -50,11 +50,10 @@ class Recent:
         self.pulse.beat(group)
 
     def _sized(self, room: Room, at: Instant) -> None:
-        desired, in_service, minimum, maximum = _sizes(room)
+        desired, in_service, minimum, maximum = _sizes(room, at)
         self.series(room).sized(at, desired=desired, in_service=in_service, minimum=minimum, maximum=maximum)
 
 
-def _sizes(room: Room) -> tuple[int | None, int | None, int, int]:
-    group = room.definition.group
+def _sizes(room: Room, at: Instant) -> tuple[int | None, int | None, int, int]:
     in_service = None if room.seen is None else room.seen.fleet.in_service
-    return room.state.desired, in_service, group.minimum, group.maximum
+    return room.state.desired, in_service, *room.bounds(at)

@@ -19,6 +19,7 @@ from handler.world import World
 from trigger.explain import Explanation
 from trigger.progress import Kept, restarted
 from trigger.requests import Fleet, GroupState
+from trigger.schedules import bounded
 from trigger.verdicts import Evaluation
 
 _POLLED = frozenset({MemberState.IN_SERVICE, MemberState.UNKNOWN})
@@ -69,6 +70,11 @@ class Room:
     """Where each present member was last seen."""
     accept_vanished: bool = False
     """A person ordered convergence; the next pass believes that many are gone."""
+
+    def bounds(self, now: Instant) -> tuple[int, int]:
+        """Least and greatest size as schedules and alerts leave them now."""
+        group = bounded(self.definition.group, self.state, now)
+        return group.minimum, group.maximum
 
     def stored(self) -> StoredGroup:
         """What a convergence pass needs to know."""

@@ -22,6 +22,7 @@ def status_of(room: Room, now: Instant) -> GroupStatus:
     """One group as it is now."""
     group, state, explanation = room.definition.group, room.state, room.explanation
     messages = messages_of(room, now)
+    minimum, maximum = room.bounds(now)
     return GroupStatus(
         group=room.id,
         condition=condition_of(room, now),
@@ -30,8 +31,8 @@ def status_of(room: Room, now: Instant) -> GroupStatus:
         pause=state.pause,
         fleet_pause=state.fleet_pause,
         desired=state.desired,
-        minimum=group.minimum,
-        maximum=group.maximum,
+        minimum=minimum,
+        maximum=maximum,
         forced=state.forced,
         revision=state.revision,
         members=members_of(room, now),

@@ -76,7 +76,8 @@ def group_page(group: dict[str, Any]) -> RenderableType:
     parts: list[RenderableType] = [groups_table([group])]
     parts += [Text(printable(f"  {message}"), style="yellow") for message in group["messages"]]
     policies = ", ".join(f"{policy} {reason}" for policy, reason in group["policies"].items())
-    parts.append(Text(f"policies: {policies or 'none'}"))
+    if policies:
+        parts.append(Text(f"policies: {policies}"))
     if group["pause"] in _PAUSES:
         parts.append(Text(_PAUSES[group["pause"]], style="cyan"))
     for quiet in group["quiets"]:

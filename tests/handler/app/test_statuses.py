@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from config.model import Mode
-from config.units import Instant
+from config.schedules import Lasting, Limit, Once, ScheduledLimit
+from config.units import Instant, PolicyId
 from handler.app.rooms import Room, Seen
 from handler.app.statuses import condition_of, messages_of
 from handler.planning import plan
@@ -48,6 +49,17 @@ def a_room(size: int | None, *, found: int = 2, complete: bool = True, mode: Mod
 )
 def test_a_group_is_in_one_condition(room: Room, condition: GroupCondition) -> None:
     assert condition_of(room, NOW) is condition
+
+
+def test_bounds_are_those_that_schedules_leave_now() -> None:
+    night = ScheduledLimit(
+        id=PolicyId("night"), times=Once(at=NOW), until=Lasting(span=60.0), limit=Limit.FLOOR, size=4
+    )  # fmt: skip
+    room = a_room(4)
+    declared = room.definition.group
+    room.definition = replace(room.definition, group=replace(declared, schedules=(night,)))
+    assert room.bounds(NOW) == (4, declared.maximum)
+    assert room.bounds(Instant(NOW + 60)) == (declared.minimum, declared.maximum)
 
 
 def test_while_builds_back_off_the_group_warns_how_many_failed_and_says_when_the_next_try_is() -> None:
