@@ -245,7 +245,9 @@ def _safe(request: Request, size: int, scene: Scene) -> int:
     """``size``, or as many more as leave no policy wanting to grow the group. Never above max for that: bounds win."""
     if request.cause is not Cause.POLICY:
         return size
-    return max(size, min(least_safe(scene.headroom, scene.fleet.in_service, scene.base), scene.group.maximum))
+    fleet, base = scene.fleet, scene.base
+    carrying = fleet.in_service if fleet.listed else max(fleet.in_service, base)  # others may serve, unseen
+    return max(size, min(least_safe(scene.headroom, carrying, base), scene.group.maximum))
 
 
 def _shrinking_waits(request: Request, scene: Scene) -> tuple[Reason, Instant] | None:

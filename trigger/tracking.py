@@ -8,14 +8,16 @@ What the target is held against        to grow, the load in members is        to
 each member's level                    value ÷ target × those measured        sure value ÷ target × those measured
                                                                               and those that warm up
 one level of the whole group           value ÷ target × those in service      sure value ÷ target × those in service
+                                                                              or desired, whichever are more
 a total that is shared out             value ÷ target                         sure value ÷ target
 =====================================  =====================================  =====================================
 
 Rounded up either way: fewer would be above the target. Growth never shrinks the group, nor the other way round; a load
 that the size fits already is no change. Members that warm up bear load that nobody measures: they are capacity that
 is there already when the group is to grow, and as busy as the others when it is to shrink (Kubernetes sets those that
-are not ready to 0 and to the whole target likewise). *Sure* is the bound of the value that the unheard leave, as for
-steps: `trigger.stepping`, Note [The sure distance].
+are not ready to 0 and to the whole target likewise). While a listing is missing or partial, fewer are known to be in
+service than are: what is not known shrinks nothing, so all that are desired count. *Sure* is the bound of the value
+that the unheard leave, as for steps: `trigger.stepping`, Note [The sure distance].
 
 Source: Kubernetes (HPA, ratio and AverageValue), Nomad (target-value, pass-through), AWS (target tracking).
 """
@@ -35,6 +37,8 @@ from trigger.verdicts import Aim, Truth, Verdict, Wish
 
 _SAME_WITHIN = 1e-9
 """Relative: ten members at 66 of 60 are the load of 11, though binary fractions make it a trifle more."""
+_MOST = 10**12
+"""Members: a load beyond every group. A counter may say anything, and infinity is no size."""
 
 
 def aim(tracking: Tracking, condition: Condition, verdicts: Sequence[Verdict]) -> Aim | None:
@@ -52,7 +56,7 @@ def aim(tracking: Tracking, condition: Condition, verdicts: Sequence[Verdict]) -
     share = sure_value(condition, cell, shrinking=tracking.may_shrink) / tracking.level
     return Aim(
         verb=tracking.verb,
-        load=max(0.0, share * _bearers(tracking, cell)),
+        load=min(max(0.0, share * _bearers(tracking, cell)), _MOST),
         relative=tracking.load is Load.WHOLE,
         level=tracking.level,
         at_most=tracking.at_most,
@@ -64,8 +68,8 @@ def wished(desired: int, in_service: int, wish: Wish) -> int:
 
     >>> wished(10, 10, Aim(verb=Verb.ADD, load=12.3, level=60.0))
     13
-    >>> wished(10, 8, Aim(verb=Verb.REMOVE, load=0.5, relative=True, level=60.0))
-    4
+    >>> wished(10, 12, Aim(verb=Verb.REMOVE, load=0.5, relative=True, level=60.0))
+    6
     """
     match wish:
         case Adjustment():
@@ -97,8 +101,9 @@ def _bearers(tracking: Tracking, cell: Cell) -> int:
 
 
 def _aimed(desired: int, in_service: int, aim: Aim) -> int:
-    load = aim.load * in_service if aim.relative else aim.load
-    size = math.ceil(load * (1 - _SAME_WITHIN))
+    bearers = in_service if aim.verb is Verb.ADD else max(in_service, desired)
+    load = aim.load * bearers if aim.relative else aim.load
+    size = min(math.ceil(load * (1 - _SAME_WITHIN)), _MOST)
     limit = None if aim.at_most is None else resized(desired, aim.at_most)
     if aim.verb is Verb.ADD:
         return max(desired, size if limit is None else min(size, limit))

@@ -56,13 +56,19 @@ def decision(
     *requests: Request,
     desired: int = 6,
     in_service: int | None = None,
+    listed: bool = True,
     state: GroupState | None = None,
 ) -> Decision:
     evaluation = evaluate(catalogue, WEB, a_frame(catalogue, {"idle": measured(10), **cells}), {}, at())
     asked = requests or requests_from(catalogue, evaluation)
-    fleet = a_fleet(in_service=desired if in_service is None else in_service)
+    fleet = a_fleet(in_service=desired if in_service is None else in_service, listed=listed)
     before = replace(GroupState() if state is None else state, desired=desired)
     return decide(catalogue.groups[WEB], asked, fleet, before, at(), evaluation=evaluation)
+
+
+@pytest.mark.parametrize(("listed", "size"), [pytest.param(True, 3, id="whole"), pytest.param(False, 5, id="partial")])
+def test_members_that_a_listing_leaves_out_may_carry_load(listed: bool, size: int) -> None:
+    assert decision(a_pair(BUSY), {"busy": measured(50)}, in_service=3, listed=listed).desired_to == size
 
 
 def busy_with(**changed: object) -> Condition:

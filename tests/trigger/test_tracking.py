@@ -90,7 +90,9 @@ def test_the_size_is_what_bears_the_load_at_the_target(value: float, size: int) 
     [
         pytest.param(Load.WHOLE, 90, 10, 15, id="a-level-of-all-in-service"),
         pytest.param(Load.WHOLE, 90, 6, 10, id="growth-never-shrinks-the-group"),
-        pytest.param(Load.WHOLE, 30, 8, 4, id="and-of-fewer-in-service"),
+        pytest.param(Load.WHOLE, 30, 12, 6, id="to-shrink-those-that-leave-count"),
+        pytest.param(Load.WHOLE, 30, 8, 5, id="and-those-that-are-not-seen-in-service"),
+        pytest.param(Load.WHOLE, 30, 0, 5, id="as-before-the-first-listing"),
         pytest.param(Load.TOTAL, 900, 10, 15, id="a-total-of-60-each"),
         pytest.param(Load.TOTAL, 900, 3, 15, id="whoever-is-in-service"),
         pytest.param(Load.TOTAL, 660, 10, 10, id="tolerance-is-of-the-total"),
@@ -187,12 +189,20 @@ def test_the_load_that_a_size_is_made_of_is_said(load: Load, cell: Cell, lines: 
     assert lines in "\n".join(said)
 
 
+@pytest.mark.parametrize("load", Load)
+@pytest.mark.parametrize("value", [1e300, 1.7e308, float("inf")])
+@pytest.mark.parametrize("in_service", [0, 10])
+def test_a_value_beyond_all_numbers_is_a_load_beyond_every_group(load: Load, value: float, in_service: int) -> None:
+    decision = decided(a_target(1e-6, load), measured(value), in_service=in_service)
+    assert decision.answers[0].wanted in {10, 10**12 - 1000, 10**12}  # nobody in service bears a level of all
+
+
 @given(st.floats(0, 1e6), st.integers(0, 200), st.integers(0, 200), st.sampled_from(Verb), st.booleans())
 def test_an_aim_never_goes_the_other_way_and_no_further_than_the_load(
     load: float, desired: int, in_service: int, verb: Verb, relative: bool
 ) -> None:
     size = wished(desired, in_service, Aim(verb=verb, load=load, relative=relative, level=1.0))
-    bearing = load * in_service if relative else load
+    bearing = load * (in_service if verb is Verb.ADD else max(in_service, desired)) if relative else load
     if verb is Verb.ADD:
         assert size >= desired
         assert size == desired or size - 1 < bearing
