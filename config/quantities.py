@@ -14,6 +14,8 @@ from config.measures import alternatives, factor
 
 _WRITTEN = re.compile(r"(?P<number>[+-]?\d+(\.\d+)?([eE][+-]?\d+)?)\s*(?P<unit>[^\s\d.].{0,39})")
 _EXPECTED = 'a plain number, or one with a unit such as "250 ms" or "80 %"'
+_LARGEST, _SMALLEST = 1e100, 1e-100
+"""Of what is written: any unit, size and tolerance may be multiplied with it without coming to infinity, or to 0."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,13 +34,20 @@ def read_quantity(value: object) -> Quantity:
     """
     if isinstance(value, Quantity):
         return value
-    if isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value):
-        return Quantity(number=float(value))
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return Quantity(number=_moderate(value))
     match = _WRITTEN.fullmatch(value.strip()) if isinstance(value, str) else None
-    number = math.inf if match is None else float(match["number"])
-    if match is None or not math.isfinite(number):
+    if match is None:
         raise ValueError(_EXPECTED)
-    return Quantity(number=number, unit=match["unit"])
+    return Quantity(number=_moderate(float(match["number"])), unit=match["unit"])
+
+
+def _moderate(number: float) -> float:
+    if not abs(number) < math.inf:
+        raise ValueError(_EXPECTED)
+    if number != 0 and not _SMALLEST <= abs(number) <= _LARGEST:
+        raise ValueError(f"a number from {_SMALLEST:g} to {_LARGEST:g}, or 0")
+    return float(number)
 
 
 def read_positive_quantity(value: object) -> Quantity:
@@ -50,7 +59,7 @@ def read_positive_quantity(value: object) -> Quantity:
     try:
         quantity = read_quantity(value)
     except ValueError as error:
-        raise ValueError(f"{_EXPECTED}, above 0") from error
+        raise ValueError(str(error).removesuffix(", or 0") + ", above 0") from error
     if quantity.number <= 0:
         raise ValueError(f"{_EXPECTED}, above 0")
     return quantity

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import PlainValidator, WithJsonSchema
 
 from config.calendars import Calendar, instant_at, read_cron, read_timezone
+from config.scalars import read_positive_span, read_span
 from config.schedules import End, Lasting, Limit, Once, Schedule, ScheduledChange, ScheduledLimit, Times
-from config.units import Instant, PolicyId, Seconds, parse_span
+from config.units import Instant, PolicyId, Seconds
 
 if TYPE_CHECKING:
     from config.policy_document import PolicyDocument
@@ -57,13 +58,9 @@ def read_until(text: object) -> str | datetime | Seconds:
         return read_moment(text)
     if " " in text.strip() or text.startswith("@"):
         return read_cron(text)
-    try:
-        span = parse_span(text)
-    except ValueError as error:
-        raise ValueError(expected) from error
-    if not 0 < span < math.inf:
-        raise ValueError("a duration of more than 0s")
-    return span
+    if not re.match(r"\s*\d", text):
+        raise ValueError(expected)
+    return read_positive_span(text)
 
 
 def read_missed(value: object) -> Seconds:
@@ -82,10 +79,7 @@ def read_missed(value: object) -> Seconds:
         case "skip":
             return 0.0
         case {"within": str(text), **others} if not others:
-            try:
-                return parse_span(text)
-            except ValueError as error:
-                raise ValueError(expected) from error
+            return read_span(text)
         case _:
             raise ValueError(expected)
 

@@ -10,7 +10,7 @@ from config import quantities
 from config.counters import Counter, HaproxyField
 from config.load import parse
 from config.model import Condition
-from config.quantities import Quantity, brought, conversion, read_quantity
+from config.quantities import Quantity, brought, conversion, read_positive_quantity, read_quantity
 from config.units import ConditionId, CounterId
 
 TEXT = """
@@ -51,7 +51,11 @@ def test_a_word_stands_for_nothing_but_itself(written: str) -> None:
     assert conversion(written, "orders") is None
 
 
-@given(st.floats(-1e6, 1e6), st.sampled_from(["", " "]), st.sampled_from(["ms", "%", "bytes/s"]))
+@given(
+    st.floats(-1e6, 1e6).filter(lambda number: abs(number) >= 1e-100),
+    st.sampled_from(["", " "]),
+    st.sampled_from(["ms", "%", "bytes/s"]),
+)
 def test_what_is_written_is_read(number: float, space: str, unit: str) -> None:
     assert read_quantity(f"{number!r}{space}{unit}") == Quantity(number=number, unit=unit)
 
@@ -62,6 +66,12 @@ def test_what_is_written_is_read(number: float, space: str, unit: str) -> None:
 def test_what_is_no_quantity_is_refused(value: object) -> None:
     with pytest.raises(ValueError, match="number"):
         read_quantity(value)
+
+
+@pytest.mark.parametrize("written", ["1e308 s", "-1e101 s", "1e-323 us", 5e-324, 10**400])
+def test_what_would_come_to_infinity_or_to_nothing_is_refused(written: object) -> None:
+    with pytest.raises(ValueError, match=r"a number from 1e-100 to 1e\+100"):
+        read_positive_quantity(written)
 
 
 def test_of_an_undeclared_counter_nobody_knows_the_unit() -> None:

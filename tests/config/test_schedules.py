@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from config.adjustments import Adjustment, Rounding, Verb
 from config.calendars import Calendar, last_before, next_after
+from config.errors import DeclarationError
 from config.model import QuietScope
 from config.schedules import (
     End,
@@ -155,6 +156,18 @@ def test_a_change_is_read_with_all_that_it_may_say() -> None:
         quiet_time=60.0,
         quiet_scope=QuietScope.POLICY,
     )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param('{schedule: "0 9 * * *", floor: 4, until: 9999999999h}', id="until"),
+        pytest.param('{schedule: "0 9 * * *", set: 4, missed: {within: 9999999999h}}', id="missed"),
+    ],
+)
+def test_a_duration_beyond_a_year_is_refused(text: str) -> None:
+    with pytest.raises(DeclarationError, match="a duration of at most 366d"):
+        written(text)
 
 
 @pytest.mark.parametrize(
