@@ -169,7 +169,7 @@ def test_unknown_never_fires_nor_anything_before_its_duration(
     for (now, _), seen in zip(timed, watched(catalogue, timed), strict=True):
         advice = seen.advices[0]
         if advice.truth is Truth.TRUE:
-            true_since = now if true_since is None or now - last > 45.0 else true_since
+            true_since = now if true_since is None or now - last > 45.0 + 1e-6 else true_since
             last = now
         elif advice.truth is Truth.FALSE:
             true_since = None
