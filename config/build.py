@@ -180,6 +180,7 @@ def _group(id: GroupId, entry: written.GroupDocument, for_all: Notify | None, do
         flap_damping=None if entry.flap_damping is None else entry.flap_damping.damping,
         stabilisation=entry.stabilisation,
         freezes=tuple(freeze.window for freeze in entry.freeze),
+        service=entry.service,
         notify=_notify(entry.notify) or for_all,
     )
 

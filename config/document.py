@@ -253,6 +253,9 @@ class GroupDocument(Declared):
         [{"schedule": "0 22 * * fri", "duration": "58h", "timezone": "Europe/Paris", "direction": "in"}],
         default=[],
     )
+    service: Annotated[Name | None, Given] = key(
+        "Groups of the same service scale one at a time, and take turns.", "shop"
+    )
     notify: Annotated[NotifyDocument | None, Given] = key(
         "Who is told of this group's trouble, instead of the one for all groups.",
         {"command": ["/usr/local/bin/page", "web"]},

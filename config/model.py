@@ -334,6 +334,8 @@ class Group:
     """When policies and alarms leave the size alone."""
     notify: Notify | None = None
     """Its own, or the one for all groups."""
+    service: str | None = None
+    """Groups of one service scale one at a time and take turns."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from config.model import Mode
 from config.units import GroupId, Instant, MemberName, PolicyId
 from handler.steps import Wait
 from trigger.reasons import Reason
-from trigger.requests import FleetPause, Pause, Quiet
+from trigger.requests import FleetPause, Pause, Queued, Quiet
 
 
 class GroupCondition(enum.Enum):
@@ -83,6 +83,8 @@ class GroupStatus:
     """Of the last tick."""
     policies: Mapping[PolicyId, Reason]
     quiets: tuple[Quiet, ...]
+    queued: Queued | None
+    """What waits for the group's turn in its service."""
     waits: tuple[tuple[Wait, int], ...]
     decided_at: Instant | None
     converged_at: Instant | None

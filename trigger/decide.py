@@ -9,7 +9,8 @@ In this order:
    size (`trigger.unasked`). All bounds are those that stand at this moment (`trigger.schedules`).
 3. **Weighed.** Each request passes the guards by itself (`trigger.guards`). Without a desired size: NOT_LISTED; of a
    schedule whose time passed too long ago: MISSED.
-4. **Combined.** At most one request wins (`trigger.combine`).
+4. **Combined.** At most one request wins (`trigger.combine`). In a service it may have to wait for its turn, and is
+   kept: WAITING_TURN (`trigger.turns`); what was kept is weighed with the others when its turn comes.
 5. **Carried out.** All changes of one moment are one revision; what changed unasked is then a clamp of the winner's
    answer. A change by request begins its quiet time, in the direction that it went, and growth is noted for
    CATCHING_UP. *Forced* lasts until the next accepted request. *Kept* lasts until a person's, or until scale-ins have
@@ -47,11 +48,13 @@ from trigger.requests import (
     Observed,
     Quiet,
     Request,
+    Turn,
     Watched,
 )
 from trigger.schedules import bounded, limited_until, watching
 from trigger.stabilisation import observing, unobserved
 from trigger.tracking import wished
+from trigger.turns import brought_up, called, expired, must_wait, queued_up
 from trigger.unasked import is_blind, least_size, unasked
 from trigger.verdicts import NOBODY_SAYS, Evaluation
 
@@ -70,6 +73,8 @@ _TELLING = (
     Reason.SHIELDED,
     Reason.CATCHING_UP,
     Reason.FLAPPING,
+    Reason.EXPIRED,
+    Reason.WAITING_TURN,
     Reason.QUIET,
     Reason.STABILISING,
     Reason.WOULD_BOUNCE,
@@ -108,8 +113,10 @@ def decide(
         settled = observing(group, settled, fleet.in_service, evaluation, now.wall)
     cause = _owned(declared, cause, state.desired)
     scene = _scene(group, fleet, settled, now.wall, evaluation)
-    weighed = [_by_schedule(declared, _weighed(request, halted, scene), now.wall) for request in requests]
+    settled, asked, over = _in_turn(group, fleet, settled, requests, now.wall, halted=halted is not None)
+    weighed = [_by_schedule(declared, _weighed(request, halted, scene), now.wall) for request in asked]
     bids, won = combined(weighed, settled.desired or 0, fleet.in_service, evaluation)
+    settled, bids, won = _kept(group, fleet, settled, (*bids, *over), won, now.wall)
     winner = None if won is None else _told(group, won, cause, state.desired, settled.desired)
     answers = tuple(winner if bid is won and winner is not None else bid.answer for bid in bids)
     after = settled if won is None else _carried_out(group, state, settled, won, now.wall)
@@ -200,6 +207,36 @@ def _watching(declared: Group, state: GroupState, answers: Sequence[Answer], now
     return state if watched == state.watched else replace(state, watched=watched)
 
 
+def _in_turn(
+    group: Group, fleet: Fleet, state: GroupState, requests: Sequence[Request], now: Instant, *, halted: bool
+) -> tuple[GroupState, Sequence[Request], tuple[Bid, ...]]:
+    """Bring a service's group up to this moment: who asks, the kept wish too if its turn has come, and what is over."""
+    if halted or state.turn == Turn() or group.mode is not Mode.ACT:
+        return state, requests, ()
+    late, again = expired(state.turn, now), called(state.turn, requests, fleet, now)
+    state = brought_up(group, state, fleet, now)
+    over = () if late is None else (refused(late, None, None, Reason.EXPIRED),)
+    if again is not None:
+        requests = (*requests, again)
+    if fleet.ahead is None and state.turn.queued is not None:  # asked again, under this id or a newer one
+        state = replace(state, turn=replace(state.turn, queued=None))
+    return state, requests, over
+
+
+def _kept(
+    group: Group, fleet: Fleet, state: GroupState, bids: tuple[Bid, ...], won: Bid | None, now: Instant
+) -> tuple[GroupState, tuple[Bid, ...], Bid | None]:
+    """Keep the wish that won where another group of the service comes first."""
+    if won is None or not must_wait(group, won.answer.request, fleet):
+        return state, bids, won
+    turn, displaced = queued_up(state.turn, won.answer.request, now)
+    waits = replace(won, answer=replace(won.answer, reason=Reason.WAITING_TURN), size=None)
+    bids = tuple(waits if bid is won else bid for bid in bids)
+    if displaced is not None:
+        bids = (*bids, refused(displaced, None, None, Reason.OUTBID))
+    return replace(state, turn=turn), bids, None
+
+
 def _carried_out(group: Group, state: GroupState, settled: GroupState, won: Bid, now: Instant) -> GroupState:
     request, size, base = won.answer.request, won.size, settled.desired
     if size is None or base is None or won.direction is None:
@@ -221,6 +258,7 @@ def _carried_out(group: Group, state: GroupState, settled: GroupState, won: Bid,
         grown_at=now if size > base else settled.grown_at,
         moves=settled.moves if by_person else _moved_on(group, settled, base, size, now),
         observed=settled.observed if request.cause is Cause.POLICY else Observed(),
+        turn=settled.turn if group.service is None else replace(settled.turn, began=now),
     )
 
 

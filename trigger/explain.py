@@ -17,7 +17,7 @@ from config.units import ConditionId, CounterId, GroupId, Instant, PolicyId, Sec
 from trigger.basis import Basis, basis_of
 from trigger.conditions import held_against
 from trigger.reasons import Reason
-from trigger.requests import Answer, Cause, Clamp, Decision, Fleet, FleetPause, GroupState, Pause, Quiet, Signal
+from trigger.requests import Answer, Cause, Clamp, Decision, Fleet, FleetPause, GroupState, Pause, Queued, Quiet, Signal
 from trigger.schedules import bounded, limits_at
 from trigger.signals import lasting
 from trigger.stabilisation import Stabilising, stabilising
@@ -176,6 +176,10 @@ class Explanation:
     """The group's floors and ceilings by schedule, standing or not."""
     coming: tuple[Coming, ...] = ()
     """The group's schedules that change the size, and when each is due next."""
+    queued: Queued | None = None
+    """The wish that waits for the group's turn in its service."""
+    ahead: GroupId | None = None
+    """Which group's turn it is before."""
     fleet_pause: FleetPause | None = None
     """That of the whole fleet; ``pause`` is the group's own."""
     basis: Basis | None = None
@@ -237,6 +241,8 @@ def explain(  # everything that a decision was made of
         limits=limits_at(group, now),
         coming=_coming(group, now),
         fleet_pause=decision.state.fleet_pause,
+        queued=decision.state.turn.queued,
+        ahead=fleet.ahead,
         basis=None if state is None else basis_of(catalogue, group, evaluation, decision, fleet, state),
     )
 

@@ -62,6 +62,8 @@ class Fleet:
     """Builds failed in a row: no growth before this."""
     leaving: int = 0
     """Members that serve no more: they drain, or are being deleted, and nobody asks them."""
+    ahead: GroupId | None = None
+    """The group of the same service whose turn it is (`trigger.turns`); ``None``: this one may scale."""
 
 
 class Pause(enum.Enum):
@@ -186,6 +188,26 @@ class Watched:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Queued:
+    """A wish that waits for the turn of its group. Wall clock, persisted."""
+
+    request: Request
+    since: Instant
+    """When the group began to wait: a newer wish takes this one's place in the queue."""
+    until: Instant
+    """When it is too old to be carried out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """Where a group stands among those of its service. Wall clock, persisted."""
+
+    began: Instant | None = None
+    """When it last began to scale; ``None``: that has come to its end."""
+    queued: Queued | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GroupState:
     """What the door remembers between decisions. All of it is persisted."""
 
@@ -209,6 +231,8 @@ class GroupState:
     observed: Observed = Observed()
     watched: tuple[Watched, ...] = ()
     """Of every schedule that changes the size, in the order of the group."""
+    turn: Turn = Turn()
+    """In a service; of other groups it says nothing."""
     fleet_pause: FleetPause | None = None
     """The pause of the whole fleet: one for all groups, beside the group's own, which stays as it is."""
 

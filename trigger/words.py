@@ -27,6 +27,7 @@ from trigger.requests import Cause, Clamp, Quiet, Signal, SignalKind
 from trigger.schedule_words import say_adjustment, say_coming, say_limit
 from trigger.stabilisation_words import say_stabilising
 from trigger.time_words import say_clock, say_span, say_until
+from trigger.turn_words import say_queued
 from trigger.verdicts import Direction, Truth
 
 _SENTENCES: Mapping[Reason, str] = MappingProxyType(
@@ -50,6 +51,8 @@ _SENTENCES: Mapping[Reason, str] = MappingProxyType(
         Reason.MISSED: "the time of a schedule passed too long ago, and nothing was done",
         Reason.BUILD_BACK_OFF: "builds failed in a row, so growth waits",
         Reason.WOULD_BOUNCE: "with fewer members the group would want to grow again at once",
+        Reason.WAITING_TURN: "another group of the service comes first; the wish is kept until its turn",
+        Reason.EXPIRED: "the turn of the group did not come for as long as the wish was kept",
         Reason.OUTBID: "another wish of the same moment came first",
         Reason.DISAGREED: "another policy that could scale in does not agree",
         Reason.PAUSED: "paused by a person",
@@ -86,6 +89,8 @@ def say(explanation: Explanation, now: Instant) -> tuple[str, ...]:
         now: when it is read, for how long ago it was and how long quiet times and alerts still run.
     """
     lines = [_headline(explanation, now), _size(explanation)]
+    if explanation.queued is not None:
+        lines.append(say_queued(explanation.queued, explanation.ahead, now))
     if explanation.fleet_pause is not None:
         lines.append(say_fleet_pause(explanation.fleet_pause, now))
     for policy in explanation.policies:

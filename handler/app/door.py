@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from config.errors import StoreError
 from config.model import Catalogue
-from config.units import GroupId, Moment
+from config.units import GroupId, Instant, Moment
 from handler.app import logs
 from handler.app.rooms import Room
 from handler.app.whole import whole
@@ -93,7 +93,9 @@ class Door:
         decided: Callable[[Decision], None],
         *,
         storing: Callable[[], contextlib.AbstractContextManager[None]] = contextlib.nullcontext,
+        ahead: Callable[[Room, Mapping[GroupId, GroupState], Instant], GroupId | None] = lambda room, states, now: None,
     ) -> None:
+        self._ahead = ahead
         self._store = store
         self._catalogue = catalogue
         self._decided = decided
@@ -205,14 +207,17 @@ class Door:
             if decided and len(decided) % _SLICE == 0:
                 await asyncio.sleep(0)
             room = waiting.question.room
-            result = self._decide(waiting, states.get(room.id, room.state))
+            result = self._decide(waiting, states)
             states[room.id] = result.decision.state
             decided.append(result)
         return decided
 
-    def _decide(self, waiting: _Waiting, state: GroupState) -> _Decided:
+    def _decide(self, waiting: _Waiting, states: Mapping[GroupId, GroupState]) -> _Decided:
         question, catalogue = waiting.question, self._catalogue()
-        group, fleet = question.room.definition.group, question.room.fleet()
+        room = question.room
+        state, group, fleet = states.get(room.id, room.state), room.definition.group, room.fleet()
+        if (before := self._ahead(room, states, question.at.wall)) is not None:
+            fleet = replace(fleet, ahead=before)
         changed = state if question.change is None else question.change(state)
         asked = question.requests
         if question.evaluation is not None:

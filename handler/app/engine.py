@@ -36,6 +36,7 @@ from handler.app.recent import Recent
 from handler.app.recording import Recordings
 from handler.app.reporting import Reporter
 from handler.app.rooms import Room
+from handler.app.services import Services
 from handler.app.standstill import Standstill
 from handler.balancers.interface import Balancer as BalancerPort
 from handler.converge import Converger, Pass
@@ -107,7 +108,14 @@ class Engine:
         self._reporter = Reporter(self.metrics)
         self.recent = Recent(self.rooms)
         self._catalogue: Catalogue | None = None
-        self.door = Door(parts.store, self.catalogue, self._decided, storing=self.metrics.storing)
+        self._services = Services(self.rooms)
+        self.door = Door(
+            parts.store,
+            self.catalogue,
+            self._decided,
+            storing=self.metrics.storing,
+            ahead=self._services.ahead,
+        )
         self.standstill = Standstill(parts.store, self.door, self.rooms)
         self.keeper = Keeper(
             converger=parts.converger, store=parts.store, door=self.door, clock=parts.clock, saw=self._saw
@@ -260,6 +268,7 @@ class Engine:
                 self.keeper.start(room)
                 raise
             self.rooms.pop(room.id, None)
+            self._services.arrange()
             self._reporter.forget(room)
             self.recent.forget(room.id)
             self.notifier.forget(room.id)
@@ -288,6 +297,7 @@ class Engine:
                 await asyncio.to_thread(self.parts.store.declare, defined, now.wall)
                 for stored in await asyncio.to_thread(self.parts.store.groups):
                     self._furnish(stored, catalogue)
+                self._services.arrange()
                 self._catalogue = catalogue
         finally:
             if self._catalogue is not None:

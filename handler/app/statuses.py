@@ -39,6 +39,7 @@ def status_of(room: Room, now: Instant) -> GroupStatus:
         reason=reason_of(room),
         policies={policy.policy: policy.reason for policy in explanation.policies} if explanation else {},
         quiets=tuple(quiet for quiet in state.quiets if quiet.until > now),
+        queued=state.turn.queued,
         waits=room.seen.plan.waits if room.seen else (),
         decided_at=room.decided_at,
         converged_at=room.converged_at,

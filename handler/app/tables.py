@@ -82,6 +82,11 @@ def group_page(group: dict[str, Any]) -> RenderableType:
         parts.append(Text(_PAUSES[group["pause"]], style="cyan"))
     for quiet in group["quiets"]:
         parts.append(Text(f"quiet until {clock_text(quiet['until'])} UTC after {quiet['policy'] or 'a resize'}"))
+    if group["queued"] is not None:
+        queued = group["queued"]
+        asked, kept = queued["request"], clock_text(queued["until"])
+        said = f"waiting for its turn in the service: {asked['cause']} {asked['by']}, kept until {kept} UTC"
+        parts.append(Text(printable(said), style="cyan"))
     waits = _waits(group["waits"])
     if waits:
         parts.append(Text(f"waiting: {waits}"))

@@ -20,6 +20,8 @@ def remarks_on_series(
 ) -> Iterator[str]:
     """What a series lacks for these groups, each thing once."""
     for group in sorted(groups):
+        if (service := catalogue.groups[group].service) is not None:
+            yield f"{group}: takes turns in the service {service}; here it is replayed as if it were alone"
         if catalogue.groups[group].mode is Mode.OFF:
             yield f"{group}: mode off, nothing is decided"
         elif group not in ticks:

@@ -49,10 +49,10 @@ from handler.store.interface import AlertStatus, TokenHash
 from handler.world import Leaving, Phase
 from trigger.explain import Explanation
 from trigger.reasons import Reason
-from trigger.requests import Clamp, Move, Observed, Pause, SignalKind, Watched
+from trigger.requests import Clamp, Move, Observed, Pause, SignalKind, Turn, Watched
 from trigger.verdicts import Direction
 
-HEAD = "0007"
+HEAD = "0008"
 """The revision that this release reads and writes."""
 
 E = TypeVar("E", bound=enum.Enum)
@@ -139,6 +139,7 @@ groups = Table(
     Column("moves", Document(tuple[Move, ...]), nullable=False, server_default="[]"),
     Column("observed", Document(Observed), nullable=False, server_default='{"type":"Observed"}'),
     Column("watched", Document(tuple[Watched, ...]), nullable=False, server_default="[]"),
+    Column("turn", Document(Turn), nullable=False, server_default='{"type":"Turn"}'),
     Column("deleting", Boolean, nullable=False),
     Column("failed_builds", Integer, nullable=False),
     Column("back_off_until", REAL),

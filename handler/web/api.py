@@ -33,7 +33,7 @@ from trigger.words import say, sentence_of
 
 By = Annotated[str, Header(alias="X-Trimtab-User", max_length=64, description="Who asks; recorded in the history.")]
 Key = Annotated[str | None, Header(alias="Idempotency-Key", max_length=200, description="The same again does nothing.")]
-_MOVED = frozenset({Reason.SCALED_OUT, Reason.SCALED_IN, Reason.FORCED, Reason.ADVISED})
+_MOVED = frozenset({Reason.SCALED_OUT, Reason.SCALED_IN, Reason.FORCED, Reason.ADVISED, Reason.WAITING_TURN})
 
 
 class _Body(BaseModel):
@@ -205,7 +205,7 @@ def _looking(daemon: Daemon) -> APIRouter:
 
 
 def _decided(decision: Decision) -> JSONResponse:
-    """202 for a size that is being made, 200 for one that is there already, 403 for one that will not be."""
+    """202 for a size that is made, now or in its turn, 200 for one that is there, 403 for one that will not be."""
     answers = [_answer(answer.request.id, answer.reason, plain(answer.clamps)) for answer in decision.answers]
     body: dict[str, Json] = {
         "reason": decision.reason.value,
@@ -214,7 +214,7 @@ def _decided(decision: Decision) -> JSONResponse:
         "revision": decision.state.revision,
         "answers": list(answers),
     }
-    if decision.winner is not None:
+    if decision.winner is not None or any(each.reason is Reason.WAITING_TURN for each in decision.answers):
         return JSONResponse(body, 202)
     return JSONResponse(body, 200 if all(each.reason is Reason.NO_CHANGE for each in decision.answers) else 403)
 

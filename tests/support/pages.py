@@ -59,6 +59,7 @@ def a_status(
         mode=Mode.ACT,
         pause=Pause.NO,
         fleet_pause=None,
+        queued=None,
         desired=desired,
         minimum=2,
         maximum=10,

@@ -9,6 +9,7 @@ from config.access import SecretRef, SnmpAccess
 from config.calendars import Calendar
 from config.effects import EffectKind
 from config.model import (
+    Adjustment,
     BalancerUse,
     Compare,
     Group,
@@ -19,6 +20,7 @@ from config.model import (
     Profile,
     QuietScope,
     SharedListener,
+    Verb,
 )
 from config.schedules import Once
 from config.units import (
@@ -49,9 +51,12 @@ from trigger.requests import (
     Move,
     Observed,
     Pause,
+    Queued,
     Quiet,
+    Request,
     Signal,
     SignalKind,
+    Turn,
     Watched,
 )
 from trigger.verdicts import Direction, Truth
@@ -287,6 +292,19 @@ def full_state() -> GroupState:
             Watched(policy=PolicyId("night"), times=Calendar(cron="0 20 * * *", timezone="Europe/Paris"), until=at(1)),
             Watched(policy=PolicyId("launch"), times=Once(at=at(9000)), until=at(2)),
         ),
+        turn=Turn(began=at(3), queued=Queued(request=_a_wish(), since=at(4), until=at(604))),
+    )
+
+
+def _a_wish() -> Request:
+    return Request(
+        id="out@30",
+        group=WEB,
+        cause=Cause.POLICY,
+        by="out",
+        adjustment=Adjustment(verb=Verb.ADD, amount=2),
+        policy=PolicyId("out"),
+        quiet_time=300.0,
     )
 
 

@@ -39,7 +39,7 @@ from tests.support.store import (
     opened,
 )
 from trigger.reasons import Reason
-from trigger.requests import Observed
+from trigger.requests import Observed, Turn
 
 FIXTURES = Path(__file__).with_name("fixtures")
 
@@ -81,13 +81,19 @@ def sixth(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
+def seventh(tmp_path: Path) -> Path:
+    """A store as the release of schema 0007 left it."""
+    return Path(shutil.copy(FIXTURES / "0007.sqlite", tmp_path / "trimtab.sqlite"))
+
+
+@pytest.fixture
 def later(tmp_path: Path) -> Path:
-    """The migrations of a release to come: 0008 replaces ``groups``, as migrations on SQLite do."""
+    """The migrations of a release to come: 0009 replaces ``groups``, as migrations on SQLite do."""
     scripts = Path(shutil.copytree(MIGRATIONS, tmp_path / "migrations"))
-    (scripts / "versions" / "r0008_eighth.py").write_text(
+    (scripts / "versions" / "r0009_ninth.py").write_text(
         "import sqlalchemy as sa\n"
         "from alembic import op\n"
-        "revision, down_revision = '0008', '0007'\n"
+        "revision, down_revision = '0009', '0008'\n"
         "def upgrade():\n"
         "    with op.batch_alter_table('groups', recreate='always') as table:\n"
         "        table.add_column(sa.Column('colour', sa.Text))\n"
@@ -134,7 +140,7 @@ def test_state_of_schema_0001_is_all_there(first):
     web, worker = store.groups()
     assert (web.id, web.state, web.definition) == (
         WEB,
-        replace(full_state(), signals=(), moves=(), observed=Observed(), watched=()),
+        replace(full_state(), signals=(), moves=(), observed=Observed(), watched=(), turn=Turn()),
         a_definition("web"),
     )
     assert (web.failed_builds, web.back_off_until, web.deleting) == (2, at(600), False)
@@ -175,7 +181,7 @@ def test_schema_0002_is_all_there(second):
     store = opened(second)
     web, worker = store.groups()
     assert (web.state, web.definition, worker.state.signals) == (
-        replace(full_state(), moves=(), observed=Observed(), watched=()),
+        replace(full_state(), moves=(), observed=Observed(), watched=(), turn=Turn()),
         a_definition("web"),
         (),
     )
@@ -189,7 +195,7 @@ def test_schema_0002_is_all_there(second):
 
 def test_groups_of_schema_0004_have_not_moved_and_can(fourth):
     store = opened(fourth)
-    assert store.groups()[0].state == replace(full_state(), moves=(), observed=Observed(), watched=())
+    assert store.groups()[0].state == replace(full_state(), moves=(), observed=Observed(), watched=(), turn=Turn())
     store.record((a_tick(state=full_state()),))
     assert store.groups()[0].state == full_state()
     store.close()
@@ -197,7 +203,7 @@ def test_groups_of_schema_0004_have_not_moved_and_can(fourth):
 
 def test_nothing_was_advised_in_groups_of_schema_0005_and_can_be(fifth):
     store = opened(fifth)
-    assert store.groups()[0].state == replace(full_state(), observed=Observed(), watched=())
+    assert store.groups()[0].state == replace(full_state(), observed=Observed(), watched=(), turn=Turn())
     store.record((a_tick(state=full_state()),))
     assert store.groups()[0].state == full_state()
     store.close()
@@ -205,7 +211,15 @@ def test_nothing_was_advised_in_groups_of_schema_0005_and_can_be(fifth):
 
 def test_schedules_of_groups_of_schema_0006_are_new(sixth):
     store = opened(sixth)
-    assert store.groups()[0].state == replace(full_state(), watched=())
+    assert store.groups()[0].state == replace(full_state(), watched=(), turn=Turn())
+    store.record((a_tick(state=full_state()),))
+    assert store.groups()[0].state == full_state()
+    store.close()
+
+
+def test_nobody_of_schema_0007_waits_for_a_turn_and_anybody_can(seventh):
+    store = opened(seventh)
+    assert store.groups()[0].state == replace(full_state(), turn=Turn())
     store.record((a_tick(state=full_state()),))
     assert store.groups()[0].state == full_state()
     store.close()
@@ -221,8 +235,8 @@ def test_webhooks_of_schema_0003_take_alerts_as_they_did_and_others_may_take_val
 
 
 def test_a_migration_keeps_members_although_it_replaces_groups(first, later):
-    to_head(first, scripts=later, head="0008")
-    assert rows(first, "SELECT version_num FROM alembic_version") == [("0008",)]
+    to_head(first, scripts=later, head="0009")
+    assert rows(first, "SELECT version_num FROM alembic_version") == [("0009",)]
     assert rows(first, "SELECT id, desired, colour FROM groups") == [("web", 5, None), ("worker", None, None)]
     assert len(rows(first, "SELECT * FROM members")) == 3
     assert len(rows(first, "SELECT * FROM quiets")) == 2
@@ -230,8 +244,8 @@ def test_a_migration_keeps_members_although_it_replaces_groups(first, later):
 
 def test_before_a_migration_a_copy_is_laid_beside(first, later):
     before = rows(first, "SELECT * FROM members")
-    to_head(first, scripts=later, head="0008")
-    copy = first.with_name("trimtab.sqlite.before-0008")
+    to_head(first, scripts=later, head="0009")
+    copy = first.with_name("trimtab.sqlite.before-0009")
     assert rows(copy, "SELECT * FROM members") == before
     assert rows(copy, "SELECT version_num FROM alembic_version") == [("0001",)]
     assert copy.stat().st_mode & 0o777 == 0o600
@@ -239,27 +253,27 @@ def test_before_a_migration_a_copy_is_laid_beside(first, later):
 
 
 def test_a_migration_that_fails_leaves_the_store_as_it_was(first, later):
-    with (later / "versions" / "r0008_eighth.py").open("a") as script:
+    with (later / "versions" / "r0009_ninth.py").open("a") as script:
         script.write("    op.execute('SELECT nonsense')\n")
     with pytest.raises(OperationalError, match="nonsense"):
-        to_head(first, scripts=later, head="0008")
+        to_head(first, scripts=later, head="0009")
     store = opened(first)
     assert len(store.members(WEB)) == 3
     store.close()
 
 
 def test_a_migration_that_would_leave_orphan_rows_is_undone(first, later):
-    with (later / "versions" / "r0008_eighth.py").open("a") as script:
+    with (later / "versions" / "r0009_ninth.py").open("a") as script:
         script.write("    op.execute('DELETE FROM groups')\n")
     with pytest.raises(StoreError, match="rows without their group"):
-        to_head(first, scripts=later, head="0008")
+        to_head(first, scripts=later, head="0009")
     assert len(rows(first, "SELECT * FROM groups")) == 2
 
 
 def test_a_store_of_a_newer_release_is_refused_and_untouched(first):
     alter(first, "UPDATE alembic_version SET version_num = '0999'")
     before = first.read_bytes()
-    with pytest.raises(Refused, match=r"schema 0999; this release knows up to 0007\): run that release") as refused:
+    with pytest.raises(Refused, match=r"schema 0999; this release knows up to 0008\): run that release") as refused:
         opened(first)
     assert "trimtab.sqlite.before-0999" in str(refused.value)
     assert first.read_bytes() == before
