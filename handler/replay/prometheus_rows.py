@@ -27,7 +27,7 @@ from collector.targets import Member, counters_of
 from config.counters import Counter, PrometheusQuery
 from config.model import Catalogue, Group
 from config.units import CounterId, GroupId, MemberName
-from handler.replay.samples import Samples, Unreplayable, Words
+from handler.replay.samples import Samples, Unreplayable, Words, nothing
 
 POINTS = 5_000
 """Of one answer and series; Prometheus refuses more than 11,000."""
@@ -202,7 +202,7 @@ def _columns(rows: Sequence[_Row]) -> Samples:
         value=np.array([row.value for row in rows]),
         reply=np.array([row.reply for row in rows], dtype=np.uint8),
         counted=np.ones(count, dtype=np.bool_),
-        steady=np.full(count, np.nan),
+        steady=nothing(count),
         replied_at=np.array([row.replied_at for row in rows]),
         uptime=np.array([row.uptime for row in rows]),
     )

@@ -20,7 +20,7 @@ from collector.samples import Reply
 from config.model import Catalogue
 from config.units import GroupId
 from handler.replay.instants import instant_of, is_number
-from handler.replay.samples import Index, Samples, Unreplayable, Words
+from handler.replay.samples import Index, Samples, Unreplayable, Words, joined, nothing, taken
 
 REQUIRED = ("timestamp", "group", "member", "counter", "value")
 _FURTHER = ("reply", "counted", "steady", "replied_at", "uptime", "resolution")
@@ -174,9 +174,7 @@ def _take_in(batch: Any, asked: _Wanted, into: Gathered) -> None:  # noqa: ANN40
     rows = np.flatnonzero(wanted)
     if rows.size:
         value = _numbers(columns["value"])
-        told = {
-            name: _numbers(columns[name]) if name in columns else np.full(len(at), np.nan) for name in _FURTHER[2:5]
-        }
+        told = {name: _numbers(columns[name]) if name in columns else nothing(len(at)) for name in _FURTHER[2:5]}
         member = _codes(columns["member"], into.members, lambda word: True)
         _keep(into, rows, (group, member, counter), {"at": at, "value": value, "reply": reply, **told}, columns)
 
@@ -248,9 +246,9 @@ def _keep(into: Gathered, rows: Index, codes: tuple[Index, Index, Index], told: 
             value=np.where(reply == Reply.OK, told["value"][rows], 0.0),
             reply=reply,
             counted=counted[rows],
-            steady=told["steady"][rows],
-            replied_at=told["replied_at"][rows],
-            uptime=told["uptime"][rows],
+            steady=taken(told["steady"], rows),
+            replied_at=taken(told["replied_at"], rows),
+            uptime=taken(told["uptime"], rows),
         )
     )
 
@@ -261,15 +259,15 @@ def _samples(gathered: Gathered) -> Samples:
     def words(name: str, places: dict[str, int]) -> Words:
         return Words(codes=np.concatenate([getattr(part, name).codes for part in parts]), words=tuple(places))
 
-    joined = {
-        name: np.concatenate([getattr(part, name) for part in parts])
+    columns = {
+        name: joined([getattr(part, name) for part in parts])
         for name in ("at", "value", "reply", "counted", "steady", "replied_at", "uptime")
     }
     return Samples(
         group=words("group", gathered.groups),
         member=words("member", gathered.members),
         counter=words("counter", gathered.counters),
-        **joined,
+        **columns,
     )
 
 

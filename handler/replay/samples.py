@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +15,7 @@ from config.errors import TrimtabError
 
 Index = npt.NDArray[np.intp]
 Places = npt.NDArray[np.int32]
+Column = npt.NDArray[Any]
 
 
 class Unreplayable(TrimtabError):
@@ -57,7 +59,7 @@ class Samples:
 
     def take(self, rows: Index) -> Samples:
         """These rows, in this order."""
-        return self._each(lambda column: column[rows])
+        return self._each(lambda column: taken(column, rows))
 
     def _each(self, change: Callable[[npt.NDArray[np.generic]], object]) -> Samples:
         columns: dict[str, object] = {}
@@ -69,6 +71,28 @@ class Samples:
                 else change(column)
             )
         return Samples(**columns)  # type: ignore[arg-type]  # the same columns
+
+
+def nothing(rows: int) -> Floats:
+    """A column of NaN, which takes no memory however long it is: most files have no clocks and no uptimes."""
+    return np.broadcast_to(np.float64(np.nan), rows)
+
+
+def taken(column: Column, rows: Index) -> Column:
+    """These rows of a column, in this order; of `nothing`, nothing."""
+    return np.broadcast_to(column[:1].reshape(()), len(rows)) if _is_one(column) else column[rows]
+
+
+def joined(columns: Sequence[Column]) -> Column:
+    """Put columns behind each other; `nothing` stays nothing."""
+    if columns and all(map(_is_one, columns)):
+        return np.broadcast_to(columns[0][:1].reshape(()), sum(map(len, columns)))
+    return np.concatenate(columns)
+
+
+def _is_one(column: Column) -> bool:
+    """Whether a column is one NaN, over and over."""
+    return bool(column.strides == (0,) and len(column) and np.isnan(column[0]))
 
 
 def ranks(words: Words) -> Index:

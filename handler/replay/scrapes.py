@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ import numpy as np
 from collector.samples import Layout, Reply, Scrape, Series
 from config.model import Catalogue, Mode
 from config.units import CounterId, GroupId, Instant, MemberName, Moment, Monotonic, Seconds
-from handler.replay.samples import Index, Samples, Words, ranks
+from handler.replay.samples import Column, Index, Samples, Words, joined, ranks, taken
 from handler.replay.ticks import Ticks, ticks_of
 
 
@@ -99,26 +99,27 @@ def _put_together(parts: Sequence[Ticks]) -> tuple[Samples, Index]:
     number = np.concatenate([np.repeat(np.arange(len(part.starts)), part.ends - part.starts) for part in parts])
     order = np.argsort(number, kind="stable")  # groups are sorted, and so is each group's poll
     starts = np.flatnonzero(np.diff(number[order], prepend=-1)).astype(np.intp)
-    return _joined([part.samples for part in parts]).take(order), starts
+    return _joined([part.samples for part in parts], order), starts
 
 
-def _joined(parts: Sequence[Samples]) -> Samples:
-    """Put rows of one file behind each other: their words are the same."""
+def _joined(parts: Sequence[Samples], order: Index) -> Samples:
+    """Put rows of one file behind each other, then in order, column by column; their words are the same."""
 
-    def words(columns: Sequence[Words]) -> Words:
-        return Words(codes=np.concatenate([column.codes for column in columns]), words=columns[0].words)
+    def column(of: Callable[[Samples], Column]) -> Column:
+        return taken(joined([of(part) for part in parts]), order)
 
+    first = parts[0]
     return Samples(
-        group=words([part.group for part in parts]),
-        member=words([part.member for part in parts]),
-        counter=words([part.counter for part in parts]),
-        at=np.concatenate([part.at for part in parts]),
-        value=np.concatenate([part.value for part in parts]),
-        reply=np.concatenate([part.reply for part in parts]),
-        counted=np.concatenate([part.counted for part in parts]),
-        steady=np.concatenate([part.steady for part in parts]),
-        replied_at=np.concatenate([part.replied_at for part in parts]),
-        uptime=np.concatenate([part.uptime for part in parts]),
+        group=Words(codes=column(lambda part: part.group.codes), words=first.group.words),
+        member=Words(codes=column(lambda part: part.member.codes), words=first.member.words),
+        counter=Words(codes=column(lambda part: part.counter.codes), words=first.counter.words),
+        at=column(lambda part: part.at),
+        value=column(lambda part: part.value),
+        reply=column(lambda part: part.reply),
+        counted=column(lambda part: part.counted),
+        steady=column(lambda part: part.steady),
+        replied_at=column(lambda part: part.replied_at),
+        uptime=column(lambda part: part.uptime),
     )
 
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from collector.samples import Reply
 from handler.replay.reading import Span, read_series
 from handler.replay.samples import Samples, Unreplayable
+from handler.replay.scrapes import ticks_by_group
 from tests.support.replay import HEADER, START, WEB, Row, declared, flat, run_of, told, written
 
 ROW = "1767225600,web,a,cpu,5"
@@ -159,3 +160,12 @@ def test_the_order_of_rows_never_matters(rows: list[Row], data: st.DataObject) -
         other = run_of(written(Path(folder, "b.csv"), shuffled))
 
     assert one == other
+
+
+def test_columns_that_a_file_does_not_have_take_no_memory(tmp_path: Path) -> None:
+    samples, _ = read_series(written(tmp_path / "s.csv", flat(50, 20)), declared(), (WEB,), Span())
+
+    ticks = ticks_by_group(declared(), samples)[WEB].samples
+    for column in (samples.steady, ticks.steady, ticks.replied_at, ticks.uptime):
+        assert (len(column), column.strides) == (40, (0,))
+        assert np.isnan(column).all()
