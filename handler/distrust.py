@@ -50,13 +50,14 @@ def lengthened(
 
 
 def doubts_of(
-    world: World, casts: Sequence[Cast], share: float, limits: Limits, lost: Sequence[MemberName]
+    world: World, casts: Sequence[Cast], settled: int, share: float, limits: Limits, lost: Sequence[MemberName]
 ) -> tuple[Doubt, ...]:
     """Say why the listing is not believed; empty: it is.
 
     Args:
         world: as it was gathered.
-        casts: its members and what they are.
+        casts: its members and what they are, the settled ones aside.
+        settled: how many those are.
         share: of the members that ought to be listed, the greatest that may be missing at once, 0 to 1.
         limits: whose ``accept_vanished`` says that a person believes all but a partial listing.
         lost: members that are lost together with so many others that a person is needed.
@@ -66,7 +67,7 @@ def doubts_of(
     if limits.accept_vanished:
         return ()
     absent = tuple(member for member, seen in casts if seen is Role.ABSENT)
-    shrunk = _shrunk(casts, absent, share)
+    shrunk = _shrunk(casts, settled, absent, share)
     served = (*(member.name for member in absent if _is_served(member, world)), *world.untraced)
     said = (
         (Ground.SHRUNK, tuple(member.name for member in absent) if shrunk else (), f"it lacks {shrunk}"),
@@ -104,16 +105,16 @@ def _brake(lost: Sequence[MemberName]) -> Iterator[Doubt]:
         yield Doubt(ground=Ground.MANY_LOST, members=tuple(sorted(lost)), words=words)
 
 
-def _shrunk(casts: Sequence[Cast], absent: Sequence[Member], share: float) -> str:
+def _shrunk(casts: Sequence[Cast], settled: int, absent: Sequence[Member], share: float) -> str:
     """How much of the fleet is missing, in words, if it is too much to believe."""
     if not absent:
         return ""
-    expected = [member for member, _ in casts if member.record is not None and member.record.phase in _ALIVE]
-    missing = sum(member.server is None for member in expected)
-    if missing <= share * len(expected):
+    alive = [member for member, _ in casts if member.record is not None and member.record.phase in _ALIVE]
+    missing, expected = sum(member.server is None for member in alive), len(alive) + settled
+    if missing <= share * expected:
         return ""
     names = _named([member.name for member in absent])
-    return f"{missing} of {len(expected)} members, more than {share:.0%} ({names})"
+    return f"{missing} of {expected} members, more than {share:.0%} ({names})"
 
 
 def _is_served(member: Member, world: World) -> bool:

@@ -149,7 +149,11 @@ class Gatherer:
         }
         answers = abreast([partial(self.probe, address, ready) for address in asked.values()], self.workers)
         said = dict(zip(asked, answers, strict=True))
-        members = tuple(replace(member, ready=said.get(member.name)) for member in world.members)
+        if not said:
+            return world
+        members = tuple(
+            replace(member, ready=said[member.name]) if member.name in said else member for member in world.members
+        )
         return replace(world, members=members)
 
 

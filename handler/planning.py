@@ -8,14 +8,14 @@ Source: DESIGN.md "Moving"; Otter's planner, with what its users asked for since
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from config.units import Instant
 from handler.desired import Definition, DesiredState, Limits
 from handler.distrust import whom
 from handler.roles import Cast, Role, is_witnessed
 from handler.seating import Moves, bury, clear, depart, serve
-from handler.sizing import Choice, Scene, choose, creations, is_doubted, lowers, scene_of
+from handler.sizing import Choice, Scene, by_sequence, choose, creations, is_doubted, lowers, scene_of
 from handler.steps import Confirm, Forget, MarkLeaving, NoteAbsence, NotePresence, Plan, Step, TakeUp, Wait
 from handler.world import Member, Phase, Record, World
 
@@ -45,7 +45,7 @@ def plan(desired: DesiredState, world: World, definition: Definition, limits: Li
     waits: Counter[Wait] = Counter()
     if desired.size is None and not desired.deleting:
         steps = tuple(step for member, _ in scene.casts for step in _notes(member, scene))
-        waits[Wait.NO_DESIRED] = len(scene.casts)
+        waits[Wait.NO_DESIRED] = len(world.members)
     else:
         choice = choose(scene)
         waits[Wait.PROTECTED] += choice.kept
@@ -59,7 +59,7 @@ def plan(desired: DesiredState, world: World, definition: Definition, limits: Li
     paused = desired.paused and not desired.deleting
     if paused:
         steps = ()
-        waits[Wait.PAUSED] = len(scene.casts)
+        waits[Wait.PAUSED] = len(world.members)
     always = {Wait.NO_DESIRED, Wait.PARTIAL, Wait.PAUSED}
     told = tuple((wait, waits[wait]) for wait in Wait if waits[wait] or (wait in always and wait in waits))
     return Plan(
@@ -75,7 +75,10 @@ def plan(desired: DesiredState, world: World, definition: Definition, limits: Li
 def _moves(scene: Scene, choice: Choice, waits: Counter[Wait]) -> tuple[list[Step], list[Step]]:
     departing: list[Step] = []
     staying: list[Step] = []
-    for member, seen in scene.casts:
+    casts: Sequence[Cast] = scene.casts
+    if choice.unsettled:
+        casts = sorted((*casts, *choice.unsettled), key=lambda cast: by_sequence(cast[0]))
+    for member, seen in casts:
         steps: tuple[Step, ...] = tuple(_notes(member, scene))
         record = member.record
         if record is None:
@@ -88,8 +91,8 @@ def _moves(scene: Scene, choice: Choice, waits: Counter[Wait]) -> tuple[list[Ste
             departing.append(Forget(member=member.name))
             continue
         moves = _move((member, seen), record, scene)
-        if moves.waits:
-            waits.update(moves.waits)
+        for wait in moves.waits:
+            waits[wait] += 1
         if seen in _DEPARTING:
             departing += (*steps, *moves.steps)
         else:

@@ -130,7 +130,8 @@ def _places(member: Member, record: Record | None, world: World) -> Iterator[Bal
     """Yield the balancers that the member was made with, then others that seat it under its name."""
     own = () if record is None else tuple(balancer for balancer, _ in record.balancers)
     yield from own
-    for balancer in sorted(world.seatings.keys() - set(own)):
+    others = [balancer for balancer in world.seatings if balancer not in own]
+    for balancer in sorted(others) if others else ():
         if member.name in (_seats(world, balancer) or ()):
             yield balancer
 

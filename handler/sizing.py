@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from config.model import OnVanish
@@ -11,6 +11,7 @@ from handler.desired import Definition, DesiredState, Limits
 from handler.distrust import doubts_of
 from handler.doubts import Doubt
 from handler.roles import COUNTED, Cast, Role, is_witnessed, role, sequence_of
+from handler.settled import nominees, sifted
 from handler.steps import Create, Wait
 from handler.victims import choose as choose_victims
 from handler.world import Leaving, Member, Phase, Record, World
@@ -35,8 +36,10 @@ class Scene:
     definition: Definition
     limits: Limits
     now: Instant
+    settled: Sequence[Member]
+    """Those that serve where they should (`handler.settled`): they count, and otherwise only the surplus is theirs."""
     casts: tuple[Cast, ...]
-    """By sequence."""
+    """Everybody else, by sequence."""
     strangers: bool
     """Some bear our mark and are not known: they are taken up before anything is chosen or made."""
     braked: bool
@@ -67,7 +70,11 @@ class Choice:
 
     leaving: Mapping[MemberName, Leaving]
     forgotten: frozenset[MemberName]
+    counted: int = 0
+    """How many members serve or will, those among them that are to leave as surplus included."""
     kept: int = 0
+    unsettled: tuple[Cast, ...] = ()
+    """Settled members among those that are to leave."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,9 +88,10 @@ class Creations:
 
 def scene_of(desired: DesiredState, world: World, definition: Definition, limits: Limits, now: Instant) -> Scene:
     """Give every member its role, and the group what follows from all of them."""
-    members = sorted(world.members, key=lambda member: (sequence_of(member), member.name))
+    settled, others = ([], list(world.members)) if desired.deleting else sifted(world)
+    members = sorted(others, key=by_sequence)
     casts = tuple((member, _role(member, world, definition, limits, now)) for member in members)
-    braked = not limits.accept_vanished and not desired.deleting and _many_lost(casts)
+    braked = not limits.accept_vanished and not desired.deleting and _many_lost(casts, len(settled))
     lost = [member.name for member, seen in casts if _is_lost(member, seen)] if braked else []
     return Scene(
         desired=desired,
@@ -91,10 +99,11 @@ def scene_of(desired: DesiredState, world: World, definition: Definition, limits
         definition=definition,
         limits=limits,
         now=now,
+        settled=settled,
         casts=casts,
         strangers=any(member.record is None for member in members),
         braked=braked,
-        doubts=doubts_of(world, casts, definition.group.distrust, limits, lost),
+        doubts=doubts_of(world, casts, len(settled), definition.group.distrust, limits, lost),
     )
 
 
@@ -103,14 +112,19 @@ def _role(member: Member, world: World, definition: Definition, limits: Limits, 
     return Role.GONE if seen is Role.ABSENT and is_witnessed(member, world, limits, now) else seen
 
 
-def _many_lost(casts: Iterable[Cast]) -> bool:
+def by_sequence(member: Member) -> tuple[int, MemberName]:
+    """The order of members in a plan."""
+    return sequence_of(member), member.name
+
+
+def _many_lost(casts: Iterable[Cast], settled: int) -> bool:
     """Whether more than half of those that served, and at least three, vanished or broke at once.
 
     Members that are lost before they ever served are failed builds, which have a brake of their own.
     """
     roles = [seen for member, seen in casts if has_served(member)]
     lost = sum(seen in _LOST for seen in roles)
-    return lost >= _MANY and 2 * lost > len(roles)
+    return lost >= _MANY and 2 * lost > len(roles) + settled
 
 
 def is_doubted(cast: Cast, scene: Scene) -> bool:
@@ -159,6 +173,7 @@ def choose(scene: Scene) -> Choice:
     leaving: dict[MemberName, Leaving] = {}
     forgotten = {member.name for member, seen in scene.casts if _is_given_up(member.record, seen, scene.limits)}
     kept = 0
+    unsettled: tuple[Cast, ...] = ()
     for member, seen in scene.casts:
         if seen not in _UNFIT or member.record is None or is_doubted((member, seen), scene):
             continue
@@ -168,14 +183,22 @@ def choose(scene: Scene) -> Choice:
             leaving[member.name] = _UNFIT[seen]
     counted = [cast for cast in scene.casts if _counts(cast, scene)]
     if scene.may_choose:
-        surplus = max(len(counted) - scene.target, 0)
+        surplus, order = max(len(scene.settled) + len(counted) - scene.target, 0), scene.definition.group.victims
         disproved = {member.name for member, seen in counted if seen is Role.DISPROVED}
-        victims = [member.name for member in choose_victims(counted, surplus, scene.definition.group.victims)]
+        nominated = {member.name: (member, Role.SERVING) for member in nominees(scene.settled, surplus, order)}
+        victims = [member.name for member in choose_victims([*counted, *nominated.values()], surplus, order)]
+        unsettled = tuple(nominated[name] for name in victims if name in nominated)
         kept += surplus - len(victims)
         forgotten.update(name for name in victims if name in disproved)
         leaving.update((name, Leaving.SURPLUS) for name in victims if name not in disproved)
-        leaving.update(_replaced(scene, leaving))
-    return Choice(leaving=leaving, forgotten=frozenset(forgotten), kept=kept)
+        leaving.update(_replaced(scene, leaving, len(scene.settled) - len(unsettled)))
+    return Choice(
+        leaving=leaving,
+        forgotten=frozenset(forgotten),
+        counted=len(scene.settled) + len(counted),
+        kept=kept,
+        unsettled=unsettled,
+    )
 
 
 def _everyone(scene: Scene) -> Choice:
@@ -188,9 +211,14 @@ def _everyone(scene: Scene) -> Choice:
     )
 
 
-def _replaced(scene: Scene, leaving: dict[MemberName, Leaving]) -> Iterator[tuple[MemberName, Leaving]]:
-    """Yield the members whose replacement has come: enough others are in service without them."""
-    serving = sum(seen is Role.SERVING and member.name not in leaving for member, seen in scene.casts)
+def _replaced(
+    scene: Scene, leaving: Mapping[MemberName, Leaving], settled: int
+) -> Iterator[tuple[MemberName, Leaving]]:
+    """Yield the members whose replacement has come: enough others are in service without them.
+
+    ``settled`` is how many of the settled members stay.
+    """
+    serving = settled + sum(seen is Role.SERVING and member.name not in leaving for member, seen in scene.casts)
     for member, seen in scene.casts:
         if seen is Role.REPLACING and (serving >= scene.target or not has_served(member)):
             yield member.name, Leaving.REPLACED
@@ -200,7 +228,7 @@ def creations(scene: Scene, choice: Choice) -> Creations:
     """Make what is missing: open intents that were disproved under their own names, the rest as budgets allow."""
     again = [member.name for member, seen in scene.casts if seen is Role.DISPROVED]
     again = [name for name in again if name not in choice.forgotten] if not scene.desired.deleting else []
-    missing = 0 if not scene.may_make else max(scene.target - sum(_counts(cast, scene) for cast in scene.casts), 0)
+    missing = 0 if not scene.may_make else max(scene.target - choice.counted, 0)
     if scene.limits.back_off_until is not None and scene.now < scene.limits.back_off_until:
         return Creations(steps=(), held=missing + len(again), because=Wait.BUILD_BACK_OFF)
     new = min(missing, max(scene.limits.creates, 0))

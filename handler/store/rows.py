@@ -38,7 +38,9 @@ _END_SIGNAL = delete(signals).where(
 _RECORD = tuple(field.name for field in fields(Record))
 # What every pass asks and every batch of decisions writes, said once: to build a statement costs as much as to run it.
 _MEMBERS = (
-    every(members).where(members.c.group == bindparam("of"), members.c.phase != Phase.GONE).order_by(members.c.sequence)
+    select(*(members.c[name] for name in _RECORD))
+    .where(members.c.group == bindparam("of"), members.c.phase != Phase.GONE)
+    .order_by(members.c.sequence)
 )
 _GONE = select(members.c.name).where(
     members.c.group == bindparam("of"),
@@ -212,8 +214,8 @@ def _fields(value: Quiet | Signal) -> dict[str, object]:
 
 def read_members(connection: Connection, group: GroupId) -> tuple[Record, ...]:
     """Members that are not GONE, sorted by sequence."""
-    rows = connection.execute(_MEMBERS, {"of": group}).mappings()
-    return tuple(Record(**named(row, leaving_out=("cloud",))) for row in rows)
+    rows = connection.execute(_MEMBERS, {"of": group})
+    return tuple(Record(**dict(zip(_RECORD, row, strict=True))) for row in rows)
 
 
 def read_gone(connection: Connection, group: GroupId, names: Collection[MemberName]) -> frozenset[MemberName]:

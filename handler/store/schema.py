@@ -18,6 +18,8 @@ Instants are REAL seconds since the epoch, UTC. Enums are stored by value. Colum
 from __future__ import annotations
 
 import enum
+from collections.abc import Hashable
+from functools import lru_cache
 from typing import TypeVar, cast
 
 from sqlalchemy import (
@@ -99,7 +101,16 @@ class Document(TypeDecorator[D]):
 
     def process_result_value(self, value: str | None, dialect: Dialect) -> D | None:
         """From the database."""
-        return None if value is None else from_text(value, self.kind)
+        if value is None or len(value) > _SHORT:
+            return None if value is None else from_text(value, self.kind)
+        return cast("D", _seen_before(value, cast("Hashable", self.kind)))
+
+
+_SHORT = 200
+"""Characters. Thousands of members have the same few balancers; documents that are longer are hardly ever the same."""
+
+_seen_before = lru_cache(maxsize=1024)(from_text)
+"""What documents say is frozen: the same text may as well be the same value."""
 
 
 METADATA = MetaData(

@@ -6,10 +6,16 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 
-from handler.world import Phase, SeatState, ServerState, World
+from handler.world import Leaving, Phase, SeatState, ServerState, World
 from tests.support.worlds import NOW, a_member, a_seat, a_world
 
 FRESH: Final[dict[str, Any]] = {"intended_at": NOW - 10, "made_at": NOW - 5}
+_ALSO: Final[list[dict[str, Any]]] = [
+    {},
+    {},
+    {"leaving": Leaving.REPLACED},
+    {"absent_listings": 2, "absent_at": NOW - 60},
+]
 SIZES: Final = st.sampled_from([None, 0, 1, 3, 9])
 
 
@@ -29,6 +35,7 @@ def worlds(draw: st.DrawFn) -> World:
                 disproved=state is None and draw(st.booleans()),
                 ready=draw(st.sampled_from([None, False, True])),
                 **draw(st.sampled_from([{}, FRESH])) if phase is not None else {},
+                **draw(st.sampled_from(_ALSO)) if phase in {Phase.MADE, Phase.IN_SERVICE} else {},
                 **{"protected": draw(st.booleans())} if phase is not None else {},
             )
         )

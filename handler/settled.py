@@ -1,0 +1,57 @@
+"""Tells the settled members of a group from those that have to be looked at one by one. Pure.
+
+Most members of most groups serve where they should, and nothing more can be said of them: planning counts them, and
+looks closer only if some of them have to leave. A group of a million is planned in about a second that way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import assert_never
+
+from config.model import Victims
+from config.units import BalancerId, MemberName
+from handler.world import Member, Phase, Seat, SeatState, ServerState, World
+
+
+def sifted(world: World) -> tuple[list[Member], list[Member]]:
+    """Part the members: the settled ones, and all others; both in the world's order.
+
+    A settled member is SERVING (`handler.roles`), and no rule of planning has a step or a wait for it while it stays.
+    """
+    seats = {balancer: seating.seats for balancer, seating in world.seatings.items()}
+    settled: list[Member] = []
+    others: list[Member] = []
+    for member in world.members:
+        (settled if _is_settled(member, seats) else others).append(member)
+    return settled, others
+
+
+def _is_settled(member: Member, seats: Mapping[BalancerId, Mapping[MemberName, Seat] | None]) -> bool:
+    """Whether a member is in service, seen, not missed before, not to be replaced, and works on all its balancers."""
+    record, server = member.record, member.server
+    if record is None or server is None or record.phase is not Phase.IN_SERVICE:
+        return False
+    if server.state is not ServerState.RUNNING or record.leaving is not None or record.absent_at is not None:
+        return False
+    for balancer, _ in record.balancers:
+        seat = (seats.get(balancer) or {}).get(member.name)
+        if seat is None or seat.state is not SeatState.SERVING:
+            return False
+    return True
+
+
+def nominees(settled: Sequence[Member], count: int, order: Victims) -> Sequence[Member]:
+    """Find those settled members of whom ``count`` may have to leave: no other could be among the first."""
+    free = [member for member in settled if member.record is not None and not member.record.protected]
+    if count <= 0 or count >= len(free):
+        return free if count > 0 else ()
+    sequences = [member.record.sequence for member in free if member.record is not None]
+    last = sorted(sequences)[count - 1 if order is Victims.OLDEST else -count]
+    match order:
+        case Victims.OLDEST:
+            return [member for member, own in zip(free, sequences, strict=True) if own <= last]
+        case Victims.NEWEST:
+            return [member for member, own in zip(free, sequences, strict=True) if own >= last]
+        case _:
+            assert_never(order)
