@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from config.oneflow import counters, roles
-from config.oneflow.names import group_names
+from config.oneflow.names import group_names, service_name
 from config.oneflow.notes import Fate, Note
 from config.oneflow.policies import Entry
 from config.oneflow.readings import readings
@@ -48,7 +48,8 @@ def imported(template: Template, options: Options = Options()) -> Imported:
     """Translate a service template."""
     scaling = [role for role in template.roles if role.type == "vm"]
     names = group_names(role.name for role in scaling)
-    groups = [roles.group(role, names[role.name], _manner(options, names[role.name])) for role in scaling]
+    service = service_name(template.name) if len(scaling) > 1 else None
+    groups = [roles.group(role, names[role.name], _manner(options, names[role.name], service)) for role in scaling]
     policies = [policy for group in groups for policy in group.policies]
     measured = counters.counters_for((name for policy in policies for name in policy.attributes), options.counters)
     notes = [
@@ -70,8 +71,10 @@ def imported(template: Template, options: Options = Options()) -> Imported:
     )
 
 
-def _manner(options: Options, name: str) -> roles.Manner:
-    return roles.Manner(profile=options.profile or name, interval=options.interval, timezone=options.timezone)
+def _manner(options: Options, name: str, service: str | None) -> roles.Manner:
+    return roles.Manner(
+        profile=options.profile or name, interval=options.interval, timezone=options.timezone, service=service
+    )
 
 
 def _left(template: Template) -> Iterator[Note]:

@@ -1,11 +1,13 @@
-"""Names of roles → names of groups, no two of them the same."""
+"""Names of roles → names of groups, no two of them the same; the name of a service."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 
 _LONGEST = 40
 """Host names begin with a group's name (`config.scalars.GroupName`)."""
+_LONGEST_SERVICE = 80
 
 
 def group_names(roles: Iterable[str]) -> Mapping[str, str]:
@@ -18,6 +20,16 @@ def group_names(roles: Iterable[str]) -> Mapping[str, str]:
     for role in roles:
         given[role] = _free(_plain(role), set(given.values()))
     return given
+
+
+def service_name(service: str) -> str:
+    """Give a service a name that a declaration takes: letters, digits, hyphens and underscores, a letter first.
+
+    >>> service_name("Sample Service"), service_name("3 tiers"), service_name("…")
+    ('Sample-Service', 'service-3-tiers', 'service')
+    """
+    name = re.sub(r"[^A-Za-z0-9_-]+", "-", service).strip("-")
+    return (name if re.match("[A-Za-z_]", name) else f"service-{name}".rstrip("-"))[:_LONGEST_SERVICE]
 
 
 def numbered(stem: str, number: int) -> str:

@@ -30,6 +30,8 @@ def _kept(groups: Sequence[Group]) -> Iterator[str]:
     if groups:
         yield "on_vanish: shrink. A member that is gone lowers the size, and min brings it back"
         yield "victims: oldest, the default. The oldest members leave first"
+    if len(groups) > 1:
+        yield "service: the groups of one service change size one at a time"
     if len(followed) > len(policies):
         yield "missed: once. A time that passed while nobody looked is met once, late"
     if followed:
@@ -49,7 +51,7 @@ def _differs(groups: Sequence[Group], timezone: str | None) -> Iterator[str]:
             "stops the whole service; growth does not wait for the quiet time of a scale-in"
         )
     if len(groups) > 1:
-        yield "groups change size independently of each other; the roles of a service one at a time"
+        yield "groups take turns, and what waits is kept ten minutes; in OneFlow the first role may starve the others"
 
 
 def _of_policies(groups: Sequence[Group]) -> Iterator[str]:

@@ -70,6 +70,8 @@ class Manner:
     """How often it is judged; ``None``: Trimtab's default."""
     timezone: str | None = None
     """Of OneFlow's server; ``None``: UTC."""
+    service: str | None = None
+    """What it shares with other groups; ``None``: there are none."""
 
 
 def group(role: Role, name: str, manner: Manner) -> Group:
@@ -84,6 +86,8 @@ def group(role: Role, name: str, manner: Manner) -> Group:
         entry["interval"] = format_span(manner.interval)
     if role.cooldown is not None:
         entry["quiet_time"] = format_span(role.cooldown)
+    if manner.service is not None:
+        entry["service"] = manner.service
     entry["on_vanish"] = OnVanish.SHRINK.value
     if scheduled or policies:
         entry["policies"] = [*(policy.name for policy in scheduled), *(policy.name for policy in policies)]

@@ -120,6 +120,21 @@ def test_where_a_role_begins_above_min_the_command_that_brings_it_there_is_told(
     assert said(made, Fate.UNMAPPED) == ["a new group begins with min: trimtab scale web 4 brings it there"]
 
 
+@pytest.mark.parametrize(
+    ("name", "service"), [("shop", "shop"), ("Sample Service", "Sample-Service"), ("4", "service-4")]
+)
+def test_groups_of_one_service_name_it(name: str, service: str) -> None:
+    made = imported_from(a_service(a_role(name="web"), a_role(name="db"), name=name))
+
+    assert [group["service"] for group in made.document["groups"].values()] == [service, service]
+
+
+def test_a_single_group_waits_for_nobody() -> None:
+    made = imported_from(a_service(a_role(), a_role(name="router", type="vr")))
+
+    assert "service" not in made.document["groups"]["web"]
+
+
 def test_only_readings_that_matter_are_told() -> None:
     quiet = imported_from(a_service(a_role()))
     two_ways = imported_from(a_service(a_role(elastic(adjust=-1), elastic("B < 1", "CARDINALITY", 2))))
