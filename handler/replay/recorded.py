@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 
 from aggregator.aggregate import Aggregator
@@ -21,6 +21,7 @@ from handler.replay.scrapes import Cohort, bundles_of
 from handler.replay.tallies import Meter, Tally
 from trigger.requests import Decision, Fleet
 from trigger.resting import resting
+from trigger.turns import Peer, ahead, peer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +53,7 @@ def replay_recorded(catalogue: Catalogue, cohort: Cohort, courses: Mapping[Group
     followers = {
         group: Follower(catalogue, group, cohort.sizes.get(group), courses, first_at) for group in cohort.groups
     }
+    teams = teams_of(list(followers.values()))
     aggregator, steady = Aggregator(catalogue, cohort.groups), float("-inf")
     for polls in bundles_of(cohort):
         if polls[0].scrape.at.steady < steady:  # the machine was started anew, and its windows with it
@@ -60,16 +62,45 @@ def replay_recorded(catalogue: Catalogue, cohort: Cohort, courses: Mapping[Group
                 follower.chain.forget_holds()
         steady, number = polls[-1].scrape.at.steady, polls[0].number
         for reel in aggregator.take_all(poll.scrape for poll in polls):
-            for follower in followers.values():
-                follower.follow(number, reel)
+            for team in teams:
+                _follow(team, number, reel)
             number += len(reel)
         if all(follower.parted for follower in followers.values()):
             break
     return tuple(follower.run() for follower in followers.values())
 
 
+def teams_of(followers: Sequence[Follower]) -> tuple[Sequence[Follower], ...]:
+    """Introduce those of one service to each other; everybody else is a team of one."""
+    teams: dict[tuple[str | None, GroupId | None], list[Follower]] = {}
+    for follower in followers:
+        service = follower.group.service
+        teams.setdefault((service, follower.group.id if service is None else None), []).append(follower)
+    for team in teams.values():
+        for follower in team:
+            follower.beside = tuple(other for other in team if other is not follower)
+    return tuple(teams.values())
+
+
+def _follow(team: Sequence[Follower], first: int, reel: Reel) -> None:
+    """Follow the ticks of a reel: those who take turns side by side, since each one's answer depends on the others."""
+    if len(team) == 1:
+        team[0].follow(first, reel)
+        return
+    resting_of = [follower.resting(reel) for follower in team]
+    for tick, at in enumerate(reel.at):
+        going = [(each, rests[tick]) for each, rests in zip(team, resting_of, strict=True) if each.parted is None]
+        for follower, _ in going:
+            follower.catch_up(first + tick, at)
+        for follower, rests in going:
+            follower.pass_tick(first + tick, tick, reel, rests=rests)
+
+
 class Follower:
     """One group beside its recording."""
+
+    beside: Sequence[Follower] = ()
+    """The others of its service that were polled together with it."""
 
     def __init__(
         self,
@@ -100,21 +131,30 @@ class Follower:
             first: number of its first tick.
             reel: of the cohort.
         """
-        group = self.group.id
-        rests = resting(self._catalogue, group, partial(reel.bounds, group), len(reel)).tolist()
+        rests = self.resting(reel)
         for tick, at in enumerate(reel.at):
             if self.parted is not None:
                 return
             self.catch_up(first + tick, at)
-            if rests[tick] and self.chain.at_rest:
-                self._count(first + tick, at.wall)
-            else:
-                self.judge(first + tick, reel.frame(group, tick))
+            self.pass_tick(first + tick, tick, reel, rests=rests[tick])
+
+    def resting(self, reel: Reel) -> list[bool]:
+        """At which ticks of a reel every policy rests."""
+        group = self.group.id
+        rests: list[bool] = resting(self._catalogue, group, partial(reel.bounds, group), len(reel)).tolist()
+        return rests
+
+    def pass_tick(self, number: int, tick: int, reel: Reel, *, rests: bool) -> None:
+        """Judge one tick of a reel, or pass it over at rest."""
+        if rests and self.chain.at_rest:
+            self._count(number, reel.at[tick].wall)
+        else:
+            self.judge(number, reel.frame(self.group.id, tick))
 
     def judge(self, number: int, frame: Frame) -> None:
         """Let the chain decide one tick."""
         at = frame.at.wall
-        self._keep(self.chain.tick(frame, self._fleet(number, at)), number)
+        self._keep(self.chain.tick(frame, self._in_turn(number, at)), number)
         self._count(number, at)
 
     def _count(self, number: int, at: Instant) -> None:
@@ -149,7 +189,7 @@ class Follower:
             looked = told.kind == "decision" and not told.cause and told.at < now.wall
             if request is not None or looked:
                 asked = () if request is None else (request,)
-                self._keep(self.chain.ask(asked, self._fleet(number, told.at), told.moment), number)
+                self._keep(self.chain.ask(asked, self._in_turn(number, told.at), told.moment), number)
         self._seen_at = now.wall
 
     def _keep(self, decision: Decision, number: int) -> None:
@@ -164,6 +204,18 @@ class Follower:
         if self._course.sized:
             return self._course.size(at)
         return None if self._sizes is None else self._sizes[number]
+
+    def _in_turn(self, number: int, at: Instant) -> Fleet:
+        """The fleet, and who of its service comes first."""
+        fleet = self._fleet(number, at)
+        others = [other.as_peer(number, at) for other in self.beside if other.parted is None]
+        if not others:
+            return fleet
+        return replace(fleet, ahead=ahead(peer(self.group, self.chain.state, fleet, at), others))
+
+    def as_peer(self, number: int, at: Instant) -> Peer:
+        """How the others of its service see it."""
+        return peer(self.group, self.chain.state, self._fleet(number, at), at)
 
     def _fleet(self, number: int, at: Instant) -> Fleet:
         asked = None if self._sizes is None else self._sizes[number]

@@ -12,6 +12,7 @@ from config.units import CounterId, GroupId, Seconds, format_span
 from handler.replay.happenings import Course
 from handler.replay.recorded import Run
 from handler.replay.samples import Samples
+from handler.replay.scrapes import beat_of
 from handler.replay.ticks import Ticks
 
 
@@ -20,14 +21,33 @@ def remarks_on_series(
 ) -> Iterator[str]:
     """What a series lacks for these groups, each thing once."""
     for group in sorted(groups):
-        if (service := catalogue.groups[group].service) is not None:
-            yield f"{group}: takes turns in the service {service}; here it is replayed as if it were alone"
+        yield from _left_out(catalogue, group, ticks)
         if catalogue.groups[group].mode is Mode.OFF:
             yield f"{group}: mode off, nothing is decided"
         elif group not in ticks:
             yield f"{group}: the series has no rows of it"
         else:
             yield from _lacking(catalogue, group, ticks[group])
+
+
+def _left_out(catalogue: Catalogue, group: GroupId, ticks: Mapping[GroupId, Ticks]) -> Iterator[str]:
+    """Who takes turns with a group and was not polled together with it: only those that were are replayed together."""
+    service = catalogue.groups[group].service
+    if service is None or group not in ticks:
+        return
+    beat = beat_of(catalogue, group, ticks[group])
+    others = [
+        other
+        for other, declared in catalogue.groups.items()
+        if declared.service == service
+        and other != group
+        and (other not in ticks or beat_of(catalogue, other, ticks[other]) != beat)
+    ]
+    if others:
+        yield (
+            f"{group}: takes turns in the service {service} with {', '.join(sorted(others))}, which the series "
+            "does not show at the same instants: here it does not wait for them"
+        )
 
 
 def _lacking(catalogue: Catalogue, group: GroupId, ticks: Ticks) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -62,8 +63,8 @@ def alike(
 ) -> Iterator[tuple[Seconds, Mapping[GroupId, Ticks]]]:
     """Put together what was polled together, and deal it out to ``parts`` processes: one cohort each.
 
-    Groups decide nothing together: to which of the cohorts they come makes no difference to them. So a cohort is no
-    larger than memory is worth.
+    To which of the cohorts groups come makes no difference to them, but that those of one service stay together: they
+    take turns. So a cohort is no larger than memory is worth.
 
     Yields:
         The interval, and the groups of one cohort.
@@ -71,14 +72,29 @@ def alike(
     together: dict[tuple[Seconds, bytes], list[GroupId]] = {}
     for group, each in ticks.items():
         if catalogue.groups[group].mode is not Mode.OFF:
-            stamps = each.samples.at[each.starts].tobytes() + each.samples.steady[each.starts].tobytes()
-            together.setdefault((catalogue.groups[group].interval, stamps), []).append(group)
+            together.setdefault(beat_of(catalogue, group, each), []).append(group)
     for (interval, _), groups in together.items():
         rows = sum(len(ticks[group].samples) for group in groups)
         pieces = parts * -(-rows // (parts * _ROWS))
-        for dealt in (groups[piece::pieces] for piece in range(pieces)):
+        units = _units(catalogue, groups)
+        for dealt in (units[piece::pieces] for piece in range(pieces)):
             if dealt:
-                yield interval, {group: ticks[group] for group in dealt}
+                yield interval, {group: ticks[group] for group in sorted(chain.from_iterable(dealt))}
+
+
+def beat_of(catalogue: Catalogue, group: GroupId, ticks: Ticks) -> tuple[Seconds, bytes]:
+    """The interval and the instants of a group's polls: groups of which both are equal were polled together."""
+    stamps = ticks.samples.at[ticks.starts].tobytes() + ticks.samples.steady[ticks.starts].tobytes()
+    return catalogue.groups[group].interval, stamps
+
+
+def _units(catalogue: Catalogue, groups: Sequence[GroupId]) -> list[list[GroupId]]:
+    """What stays together: the groups of a service, and every other group by itself."""
+    units: dict[tuple[str | None, GroupId | None], list[GroupId]] = {}
+    for group in groups:
+        service = catalogue.groups[group].service
+        units.setdefault((service, group if service is None else None), []).append(group)
+    return list(units.values())
 
 
 _ROWS = 6_000_000

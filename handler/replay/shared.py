@@ -22,7 +22,7 @@ from config.units import GroupId, Instant, Seconds
 from handler.replay.comparing import Difference
 from handler.replay.happenings import Course
 from handler.replay.members import Members
-from handler.replay.recorded import Follower, Run, hourly_left
+from handler.replay.recorded import Follower, Run, hourly_left, teams_of
 from handler.replay.samples import Unreplayable
 from handler.replay.scrapes import Cohort, polls_of
 from trigger.requests import Decision, Fleet
@@ -44,6 +44,7 @@ def replay_shared(
     """
     first_at = Instant(float(cohort.samples.at[0]))
     sharers = [_Sharer(catalogue, group, cohort, courses, first_at, boot) for group in cohort.groups]
+    teams_of(sharers)
     aggregator, steady = Aggregator(catalogue, cohort.groups), float("-inf")
     for number, scrape in polls_of(cohort):
         if scrape.at.steady < steady:  # the machine was started anew, and its windows with it
