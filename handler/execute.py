@@ -8,10 +8,10 @@ from the answer; if it is lost, the next pass finds the world as it is and plans
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import assert_never
+from typing import TypeVar, assert_never
 
 from config.errors import DriverError, Permanent, StoreError, Transient
 from config.units import BalancerId, Instant, MemberName
@@ -39,11 +39,24 @@ from handler.steps import (
     Step,
     TakeUp,
 )
-from handler.store.interface import Store
+from handler.store.interface import Event, EventKind, Store
 from handler.world import Member, Record, Server, World
 
 _ATTEMPTS = 10
 """Removals of one member that failed, each transiently, before it is shown as an error. It is still tried again."""
+
+_AT_ONCE = 500
+"""Steps without a call in one transaction: others who write do not wait for long."""
+
+Call = Create | Join | Enable | Drain | Leave | Destroy
+"""Steps that change the world."""
+Notice = TakeUp | Confirm | EnterService | MarkLeaving | NoteAbsence | NotePresence | Forget
+"""Steps that only change what we remember."""
+
+_UNTOLD = (NoteAbsence, NotePresence)
+"""Said anew with every listing: not worth a line of history."""
+
+T = TypeVar("T")
 
 _NAMES = {
     Create: "create",
@@ -104,15 +117,28 @@ class Execution:
                 births.append((next(minted) if step.member is None else step.member, step))
             else:
                 lines.setdefault(step.member, []).append((step.member, step))
-        moved = abreast([partial(self._line, line) for line in lines.values()], self._tools.workers)
+        told, called = _parted(lines.values())
+        noted = self._noted_all(told)
+        moved = abreast([partial(self._line, line) for line in called], self._tools.workers)
         born = abreast([partial(self._line, [birth]) for birth in births], self._tools.workers)
-        return tuple(outcome for line in (*moved, *born) for outcome in line)
+        return (*noted, *(outcome for line in (*moved, *born) for outcome in line))
+
+    def _noted_all(self, steps: Sequence[tuple[MemberName, Notice]]) -> tuple[Outcome, ...]:
+        """Write down what has no call, many steps in one transaction, up to the first that cannot be written."""
+        outcomes: list[Outcome] = []
+        for first in range(0, len(steps), _AT_ONCE):
+            if self.halted is not None or not self._goes_on():
+                break
+            outcomes += self._kept(partial(self._noted, steps[first : first + _AT_ONCE])) or ()
+        return tuple(outcomes)
 
     def _line(self, line: Sequence[tuple[MemberName, Step]]) -> tuple[Outcome, ...]:
         """Carry out one member's steps in order, up to the first that is not done."""
         outcomes: list[Outcome] = []
         for name, step in line:
-            outcome = self._guarded(name, step) if self.halted is None and self._goes_on() else None
+            outcome = (
+                self._kept(partial(self._carry_out, name, step)) if self.halted is None and self._goes_on() else None
+            )
             if outcome is None:
                 break
             outcomes.append(outcome)
@@ -120,43 +146,69 @@ class Execution:
                 break
         return tuple(outcomes)
 
-    def _guarded(self, name: MemberName, step: Step) -> Outcome | None:
+    def _kept(self, carry_out: Callable[[], T]) -> T | None:
+        """Carry out what writes to the store; if that fails, nothing more is done."""
         try:
-            return self._carry_out(name, step)
+            return carry_out()
         except StoreError as error:
             with self._halt:
                 self.halted = self.halted or f"nothing more is done: {error}"
             return None
 
     def _carry_out(self, name: MemberName, step: Step) -> Outcome:
+        if isinstance(step, Notice):
+            return self._noted([(name, step)])[0]
         tools, group, cloud = self._tools, self._world.group, self._tools.definition.cloud.id
         started = tools.clock()
-        durable = self._durable(name, step, started)
+        durable = before(step, self._records[name], self._server(name), started)
         first = () if durable is None else (durable,)
-        if isinstance(step, NoteAbsence | NotePresence):
-            tools.store.save(first, cloud)  # said anew with every listing: not worth a line of history
-            return _outcome(name, step, started, started)
         line = tools.store.begin_step(group, _NAMES[type(step)], name, started, first, cloud)
         if durable is not None:
             self._records[name] = durable
         outcome, after = self._called(name, step, started)
         last = () if after is None else (after,)
-        said = outcome.because or _detail(step)
+        said = outcome.because or str(getattr(step, "balancer", ""))
         tools.store.end_step(line, outcome.result, said, outcome.finished_at, last, cloud)
         if after is not None:
             self._records[name] = after
         return outcome
 
-    def _durable(self, name: MemberName, step: Step, now: Instant) -> Record | None:
-        member = self._members.get(name)
-        server = None if member is None else member.server
-        if isinstance(step, TakeUp):
-            if member is None or server is None:
-                return None
-            return taken_up(member, server, self._world, self._tools.definition, now)
-        return before(step, self._records[name], server, now)
+    def _noted(self, steps: Sequence[tuple[MemberName, Notice]]) -> list[Outcome]:
+        now, changed = self._tools.clock(), dict[MemberName, Record]()
+        for name, step in steps:
+            record = self._remembered(name, step, changed.get(name), now)
+            if record is not None:
+                changed[name] = record
+        lines = [self._line_of(name, step, now) for name, step in steps if type(step) not in _UNTOLD]
+        self._tools.store.note_steps(lines, tuple(changed.values()), self._tools.definition.cloud.id)
+        self._records.update(changed)
+        return [_outcome(name, step, now, now) for name, step in steps]
 
-    def _called(self, name: MemberName, step: Step, started: Instant) -> tuple[Outcome, Record | None]:
+    def _remembered(self, name: MemberName, step: Notice, changed: Record | None, now: Instant) -> Record | None:
+        member, server = self._members.get(name), self._server(name)
+        if not isinstance(step, TakeUp):
+            return before(step, self._records[name] if changed is None else changed, server, now)
+        if member is None or server is None:
+            return None
+        return taken_up(member, server, self._world, self._tools.definition, now)
+
+    def _line_of(self, name: MemberName, step: Notice, now: Instant) -> Event:
+        return Event(
+            at=now,
+            group=self._world.group,
+            kind=EventKind.STEP,
+            name=_NAMES[type(step)],
+            by=name,
+            result=Result.DONE,
+            message=step.why.value if isinstance(step, MarkLeaving) else "",
+            took=0.0,
+        )
+
+    def _server(self, name: MemberName) -> Server | None:
+        member = self._members.get(name)
+        return None if member is None else member.server
+
+    def _called(self, name: MemberName, step: Call, started: Instant) -> tuple[Outcome, Record | None]:
         clock, record = self._tools.clock, self._records[name]
         try:
             server = self._call(name, step)
@@ -172,7 +224,7 @@ class Execution:
         ended = clock()
         return _outcome(name, step, started, ended), None if server is None else made(record, server, ended)
 
-    def _call(self, name: MemberName, step: Step) -> Server | None:
+    def _call(self, name: MemberName, step: Call) -> Server | None:
         tools = self._tools
         match step:
             case Create():
@@ -184,8 +236,6 @@ class Execution:
                 tools.orchestrator.destroy(name, grace=tools.definition.group.grace)
             case Join() | Enable() | Drain() | Leave():
                 self._steer(name, step, tools.balancers[step.balancer])
-            case TakeUp() | Confirm() | EnterService() | MarkLeaving() | NoteAbsence() | NotePresence() | Forget():
-                pass
             case _:
                 assert_never(step)
         return None
@@ -207,6 +257,21 @@ class Execution:
                 assert_never(step)
 
 
+def _parted(
+    lines: Iterable[Sequence[tuple[MemberName, Step]]],
+) -> tuple[list[tuple[MemberName, Notice]], list[Sequence[tuple[MemberName, Step]]]]:
+    """Part the members of whom things are only written down from those for whom calls are made."""
+    told: list[tuple[MemberName, Notice]] = []
+    called: list[Sequence[tuple[MemberName, Step]]] = []
+    for line in lines:
+        notices = [(name, step) for name, step in line if isinstance(step, Notice)]
+        if len(notices) == len(line):
+            told += notices
+        else:
+            called.append(line)
+    return told, called
+
+
 def _outcome(
     name: MemberName,
     step: Step,
@@ -224,14 +289,3 @@ def _outcome(
         finished_at=ended,
         retry_after=error.retry_after if isinstance(error, Transient) else None,
     )
-
-
-def _detail(step: Step) -> str:
-    """What a line of history says beside step and member."""
-    match step:
-        case Join() | Enable() | Drain() | Leave():
-            return str(step.balancer)
-        case MarkLeaving():
-            return step.why.value
-        case _:
-            return ""

@@ -337,6 +337,10 @@ class Store(Protocol):
         """Complete a step's journal line, and write the records that follow from it, in one transaction."""
         ...
 
+    def note_steps(self, lines: Sequence[Event], save: Sequence[Record], cloud: CloudId) -> None:
+        """Write whole lines of steps that have no call, and the records that say so, in one transaction."""
+        ...
+
     def note(
         self, group: GroupId, name: str, by: str, message: str, at: Instant, state: GroupState | None = None
     ) -> None:

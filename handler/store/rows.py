@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import fields
-from typing import Any
+from typing import Any, cast
 
 from sqlalchemy import Connection, RowMapping, Select, Table, bindparam, case, delete, func, select, update
 from sqlalchemy.dialects.sqlite import insert
@@ -25,6 +25,7 @@ def every(table: Table) -> Select[Any]:
     return select(*(column.label(column.key) for column in table.c))
 
 
+_TOUCHED = "touched"
 _HOUR: Seconds = 3600.0
 _OUTSTANDING = (Phase.INTENDED, Phase.MADE)
 _STATE = tuple(field.name for field in fields(GroupState) if field.name not in {"quiets", "signals", "fleet_pause"})
@@ -62,6 +63,16 @@ _SIGNALS = _NEW_SIGNALS.on_conflict_do_update(
     index_elements=list(signals.primary_key),
     set_={name: _NEW_SIGNALS.excluded[name] for name in ("size", "since", "until")},
 )
+_KNOWN = select(groups.c.id).where(groups.c.id == bindparam("of"))
+_SEQUENCE = insert(sequences)
+_RAISE_SEQUENCE = _SEQUENCE.on_conflict_do_update(
+    index_elements=[sequences.c.group], set_={"last": func.max(sequences.c.last, _SEQUENCE.excluded.last)}
+)
+_MEMBER = insert(members)
+_WRITE_MEMBER = _MEMBER.on_conflict_do_update(
+    index_elements=[members.c.group, members.c.name],
+    set_={column: _MEMBER.excluded[column.key] for column in members.c if not column.primary_key},
+)
 _FRESH = {"deleting": False, "failed_builds": 0, "back_off_until": None}
 
 
@@ -72,7 +83,7 @@ def named(row: RowMapping, *, leaving_out: Iterable[str] = ()) -> dict[str, Any]
 
 def require(connection: Connection, group: GroupId) -> None:
     """Raise `StoreError` unless the group is there."""
-    if connection.execute(select(groups.c.id).where(groups.c.id == group)).first() is None:
+    if connection.execute(_KNOWN, {"of": group}).first() is None:
         raise StoreError(f"group {group} is not in the store: declare it first")
 
 
@@ -226,6 +237,16 @@ def read_gone(connection: Connection, group: GroupId, names: Collection[MemberNa
     return frozenset(MemberName(name) for names in found for name in names)
 
 
+def touch(connection: Connection, group: GroupId) -> None:
+    """Say that this transaction changes the group's members: whatever was read of them before is over."""
+    connection.info.setdefault(_TOUCHED, set()).add(group)
+
+
+def touched(info: MutableMapping[Any, Any]) -> Collection[GroupId]:
+    """Whose members were changed on this connection since this was asked last."""
+    return cast("Collection[GroupId]", info.pop(_TOUCHED, ()))
+
+
 def last_sequence(connection: Connection, group: GroupId) -> int:
     """The newest sequence that was ever given out under this name."""
     return connection.execute(select(sequences.c.last).where(sequences.c.group == group)).scalar() or 0
@@ -254,15 +275,10 @@ def write_members(connection: Connection, records: Sequence[Record], cloud: Clou
         newest[record.group] = max(record.sequence, newest.get(record.group, 0))
     for group, sequence in newest.items():
         require(connection, group)
-        raised = insert(sequences).values(group=group, last=sequence)
-        greater = func.max(sequences.c.last, raised.excluded.last)
-        connection.execute(raised.on_conflict_do_update(index_elements=[sequences.c.group], set_={"last": greater}))
-    write = insert(members)
-    replaced = {column: write.excluded[column.key] for column in members.c if not column.primary_key}
-    connection.execute(
-        write.on_conflict_do_update(index_elements=[members.c.group, members.c.name], set_=replaced),
-        [{**{name: getattr(record, name) for name in _RECORD}, "cloud": cloud} for record in records],
-    )
+        touch(connection, group)
+        connection.execute(_RAISE_SEQUENCE, {"group": group, "last": sequence})
+    rows = [{**{name: getattr(record, name) for name in _RECORD}, "cloud": cloud} for record in records]
+    connection.execute(_WRITE_MEMBER, rows)
 
 
 def count_creates(connection: Connection, group: GroupId, cloud: CloudId, now: Instant) -> Creates:

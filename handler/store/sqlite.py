@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from sqlalchemy import Connection, Engine, delete, func, select, update
+from sqlalchemy import Connection, Engine, bindparam, delete, func, select, update
 from sqlalchemy.dialects.sqlite import insert
 
 from config.errors import Refused, StoreError
@@ -35,6 +35,7 @@ from handler.store.interface import (
     StoredHook,
     Tick,
 )
+from handler.store.kept import Kept
 from handler.store.recording import Recorder
 from handler.store.revisions import create_file, to_head
 from handler.store.schema import groups, meta, notes, spans, steps
@@ -42,16 +43,27 @@ from handler.store.writer import Writer
 from handler.world import Record
 from trigger.requests import FleetPause, GroupState
 
+# Built once: putting a statement together takes about as long as running it.
+_NEW_STEP = insert(steps)
+_END_STEP = update(steps).where(steps.c.id == bindparam("row"))
+
+
+class _Fleets(Kept[GroupId, tuple[Record, ...]]):
+    """The members of each group, as they were read last."""
+
 
 class SqliteStore:
     """The one place that remembers; `open` makes one."""
 
-    def __init__(self, path: Path, installation: str, writer: Writer, reading: Engine, recorder: Recorder) -> None:
+    def __init__(
+        self, path: Path, installation: str, writer: Writer, reading: Engine, recorder: Recorder, fleets: _Fleets
+    ) -> None:
         self._path = path
         self._installation = installation
         self._writer = writer
         self._reading = reading
         self._recorder = recorder
+        self._fleets = fleets
         self._closed = False
 
     @classmethod
@@ -71,13 +83,14 @@ class SqliteStore:
             to_head(path)
             reading = reader_engine(path)
             undo.callback(reading.dispose)
-            writer = Writer(writer_engine(path), path)
+            fleets = _Fleets()
+            writer = Writer(writer_engine(path), path, lambda info: fleets.forget(rows.touched(info)))
             writer.start()
             undo.callback(writer.close)
             first_id = writer.do(lambda connection: _claimed(connection, path, installation))
             undo.pop_all()
         recorder = Recorder(writer, itertools.count(first_id).__next__)
-        return cls(path, installation, writer, reading, recorder)
+        return cls(path, installation, writer, reading, recorder, fleets)
 
     def close(self) -> None:
         """Flush and close. Later calls raise `StoreError`."""
@@ -132,6 +145,7 @@ class SqliteStore:
         def drop(connection: Connection) -> None:
             outbox.forget_told(connection, group)
             connection.execute(delete(groups).where(groups.c.id == group))
+            rows.touch(connection, group)
 
         self._recorder.forget(group, drop)
 
@@ -207,8 +221,14 @@ class SqliteStore:
 
     def members(self, group: GroupId) -> tuple[Record, ...]:
         """Members that are not GONE, sorted by sequence."""
-        with self._snapshot() as connection:
-            return rows.read_members(connection, group)
+
+        def read() -> tuple[Record, ...]:
+            with self._snapshot() as connection:
+                return rows.read_members(connection, group)
+
+        if self._closed:
+            raise self._is_closed()
+        return self._fleets.read(group, read)
 
     def gone(self, group: GroupId, names: Collection[MemberName]) -> frozenset[MemberName]:
         """Which of these names are remembered as GONE; retention forgets them in time."""
@@ -258,8 +278,8 @@ class SqliteStore:
 
         def write(connection: Connection) -> int:
             rows.write_members(connection, save, cloud)
-            line = insert(steps).values(group=group, name=name, member=member, at=at, message="")
-            return int(connection.execute(line).lastrowid)
+            line = {"group": group, "name": name, "member": member, "at": at, "message": ""}
+            return int(connection.execute(_NEW_STEP, line).lastrowid)
 
         return self._writer.do(write)
 
@@ -273,8 +293,17 @@ class SqliteStore:
 
         def write(connection: Connection) -> None:
             rows.write_members(connection, save, cloud)
-            ended = update(steps).where(steps.c.id == step)
-            connection.execute(ended.values(result=result, message=message, ended_at=at))
+            connection.execute(_END_STEP, {"row": step, "result": result, "message": message, "ended_at": at})
+
+        self._writer.do(write)
+
+    def note_steps(self, lines: Sequence[Event], save: Sequence[Record], cloud: CloudId) -> None:
+        """Write whole lines of steps that have no call, and the records that say so, in one transaction."""
+
+        def write(connection: Connection) -> None:
+            rows.write_members(connection, save, cloud)
+            if lines:
+                connection.execute(_NEW_STEP, [_step_line(line) for line in lines])
 
         self._writer.do(write)
 
@@ -333,6 +362,12 @@ class SqliteStore:
             connection.execute(update(groups).where(groups.c.id == group).values(values))
 
         self._writer.do(write)
+
+
+def _step_line(line: Event) -> dict[str, object]:
+    ended = line.at + (line.took or 0.0)
+    said = {name: getattr(line, name) for name in ("group", "name", "at", "result", "message")}
+    return said | {"member": line.by, "ended_at": ended}
 
 
 def _write_note(connection: Connection, act: Event, state: GroupState | None) -> None:

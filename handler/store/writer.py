@@ -15,10 +15,10 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import SQLAlchemyError
@@ -29,6 +29,8 @@ from handler.store.database import explained
 T = TypeVar("T")
 R_co = TypeVar("R_co", covariant=True)
 
+_Info = MutableMapping[Any, Any]
+
 _AT_ONCE = 256
 """Writes in one transaction, at most."""
 
@@ -36,8 +38,10 @@ _AT_ONCE = 256
 class Writer:
     """Runs writes one after another on a thread of its own, as many per commit as are waiting."""
 
-    def __init__(self, engine: Engine, path: Path) -> None:
+    def __init__(self, engine: Engine, path: Path, after: Callable[[_Info], None] = lambda info: None) -> None:
+        """Make one; ``after`` gets the connection's notes when a transaction is over, before anybody is told."""
         self._engine = engine
+        self._after = after
         self._path = path
         self._queue: queue.SimpleQueue[_Write[object] | None] = queue.SimpleQueue()
         self._gate = threading.Lock()
@@ -92,10 +96,12 @@ class Writer:
 
     def _carry_out(self, batch: Sequence[_Write[object]]) -> None:
         """See Note [Group commit]."""
-        attempt = _Attempt()
+        attempt, info = _Attempt(), dict[object, object]()
         with attempt, self._engine.begin() as connection:
+            info = connection.info
             for write in batch:
                 write.run(connection)
+        self._after(info)
         if attempt.error is None:
             self.commits += 1
         elif len(batch) == 1:

@@ -287,6 +287,11 @@ class MemoryStore:
             begun = self.events[step]
             self.events[step] = replace(begun, result=result, message=message, took=at - begun.at)
 
+    def note_steps(self, lines: Sequence[Event], save: Sequence[Record], cloud: CloudId) -> None:
+        with self._write("note steps"):
+            self._keep(save, cloud)
+            self.events.update((next(self._ids), line) for line in lines)
+
     def note(
         self, group: GroupId, name: str, by: str, message: str, at: Instant, state: GroupState | None = None
     ) -> None:

@@ -86,6 +86,7 @@ CALLS = {
     "creates": lambda store: store.creates(WEB, LOCAL, NOW),
     "begin_step": lambda store: store.begin_step(WEB, "create", None, NOW, (), LOCAL),
     "end_step": lambda store: store.end_step(1, Result.DONE, "", NOW, (), LOCAL),
+    "note_steps": lambda store: store.note_steps((), (a_record(),), LOCAL),
     "note": lambda store: store.note(WEB, "pause", "ada", "", NOW),
     "history": lambda store: store.history(WEB, before=None, limit=1),
     "span_at": lambda store: store.span_at(WEB, NOW),
@@ -314,6 +315,45 @@ def test_records_go_with_the_steps_beginning_and_end(store):
     assert store.members(WEB) == (intended,)
     store.end_step(step, Result.DONE, "", at(2), (made,), LOCAL)
     assert store.members(WEB) == (made,)
+
+
+def a_line(member: str, seconds: float, name: str = "confirm") -> Event:
+    return Event(
+        at=at(seconds), group=WEB, kind=EventKind.STEP, name=name, by=member, result=Result.DONE, took=0.0, message="m"
+    )
+
+
+def test_steps_without_a_call_are_written_whole_with_their_records(store):
+    records = (a_record(1, phase=Phase.MADE), a_record(2, phase=Phase.MADE))
+    lines = [a_line(record.name, seconds) for seconds, record in enumerate(records, start=1)]
+    store.note_steps(lines, records, LOCAL)
+    assert store.members(WEB) == records
+    assert store.history(WEB, before=None, limit=2) == tuple(reversed(lines))
+
+
+def test_steps_without_a_call_are_written_all_or_none(store):
+    before = store.history(WEB, before=None, limit=9)
+    with pytest.raises(StoreError):
+        store.note_steps([a_line("web-k3f9ab-1", 1)], (a_record(1), a_record(2, group=GroupId("nobody"))), LOCAL)
+    assert (store.members(WEB), store.history(WEB, before=None, limit=9)) == ((), before)
+
+
+def test_members_are_read_anew_after_every_kind_of_write(store):
+    seen = [store.members(WEB)]
+    (record,) = store.intend(WEB, LOCAL, 1, (), at(0))
+    writes = [
+        lambda: store.save((replace(record, phase=Phase.MADE),), LOCAL),
+        lambda: store.begin_step(WEB, "drain", None, at(1), (replace(record, drained_at=at(1)),), LOCAL),
+        lambda: store.end_step(1, Result.DONE, "", at(2), (replace(record, destroy_attempts=1),), LOCAL),
+        lambda: store.note_steps((), (replace(record, absent_listings=1),), LOCAL),
+        lambda: store.drop_group(WEB),
+    ]
+    for write in writes:
+        seen.append(store.members(WEB))
+        write()
+    seen.append(store.members(WEB))
+    assert len(set(seen)) == len(seen) - 1, "each write shows; before the first and after the last nobody is there"
+    assert seen[0] == seen[-1] == ()
 
 
 def test_a_step_whose_line_was_pruned_still_saves_its_records(store):
