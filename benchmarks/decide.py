@@ -64,7 +64,7 @@ def _one(catalogue: Catalogue, frame: Frame) -> Explanation:
     evaluation = evaluate(catalogue, frame.group, frame, {}, frame.at)
     requests = requests_from(catalogue, evaluation)
     decision = decide(declared, requests, FLEET, STATE, frame.at, evaluation=evaluation)
-    return explain(catalogue, declared, evaluation, decision, FLEET)
+    return explain(catalogue, declared, evaluation, decision, FLEET, STATE)
 
 
 def _layout(groups: Sequence[GroupId]) -> Layout:
