@@ -31,6 +31,7 @@ _RETRY_LAST: Seconds = 30.0
 
 _PACE: dict[Wait, Seconds | None] = {
     Wait.BUILDING: 2.0,
+    Wait.PASSING: 5.0,
     Wait.NOT_READY: 1.0,
     Wait.DRAINING: 1.0,
     Wait.DELETING: 1.0,

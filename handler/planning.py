@@ -26,6 +26,7 @@ _WAITS = {
     Role.INTENDED: Wait.UNCONFIRMED,
     Role.ABSENT: Wait.UNCONFIRMED,
     Role.UNSURE: Wait.UNCONFIRMED,
+    Role.PASSING: Wait.PASSING,
     Role.BUILDING: Wait.BUILDING,
 }
 

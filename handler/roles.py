@@ -22,6 +22,10 @@ class Role(enum.Enum):
     ARRIVING = "arriving"
     """Runs, and is not in service yet."""
     SERVING = "serving"
+    PASSING = "passing"
+    """Has served, and is between two states: back soon."""
+    PARKED = "parked"
+    """Somebody set it aside: left alone until a person moves it, or has it replaced."""
     UNSURE = "unsure"
     """Listed in a state that says nothing: left alone."""
     ABSENT = "absent"
@@ -43,7 +47,17 @@ class Role(enum.Enum):
 Cast = tuple[Member, Role]
 """One member and what it is."""
 
-COUNTED = (Role.SERVING, Role.ARRIVING, Role.BUILDING, Role.INTENDED, Role.DISPROVED, Role.ABSENT, Role.UNSURE)
+COUNTED = (
+    Role.SERVING,
+    Role.ARRIVING,
+    Role.BUILDING,
+    Role.INTENDED,
+    Role.DISPROVED,
+    Role.ABSENT,
+    Role.UNSURE,
+    Role.PASSING,
+    Role.PARKED,
+)
 """Roles of members that serve or will: what the desired size is compared with. The most frequent come first."""
 
 _BY_STATE = {
@@ -59,6 +73,8 @@ _SHOWN = {
     Role.BUILDING: MemberState.BUILDING,
     Role.ARRIVING: MemberState.JOINING,
     Role.SERVING: MemberState.IN_SERVICE,
+    Role.PASSING: MemberState.UNKNOWN,
+    Role.PARKED: MemberState.UNKNOWN,
     Role.UNSURE: MemberState.UNKNOWN,
     Role.ABSENT: MemberState.UNKNOWN,
     Role.REPLACING: MemberState.IN_SERVICE,
@@ -83,9 +99,9 @@ def role(member: Member, world: World, definition: Definition, now: Instant) -> 
         return known
     if record is not None and record.leaving is Leaving.REPLACED:
         return Role.REPLACING
-    if server.state is ServerState.BUILDING:
-        return _building(record, definition.group.build_timeout, now)
-    return _running(member, record, definition, now)
+    if server.state is ServerState.RUNNING:
+        return _running(member, record, definition, now)
+    return _coming(server.state, record, definition.group.build_timeout, now)
 
 
 def _unlisted(record: Record | None, *, disproved: bool) -> Role:
@@ -94,12 +110,13 @@ def _unlisted(record: Record | None, *, disproved: bool) -> Role:
     return Role.GONE if disproved else Role.ABSENT
 
 
-def _building(record: Record | None, timeout: Seconds, now: Instant) -> Role:
-    if record is None:
-        return Role.BUILDING
-    if record.phase is Phase.IN_SERVICE:
-        return Role.UNSURE  # it has served: a reboot or rebuild by somebody else, which is theirs to finish
-    return Role.LATE if now - _made_at(record) >= timeout else Role.BUILDING
+def _coming(state: ServerState, record: Record | None, timeout: Seconds, now: Instant) -> Role:
+    """Say what a machine is that does not run and is not lost; before it has served, all of that is building."""
+    if state is ServerState.PARKED:
+        return Role.PARKED
+    if record is not None and record.phase is Phase.IN_SERVICE:
+        return Role.PASSING if state is ServerState.PASSING else Role.UNSURE  # a rebuild is its author's to finish
+    return Role.LATE if record is not None and now - _made_at(record) >= timeout else Role.BUILDING
 
 
 def _running(member: Member, record: Record | None, definition: Definition, now: Instant) -> Role:

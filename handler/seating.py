@@ -23,7 +23,7 @@ class Moves:
 _DRAINED_FOR = (Leaving.SURPLUS, Leaving.REPLACED, Leaving.DELETED)
 """Broken members and those that never served have nothing to finish."""
 
-_MAY_SERVE = (ServerState.RUNNING, ServerState.UNKNOWN)
+_MAY_SERVE = (ServerState.RUNNING, ServerState.PASSING, ServerState.UNKNOWN)
 
 
 def serve(member: Member, record: Record, world: World, definition: Definition) -> Moves:
@@ -35,7 +35,7 @@ def serve(member: Member, record: Record, world: World, definition: Definition) 
     steps: list[Step] = []
     waits: set[Wait] = set()
     has_served = record.phase is Phase.IN_SERVICE
-    fit = _has_address(member) and member.ready is not False if has_served else is_ready(member, definition)
+    fit = _runs(member) and (member.ready is not False if has_served else is_ready(member, definition))
     for balancer, _ in record.balancers:
         seats = _seats(world, balancer)
         if seats is None:
@@ -44,7 +44,7 @@ def serve(member: Member, record: Record, world: World, definition: Definition) 
         seat = seats.get(member.name)
         if seat is not None and seat.state is SeatState.SERVING:
             continue
-        if not (fit and _has_address(member)):
+        if not fit or not _has_address(member):
             waits.add(Wait.NOT_READY)
             continue
         if seat is None:
@@ -139,6 +139,10 @@ def _places(member: Member, record: Record | None, world: World) -> Iterator[Bal
 def _seats(world: World, balancer: BalancerId) -> Mapping[MemberName, Seat] | None:
     seating = world.seatings.get(balancer)
     return None if seating is None else seating.seats
+
+
+def _runs(member: Member) -> bool:
+    return member.server is not None and member.server.state is ServerState.RUNNING
 
 
 def _has_address(member: Member) -> bool:

@@ -130,6 +130,8 @@ class Wait(enum.Enum):
     """Why a plan without steps is not finished, or why it does less than the desired size asks for."""
 
     BUILDING = "building"
+    PASSING = "passing"
+    """Members reboot, migrate or are resized: counted as present."""
     NOT_READY = "not_ready"
     DRAINING = "draining"
     DELETING = "deleting"

@@ -19,19 +19,22 @@ _RANK = {
     Role.INTENDED: 3,
     Role.BUILDING: 4,
     Role.ARRIVING: 5,
-    Role.SERVING: 6,
+    Role.PASSING: 6,
+    Role.PARKED: 7,
+    Role.SERVING: 8,
 }
 _UNSURE_AND_NEW = 4
-_IN_SERVICE = 6
+_IN_SERVICE = 8
 
 
 def choose(candidates: Iterable[Cast], count: int, order: Victims) -> tuple[Member, ...]:
     """Choose ``count`` members to leave, or as many as may be chosen.
 
-    Gone and broken ones first, then those that perhaps do not exist, then those that build, then those in service;
-    alike ones by sequence, in the group's ``order``. Never a protected one, never one that the store does not know.
+    Gone and broken ones first, then those that perhaps do not exist, then those that build, then those that are between
+    two states or set aside, then those in service; alike ones by sequence, in the group's ``order``. Never a protected
+    one, never one that the store does not know.
 
-    Source: DESIGN.md "Who leaves"; Otter's "building first, then oldest".
+    Source: DESIGN.md "Who leaves"; Otter's planner: building, passing, parked, available, oldest first.
     """
     if count <= 0:
         return ()

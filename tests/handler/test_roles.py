@@ -42,6 +42,16 @@ FRESH = {"intended_at": NOW - 10, "made_at": NOW - 5}
         pytest.param(a_member(1, SERVED, ServerState.ERROR), Role.BROKEN, id="error (Nova ERROR)"),
         pytest.param(a_member(1, SERVED, ServerState.STOPPED), Role.BROKEN, id="stopped (Nova SHUTOFF)"),
         pytest.param(a_member(1, SERVED, ServerState.UNKNOWN), Role.UNSURE, id="an unknown word (Otter's defect g)"),
+        pytest.param(a_member(1, SERVED, ServerState.PASSING), Role.PASSING, id="reboots or migrates (Nova REBOOT)"),
+        pytest.param(
+            a_member(1, MADE, ServerState.PASSING, **FRESH), Role.BUILDING, id="rebuilt before it ever served"
+        ),
+        pytest.param(a_member(1, MADE, ServerState.PASSING), Role.LATE, id="rebuilt before it served, for too long"),
+        pytest.param(a_member(1, SERVED, ServerState.PARKED), Role.PARKED, id="set aside (Nova SUSPENDED, SHELVED)"),
+        pytest.param(a_member(1, MADE, ServerState.PARKED), Role.PARKED, id="set aside before it ever served"),
+        pytest.param(
+            a_member(1, SERVED, ServerState.PARKED, leaving=Leaving.REPLACED), Role.REPLACING, id="set aside, replaced"
+        ),
         pytest.param(a_member(1, SERVED, ServerState.DELETING), Role.DELETING, id="somebody deletes it (Otter #1523)"),
         pytest.param(a_member(1, LEAVING, ServerState.ERROR), Role.LEAVING, id="chosen to leave, whatever its state"),
         pytest.param(a_member(1, LEAVING, None), Role.LEAVING, id="chosen to leave, not listed"),
