@@ -51,6 +51,11 @@ def answers(house: House) -> list[str]:
         return [name for (name,) in found]
 
 
+def last_words(house: House) -> list[str]:
+    """Answers after which a time is not asked for again: after a restart it may first have to wait for the fleet."""
+    return [name for name in answers(house) if name != Reason.CATCHING_UP.value]
+
+
 def test_nothing_that_passed_before_the_first_start_is_carried_out(house: House) -> None:
     async def scene(up: Up) -> None:
         await seen(up)
@@ -72,7 +77,7 @@ def test_a_time_that_passed_while_the_daemon_was_down_is_carried_out_once(house:
 
     house.run(late)
     house.run(late)  # and not again after another restart
-    assert answers(house) == ["scaled_out"]
+    assert last_words(house) == ["scaled_out"]
 
 
 def test_a_time_whose_decision_could_not_be_written_down_is_neither_lost_nor_repeated(house: House) -> None:
@@ -98,7 +103,7 @@ def test_a_time_whose_decision_could_not_be_written_down_is_neither_lost_nor_rep
         await up.ticked(3)
 
     house.run(again)
-    assert answers(house) == ["scaled_out"]
+    assert last_words(house) == ["scaled_out"]
 
 
 def test_a_group_that_was_away_begins_its_schedules_anew(house: House) -> None:
