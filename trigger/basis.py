@@ -7,12 +7,12 @@ Of evaluations that history keeps run-length, it is that of the first.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from aggregator.frames import Aggregate, Frame, Insufficient
-from aggregator.specs import keys_for, window_keys
+from aggregator.frames import Aggregate, Frame, Insufficient, WindowKey
+from aggregator.specs import window_keys
 from config.model import Catalogue, Group
 from config.units import Moment, PolicyId
 from trigger.decide import decide
@@ -27,7 +27,8 @@ class Basis:
 
     at: Moment
     cells: tuple[Aggregate | Insufficient, ...] | None
-    """By `aggregator.specs.keys_for`; ``None``: nothing was evaluated, somebody asked between two ticks."""
+    """In the order of the group's policies, their conditions and terms, as they were judged; ``None``: nothing was
+    evaluated, somebody asked between two ticks."""
     holds: Mapping[PolicyId, Hold | Streak] = field(default_factory=lambda: MappingProxyType({}))
     """Those that were carried to this tick."""
     size: int | None = None
@@ -84,7 +85,7 @@ def rerun(catalogue: Catalogue, group: Group, basis: Basis) -> tuple[Evaluation 
     """
     evaluation = None
     if basis.cells is not None:
-        cells = dict(zip(keys_for(catalogue, group.id), basis.cells, strict=True))
+        cells = dict(zip(_keys(catalogue, group), basis.cells, strict=True))
         frame = Frame(group=group.id, at=basis.at, cells=cells)
         evaluation = evaluate(catalogue, group.id, frame, basis.holds, basis.at, size=basis.size)
     own = () if evaluation is None else requests_from(catalogue, evaluation)
@@ -94,14 +95,17 @@ def rerun(catalogue: Catalogue, group: Group, basis: Basis) -> tuple[Evaluation 
 
 def _cells(catalogue: Catalogue, group: Group, evaluation: Evaluation) -> tuple[Aggregate | Insufficient, ...] | None:
     """The cells that were judged; ``None``: the catalogue has been exchanged since, and asks for others."""
-    policies = [catalogue.policies[name] for name in group.policies]
-    judged = [(advice.policy, tuple(verdict.condition for verdict in advice.verdicts)) for advice in evaluation.advices]
-    if judged != [(policy.id, policy.when) for policy in policies]:
+    advices = evaluation.advices
+    if [advice.policy for advice in advices] != [*group.policies]:
         return None
-    asked = [(policy, catalogue.conditions[name]) for policy in policies for name in policy.when]
-    keys = [key for policy, condition in asked for key in window_keys(condition, policy, group)]
-    cells = [cell for advice in evaluation.advices for verdict in advice.verdicts for cell in verdict.cells]
-    if len(keys) != len(cells):
-        return None
-    found = dict(zip(keys, cells, strict=True))
-    return tuple(found[key] for key in keys_for(catalogue, group.id))
+    for advice in advices:
+        if tuple(verdict.condition for verdict in advice.verdicts) != catalogue.policies[advice.policy].when:
+            return None
+    return tuple(cell for advice in advices for verdict in advice.verdicts for cell in verdict.cells)
+
+
+def _keys(catalogue: Catalogue, group: Group) -> Iterator[WindowKey]:
+    """The windows of `Basis.cells`. What several conditions look at comes as often as they do."""
+    for policy in (catalogue.policies[name] for name in group.policies):
+        for name in policy.when:
+            yield from window_keys(catalogue.conditions[name], policy, group)
