@@ -221,7 +221,9 @@ class GroupDocument(Declared):
     on_vanish: Annotated[OnVanish, _Lax] = key(
         "A member that vanished is replaced, or shrinks the desired size.", "replace", default="replace"
     )
-    victims: Annotated[Victims, _Lax] = key("Which members leave first.", "oldest", default="oldest")
+    victims: Annotated[Victims, _Lax] = key(
+        "Which members leave first, of those that are alike.", "zone_balance", default="oldest"
+    )
     distrust: Share = key(
         "A listing that lacks a greater share of the members is not believed until that is confirmed.",
         "30%",

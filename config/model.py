@@ -283,10 +283,16 @@ MOST_MISSING = Fraction(0.3)
 
 
 class Victims(enum.Enum):
-    """Which members in service leave first."""
+    """Which members leave first of those that are alike."""
 
     OLDEST = "oldest"
     NEWEST = "newest"
+    OLDEST_PROFILE = "oldest_profile"
+    """Made of another profile than new members are now."""
+    LEAST_CONNECTIONS = "least_connections"
+    ZONE_BALANCE = "zone_balance"
+    """In the zone that has the most."""
+    RANDOM = "random"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

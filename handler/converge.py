@@ -185,7 +185,8 @@ class Converger:
             return ()
         group, cloud = stored.definition.group, stored.definition.cloud.id
         balancers = tuple((use.balancer, use.port) for use in group.balancers)
-        return self._store.intend(stored.id, cloud, count, balancers, self._clock())
+        made_of = stored.definition.profile_digest
+        return self._store.intend(stored.id, cloud, count, balancers, self._clock(), made_of)
 
     def _tools(self, definition: Definition, world: World) -> Tools:
         readable = [balancer for balancer, seating in world.seatings.items() if seating.seats is not None]

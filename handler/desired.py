@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from config.digest import digest_of
 from config.model import Balancer, Cloud, Group, Profile
 from config.units import BalancerId, Instant, Seconds
 
@@ -30,6 +31,11 @@ class Definition:
     profile: Profile
     cloud: Cloud
     balancers: Mapping[BalancerId, Balancer]
+
+    @property
+    def profile_digest(self) -> str:
+        """One name for all that new members are made of, as it is declared now."""
+        return digest_of({self.profile.id: self.profile})
 
 
 ABSENT_LISTINGS = 3

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar, assert_never
 
@@ -160,7 +160,7 @@ class Execution:
             return self._noted([(name, step)])[0]
         tools, group, cloud = self._tools, self._world.group, self._tools.definition.cloud.id
         started = tools.clock()
-        durable = before(step, self._records[name], self._server(name), started)
+        durable = self._durable(name, step, started)
         first = () if durable is None else (durable,)
         line = tools.store.begin_step(group, _NAMES[type(step)], name, started, first, cloud)
         if durable is not None:
@@ -172,6 +172,13 @@ class Execution:
         if after is not None:
             self._records[name] = after
         return outcome
+
+    def _durable(self, name: MemberName, step: Call, now: Instant) -> Record | None:
+        """What must be on disk before the call, if it is not there yet."""
+        record, profile = self._records[name], self._world.profile
+        if isinstance(step, Create):
+            return None if record.profile == profile else replace(record, profile=profile)
+        return before(step, record, self._server(name), now)
 
     def _noted(self, steps: Sequence[tuple[MemberName, Notice]]) -> list[Outcome]:
         now, changed = self._tools.clock(), dict[MemberName, Record]()
@@ -200,7 +207,7 @@ class Execution:
             name=_NAMES[type(step)],
             by=name,
             result=Result.DONE,
-            message=step.why.value if isinstance(step, MarkLeaving) else "",
+            message=_told(step) if isinstance(step, MarkLeaving) else "",
             took=0.0,
         )
 
@@ -289,3 +296,7 @@ def _outcome(
         finished_at=ended,
         retry_after=error.retry_after if isinstance(error, Transient) else None,
     )
+
+
+def _told(step: MarkLeaving) -> str:
+    return f"{step.why.value}: {step.because}" if step.because else step.why.value

@@ -72,6 +72,7 @@ class Gatherer:
             seatings={balancer: _only(ours, seating) for balancer, seating in seatings.items()},
             untraced=tuple(sorted(silent & unseen)),
             relisted=tuple(sorted(silent & gone)),
+            profile=definition.profile_digest,
         )
         return self._probed(world, definition)
 

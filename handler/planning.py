@@ -86,7 +86,8 @@ def _moves(scene: Scene, choice: Choice, waits: Counter[Wait]) -> tuple[list[Ste
             staying += steps
             continue
         if member.name in choice.leaving:
-            departing += (*steps, MarkLeaving(member=member.name, why=choice.leaving[member.name]))
+            why, because = choice.leaving[member.name], choice.because.get(member.name, "")
+            departing += (*steps, MarkLeaving(member=member.name, why=why, because=because))
             continue
         if member.name in choice.forgotten:
             departing.append(Forget(member=member.name))

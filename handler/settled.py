@@ -42,16 +42,25 @@ def _is_settled(member: Member, seats: Mapping[BalancerId, Mapping[MemberName, S
 
 
 def nominees(settled: Sequence[Member], count: int, order: Victims) -> Sequence[Member]:
-    """Find those settled members of whom ``count`` may have to leave: no other could be among the first."""
-    free = [member for member in settled if member.record is not None and not member.record.protected]
-    if count <= 0 or count >= len(free):
-        return free if count > 0 else ()
-    sequences = [member.record.sequence for member in free if member.record is not None]
-    last = sorted(sequences)[count - 1 if order is Victims.OLDEST else -count]
+    """Find those settled members of whom ``count`` may have to leave: no other could be among the first.
+
+    By age these are few. Any other choice compares them all, those who are to stay included.
+    """
+    if count <= 0:
+        return ()
     match order:
-        case Victims.OLDEST:
-            return [member for member, own in zip(free, sequences, strict=True) if own <= last]
-        case Victims.NEWEST:
-            return [member for member, own in zip(free, sequences, strict=True) if own >= last]
+        case Victims.OLDEST | Victims.NEWEST:
+            return _by_age(settled, count, newest=order is Victims.NEWEST)
+        case Victims.OLDEST_PROFILE | Victims.LEAST_CONNECTIONS | Victims.ZONE_BALANCE | Victims.RANDOM:
+            return settled
         case _:
             assert_never(order)
+
+
+def _by_age(settled: Sequence[Member], count: int, *, newest: bool) -> Sequence[Member]:
+    free = [member for member in settled if member.record is not None and not member.record.protected]
+    if count >= len(free):
+        return free
+    sequences = [member.record.sequence for member in free if member.record is not None]
+    last = sorted(sequences)[-count if newest else count - 1]
+    return [member for member, own in zip(free, sequences, strict=True) if (own >= last if newest else own <= last)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from config.model import OnVanish
 from config.units import Instant, MemberName
@@ -13,6 +13,7 @@ from handler.doubts import Doubt
 from handler.roles import COUNTED, Cast, Role, is_witnessed, role, sequence_of
 from handler.settled import nominees, sifted
 from handler.steps import Create, Wait
+from handler.victims import Preference
 from handler.victims import choose as choose_victims
 from handler.world import Leaving, Member, Phase, Record, World
 
@@ -75,6 +76,8 @@ class Choice:
     kept: int = 0
     unsettled: tuple[Cast, ...] = ()
     """Settled members among those that are to leave."""
+    because: Mapping[MemberName, str] = field(default_factory=dict)
+    """Of those who are surplus: why these, in words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,6 +175,7 @@ def choose(scene: Scene) -> Choice:
         return _everyone(scene)
     leaving: dict[MemberName, Leaving] = {}
     forgotten = {member.name for member, seen in scene.casts if _is_given_up(member.record, seen, scene.limits)}
+    because: Mapping[MemberName, str] = {}
     kept = 0
     unsettled: tuple[Cast, ...] = ()
     for member, seen in scene.casts:
@@ -186,11 +190,13 @@ def choose(scene: Scene) -> Choice:
         surplus, order = max(len(scene.settled) + len(counted) - scene.target, 0), scene.definition.group.victims
         disproved = {member.name for member, seen in counted if seen is Role.DISPROVED}
         nominated = {member.name: (member, Role.SERVING) for member in nominees(scene.settled, surplus, order)}
-        victims = [member.name for member in choose_victims([*counted, *nominated.values()], surplus, order)]
-        unsettled = tuple(nominated[name] for name in victims if name in nominated)
-        kept += surplus - len(victims)
-        forgotten.update(name for name in victims if name in disproved)
-        leaving.update((name, Leaving.SURPLUS) for name in victims if name not in disproved)
+        preference = Preference(order=order, world=scene.world, revision=scene.desired.revision)
+        turns = choose_victims([*counted, *nominated.values()], surplus, preference)
+        because = {member.name: why for member, why in turns}
+        unsettled = tuple(nominated[name] for name in because if name in nominated)
+        kept += surplus - len(because)
+        forgotten.update(name for name in because if name in disproved)
+        leaving.update((name, Leaving.SURPLUS) for name in because if name not in disproved)
         leaving.update(_replaced(scene, leaving, len(scene.settled) - len(unsettled)))
     return Choice(
         leaving=leaving,
@@ -198,6 +204,7 @@ def choose(scene: Scene) -> Choice:
         counted=len(scene.settled) + len(counted),
         kept=kept,
         unsettled=unsettled,
+        because=because,
     )
 
 

@@ -6,7 +6,7 @@ Steps carry out in the order of the plan. Those marked *store* change only what 
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from config.units import BalancerId, GroupId, Instant, MemberName, Seconds
 from handler.doubts import Doubt
@@ -63,6 +63,8 @@ class MarkLeaving:
 
     member: MemberName
     why: Leaving
+    because: str = field(default="", compare=False)
+    """Why this one, in words; what is done is the same."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

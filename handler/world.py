@@ -38,6 +38,8 @@ class Server:
     created_at: Instant
     raw_state: str
     """The cloud's own word, for people."""
+    zone: str | None = None
+    """The part of the cloud that it runs in; ``None``: not known, or the cloud has none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +108,8 @@ class Leaving(enum.Enum):
     """A person asked for another one in its place."""
     DELETED = "deleted"
     """Its group is being deleted."""
+    CHOSEN = "chosen"
+    """A person named it, and desired size was lowered by it."""
     VANISHED = "vanished"
     """It is proved gone, and desired size was lowered by it (``on_vanish: shrink``)."""
 
@@ -136,6 +140,8 @@ class Record:
     create_attempts: int = 0
     destroy_attempts: int = 0
     gone_at: Instant | None = None
+    profile: str | None = None
+    """Digest of the profile that it was made of; ``None``: not known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,3 +178,5 @@ class World:
     do not exist; sorted. Members of a lost store that a cold cache does not list look like this."""
     relisted: tuple[MemberName, ...] = ()
     """Listed though they were proved gone, and nobody could say that they exist; sorted. They are no members."""
+    profile: str | None = None
+    """Digest of the profile that new members are made of now."""

@@ -145,11 +145,15 @@ def _waits(waits: Iterable[tuple[str, int]]) -> str:
     return ", ".join(_WAITS.get(wait) or f"{count or ''} {wait.replace('_', ' ')}".lstrip() for wait, count in waits)
 
 
+_APART = frozenset({"kind", "because"})
+
+
 def plan_lines(plan: dict[str, Any]) -> Iterator[str]:
     """One line a step, then what is waited for."""
     for step in plan["steps"]:
-        rest = " ".join(str(value) for key, value in step.items() if key != "kind" and value is not None)
-        yield f"{step['kind'].replace('_', ' ')} {rest}".rstrip()
+        rest = " ".join(str(value) for key, value in step.items() if key not in _APART and value is not None)
+        because = f" ({step['because']})" if step.get("because") else ""
+        yield f"{step['kind'].replace('_', ' ')} {rest}".rstrip() + because
     waits = _waits(plan["waits"].items())
     if waits:
         yield f"waiting: {waits}"

@@ -59,7 +59,7 @@ class Members:
             self.members.append((self._next, at + self._boot))
             self._next += 1
         surplus = max(len(self.members) - desired, 0)
-        sign = 1 if self.group.victims is Victims.OLDEST else -1
+        sign = -1 if self.group.victims is Victims.NEWEST else 1
         leaving = sorted(self.members, key=lambda member: (member[1] <= at, sign * member[0]))[:surplus]
         self.members = [member for member in self.members if member not in leaving]
         return missing

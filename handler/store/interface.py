@@ -308,9 +308,18 @@ class Store(Protocol):
         ...
 
     def intend(
-        self, group: GroupId, cloud: CloudId, count: int, balancers: tuple[tuple[BalancerId, int], ...], at: Instant
+        self,
+        group: GroupId,
+        cloud: CloudId,
+        count: int,
+        balancers: tuple[tuple[BalancerId, int], ...],
+        at: Instant,
+        profile: str | None = None,
     ) -> tuple[Record, ...]:
-        """Mint ``count`` sequences and write INTENDED records under them, in one transaction, before any call."""
+        """Mint ``count`` sequences and write INTENDED records under them, in one transaction, before any call.
+
+        ``profile`` is the digest of what they are to be made of.
+        """
         ...
 
     def save(self, records: Sequence[Record], cloud: CloudId) -> None:

@@ -54,7 +54,7 @@ from trigger.reasons import Reason
 from trigger.requests import Clamp, Move, Observed, Pause, SignalKind, Turn, Watched
 from trigger.verdicts import Direction
 
-HEAD = "0008"
+HEAD = "0009"
 """The revision that this release reads and writes."""
 
 E = TypeVar("E", bound=enum.Enum)
@@ -208,6 +208,7 @@ members = Table(
     Column("create_attempts", Integer, nullable=False),
     Column("destroy_attempts", Integer, nullable=False),
     Column("gone_at", REAL),
+    Column("profile", Text),
     UniqueConstraint("group", "sequence"),
     Index(None, "phase"),
     Index(None, "intended_at"),

@@ -245,14 +245,20 @@ class SqliteStore:
         self._writer.do(write)
 
     def intend(
-        self, group: GroupId, cloud: CloudId, count: int, balancers: tuple[tuple[BalancerId, int], ...], at: Instant
+        self,
+        group: GroupId,
+        cloud: CloudId,
+        count: int,
+        balancers: tuple[tuple[BalancerId, int], ...],
+        at: Instant,
+        profile: str | None = None,
     ) -> tuple[Record, ...]:
         """Mint ``count`` sequences and write INTENDED records under them, in one transaction, before any call."""
 
         def write(connection: Connection) -> tuple[Record, ...]:
             first = rows.last_sequence(connection, group) + 1
             records = tuple(
-                rows.intended(self._installation, group, sequence, balancers, at)
+                replace(rows.intended(self._installation, group, sequence, balancers, at), profile=profile)
                 for sequence in range(first, first + count)
             )
             rows.write_members(connection, records, cloud)

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from config.errors import Permanent, StoreError, Transient
-from config.model import Budget, Mode, OnVanish
+from config.model import Budget, Mode, OnVanish, ProcessRecipe, Victims
 from config.units import BalancerId, Instant, MemberName
 from handler.converge import Pass
 from handler.steps import Create, Destroy, Forget, Leave, Result, TakeUp, Wait
@@ -104,6 +104,33 @@ def test_a_member_in_service_is_probed_when_its_seat_is_lost() -> None:
     bed.settle()
     bed.expect(2)
     assert sorted(bed.probed) == ["198.18.0.2", "198.18.0.3"]
+
+
+def test_what_a_member_is_made_of_is_written_down_before_it_is_made() -> None:
+    bed = Bed(size=1)
+    bed.cloud.faults.script("create", Transient("timed out"))
+    bed.run()
+    (record,) = bed.store.members(WEB)
+    assert (record.phase, record.profile) == (Phase.INTENDED, bed.definition.profile_digest)
+    newer = replace(bed.definition, profile=replace(bed.definition.profile, recipe=ProcessRecipe(command=("newer",))))
+    bed.store.kept[WEB] = replace(bed.store.kept[WEB], definition=newer)
+    bed.clock.advance(60)
+    bed.run()
+    (record,) = bed.store.members(WEB)
+    assert (record.name, record.phase, record.profile) == (ONE, Phase.MADE, newer.profile_digest)
+
+
+def test_the_group_chooses_and_history_says_why_it_was_whose_turn() -> None:
+    bed = grown(3, definition=a_definition(victims=Victims.OLDEST_PROFILE))
+    newer = replace(bed.definition, profile=replace(bed.definition.profile, recipe=ProcessRecipe(command=("newer",))))
+    bed.store.kept[WEB] = replace(bed.store.kept[WEB], definition=newer)
+    bed.replace(ONE)
+    bed.settle()
+    bed.desire(2)
+    bed.settle()
+    assert bed.machines == {THREE, name_of(4)}
+    said = [event.message for event in bed.store.events.values() if event.name == "mark_leaving"]
+    assert said == ["replaced", "surplus: its profile is not that of now"]
 
 
 # Answers that are lost, calls that fail.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -12,10 +13,10 @@ from config.model import Victims
 from handler.roles import Role, role
 from handler.seating import Moves, serve
 from handler.settled import nominees, sifted
-from handler.victims import choose
+from handler.victims import Preference, Turn, choose
 from handler.world import Leaving, Member, Phase, Record, SeatState, ServerState, World
 from tests.support.planning import worlds
-from tests.support.worlds import EDGE, NOW, a_definition, a_fleet, a_member, a_record, a_seat, a_world
+from tests.support.worlds import EDGE, NOW, a_definition, a_fleet, a_member, a_record, a_seat, a_server, a_world
 
 SERVED = Phase.IN_SERVICE
 
@@ -61,15 +62,24 @@ def test_whoever_needs_a_look_is_not_settled(member: Member, seats) -> None:
 
 
 @given(
-    members=st.lists(st.tuples(st.integers(1, 9), st.booleans()), max_size=9),
+    members=st.lists(st.tuples(st.integers(1, 9), st.booleans(), st.sampled_from("ab")), max_size=9),
     count=st.integers(-1, 10),
     order=st.sampled_from(Victims),
 )
-def test_nobody_who_would_leave_is_passed_over(members: list[tuple[int, bool]], count: int, order: Victims) -> None:
+def test_nobody_who_would_leave_is_passed_over(
+    members: list[tuple[int, bool, str]], count: int, order: Victims
+) -> None:
     everybody = [
-        replace(a_member(n), record=replace(a_record(n, protected=kept), sequence=sequence))
-        for n, (sequence, kept) in enumerate(members, 1)
+        replace(
+            a_member(n),
+            record=replace(a_record(n, protected=kept), sequence=sequence),
+            server=replace(a_server(n), zone=zone),
+        )
+        for n, (sequence, kept, zone) in enumerate(members, 1)
     ]
-    nominated = nominees(everybody, count, order)
-    casts = [(member, Role.SERVING) for member in everybody]
-    assert choose([(member, Role.SERVING) for member in nominated], count, order) == choose(casts, count, order)
+    preference = Preference(order=order, world=a_world(), revision=7)
+
+    def leaving(candidates: Sequence[Member]) -> Sequence[Turn]:
+        return choose([(member, Role.SERVING) for member in candidates], count, preference)
+
+    assert leaving(nominees(everybody, count, order)) == leaving(everybody)

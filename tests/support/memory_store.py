@@ -225,7 +225,13 @@ class MemoryStore:
                 self.kept[act.group] = replace(self.kept[act.group], state=state)
 
     def intend(
-        self, group: GroupId, cloud: CloudId, count: int, balancers: tuple[tuple[BalancerId, int], ...], at: Instant
+        self,
+        group: GroupId,
+        cloud: CloudId,
+        count: int,
+        balancers: tuple[tuple[BalancerId, int], ...],
+        at: Instant,
+        profile: str | None = None,
     ) -> tuple[Record, ...]:
         with self._write("intend"):
             first = self.sequences.get(group, 0) + 1
@@ -237,6 +243,7 @@ class MemoryStore:
                     phase=Phase.INTENDED,
                     intended_at=at,
                     balancers=balancers,
+                    profile=profile,
                 )
                 for sequence in range(first, first + count)
             )

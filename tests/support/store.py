@@ -329,6 +329,7 @@ def full_record() -> Record:
         create_attempts=1,
         destroy_attempts=3,
         gone_at=at(-1),
+        profile="5f2c",
     )
 
 

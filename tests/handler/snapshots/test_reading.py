@@ -105,7 +105,10 @@ def test_every_problem_is_told_with_its_line_its_field_and_what_was_expected() -
     ) == [
         "world.json:2: desired: -1 is not 0 to 1000000 members",
         "world.json:3: definition.drian: unknown key; the nearest is drain",
-        "world.json:3: definition.victims: 'richest' is not one of oldest, newest",
+        (
+            "world.json:3: definition.victims: 'richest' is not one of oldest, newest, oldest_profile, "
+            "least_connections, zone_balance, random"
+        ),
         "world.json:3: definition.drain: '60' is not a duration: seconds, or one with a unit, such as 30s",
         "world.json:6: world.members[1].name: needs a record, a server, or both",
         "world.json:7: world.members[2].record.phase: 'mad' is not one of intended, made, in_service, leaving, gone",

@@ -26,6 +26,7 @@ from handler.store.revisions import MIGRATIONS, to_head
 from handler.store.schema import HEAD, METADATA
 from handler.world import Phase
 from tests.support.store import (
+    LOCAL,
     WEB,
     a_definition,
     a_delivery,
@@ -87,13 +88,19 @@ def seventh(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
+def eighth(tmp_path: Path) -> Path:
+    """A store as the release of schema 0008 left it."""
+    return Path(shutil.copy(FIXTURES / "0008.sqlite", tmp_path / "trimtab.sqlite"))
+
+
+@pytest.fixture
 def later(tmp_path: Path) -> Path:
-    """The migrations of a release to come: 0009 replaces ``groups``, as migrations on SQLite do."""
+    """The migrations of a release to come: 0010 replaces ``groups``, as migrations on SQLite do."""
     scripts = Path(shutil.copytree(MIGRATIONS, tmp_path / "migrations"))
-    (scripts / "versions" / "r0009_ninth.py").write_text(
+    (scripts / "versions" / "r0010_tenth.py").write_text(
         "import sqlalchemy as sa\n"
         "from alembic import op\n"
-        "revision, down_revision = '0009', '0008'\n"
+        "revision, down_revision = '0010', '0009'\n"
         "def upgrade():\n"
         "    with op.batch_alter_table('groups', recreate='always') as table:\n"
         "        table.add_column(sa.Column('colour', sa.Text))\n"
@@ -146,7 +153,7 @@ def test_state_of_schema_0001_is_all_there(first):
     assert (web.failed_builds, web.back_off_until, web.deleting) == (2, at(600), False)
     assert (worker.id, worker.state.desired, worker.state.orphaned) == (GroupId("worker"), None, True)
     intended = [replace(a_record(number, phase=Phase.INTENDED), intended_at=at(2)) for number in (1, 2)]
-    assert store.members(WEB) == (*intended, full_record())
+    assert store.members(WEB) == (*intended, replace(full_record(), profile=None))
     assert store.intend(WEB, web.definition.cloud.id, 1, (), at(700))[0].sequence == 8
     assert store.answered(WEB, "alarm-1").reason is Reason.SCALED_OUT
     store.close()
@@ -225,6 +232,16 @@ def test_nobody_of_schema_0007_waits_for_a_turn_and_anybody_can(seventh):
     store.close()
 
 
+def test_of_members_of_schema_0008_nobody_knows_what_they_were_made_of(eighth):
+    store = opened(eighth)
+    assert (store.groups()[0].state, len(store.members(WEB))) == (full_state(), 3)
+    assert {record.profile for record in store.members(WEB)} == {None}
+    assert store.members(WEB)[-1] == replace(full_record(), profile=None)
+    store.save((full_record(),), LOCAL)
+    assert store.members(WEB)[-1] == full_record()
+    store.close()
+
+
 def test_webhooks_of_schema_0003_take_alerts_as_they_did_and_others_may_take_values(third):
     store = opened(third)
     values = replace(a_hook("orders", id="h3"), pushes=True)
@@ -235,8 +252,8 @@ def test_webhooks_of_schema_0003_take_alerts_as_they_did_and_others_may_take_val
 
 
 def test_a_migration_keeps_members_although_it_replaces_groups(first, later):
-    to_head(first, scripts=later, head="0009")
-    assert rows(first, "SELECT version_num FROM alembic_version") == [("0009",)]
+    to_head(first, scripts=later, head="0010")
+    assert rows(first, "SELECT version_num FROM alembic_version") == [("0010",)]
     assert rows(first, "SELECT id, desired, colour FROM groups") == [("web", 5, None), ("worker", None, None)]
     assert len(rows(first, "SELECT * FROM members")) == 3
     assert len(rows(first, "SELECT * FROM quiets")) == 2
@@ -244,8 +261,8 @@ def test_a_migration_keeps_members_although_it_replaces_groups(first, later):
 
 def test_before_a_migration_a_copy_is_laid_beside(first, later):
     before = rows(first, "SELECT * FROM members")
-    to_head(first, scripts=later, head="0009")
-    copy = first.with_name("trimtab.sqlite.before-0009")
+    to_head(first, scripts=later, head="0010")
+    copy = first.with_name("trimtab.sqlite.before-0010")
     assert rows(copy, "SELECT * FROM members") == before
     assert rows(copy, "SELECT version_num FROM alembic_version") == [("0001",)]
     assert copy.stat().st_mode & 0o777 == 0o600
@@ -253,27 +270,27 @@ def test_before_a_migration_a_copy_is_laid_beside(first, later):
 
 
 def test_a_migration_that_fails_leaves_the_store_as_it_was(first, later):
-    with (later / "versions" / "r0009_ninth.py").open("a") as script:
+    with (later / "versions" / "r0010_tenth.py").open("a") as script:
         script.write("    op.execute('SELECT nonsense')\n")
     with pytest.raises(OperationalError, match="nonsense"):
-        to_head(first, scripts=later, head="0009")
+        to_head(first, scripts=later, head="0010")
     store = opened(first)
     assert len(store.members(WEB)) == 3
     store.close()
 
 
 def test_a_migration_that_would_leave_orphan_rows_is_undone(first, later):
-    with (later / "versions" / "r0009_ninth.py").open("a") as script:
+    with (later / "versions" / "r0010_tenth.py").open("a") as script:
         script.write("    op.execute('DELETE FROM groups')\n")
     with pytest.raises(StoreError, match="rows without their group"):
-        to_head(first, scripts=later, head="0009")
+        to_head(first, scripts=later, head="0010")
     assert len(rows(first, "SELECT * FROM groups")) == 2
 
 
 def test_a_store_of_a_newer_release_is_refused_and_untouched(first):
     alter(first, "UPDATE alembic_version SET version_num = '0999'")
     before = first.read_bytes()
-    with pytest.raises(Refused, match=r"schema 0999; this release knows up to 0008\): run that release") as refused:
+    with pytest.raises(Refused, match=r"schema 0999; this release knows up to 0009\): run that release") as refused:
         opened(first)
     assert "trimtab.sqlite.before-0999" in str(refused.value)
     assert first.read_bytes() == before
