@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from http import HTTPStatus
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, NoReturn
 
 import typer
 
@@ -161,12 +161,16 @@ def scale(
     json: AsJson = False,
 ) -> None:
     """Set the desired size."""
-    code, answer = ask(state, json, "PUT", "groups", group, "size", body={"size": size, "force": force})
+    _tell_size(group, *ask(state, json, "PUT", "groups", group, "size", body={"size": size, "force": force}), json=json)
+
+
+def _tell_size(what: str, code: int, answer: dict[str, Any], *, json: bool) -> NoReturn:
+    """Say what became of a person's size, and exit accordingly."""
     if json:
         print_json(answer)
     else:
         sentence = answer["answers"][0]["words"] if answer["answers"] else answer["reason"]
-        typer.echo(f"{group}: {answer['desired_from']} → {answer['desired_to']} ({sentence})")
+        typer.echo(f"{what}: {answer['desired_from']} → {answer['desired_to']} ({sentence})")
     raise typer.Exit(PROBLEMS if code == HTTPStatus.FORBIDDEN else DONE)
 
 
@@ -277,6 +281,19 @@ Name = Annotated[str, typer.Argument(metavar="NAME")]
 def member_replace(group: Group, name: Name, state: State = None, json: AsJson = False) -> None:
     """Have another member in this one's place: the new one comes first."""
     act(state, json, "POST", "groups", group, "members", name, "replace", body={}, said=f"{name}: will be replaced")
+
+
+@member.command("delete")
+def member_delete(
+    group: Group,
+    name: Name,
+    force: Annotated[bool, typer.Option("--force", help="Also if protected; while paused also below min.")] = False,
+    state: State = None,
+    json: AsJson = False,
+) -> None:
+    """Lower the size by one, and have this very member leave for it."""
+    query = f"?force={str(force).lower()}"
+    _tell_size(name, *ask(state, json, "DELETE", "groups", group, "members", name, query=query), json=json)
 
 
 @member.command("protect")

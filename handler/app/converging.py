@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TypeVar
@@ -84,6 +84,13 @@ class Keeper:
         """Run ``change`` on the store between two passes of a group, never beside one, then look again."""
         async with self._turn(room):
             await self._in_thread(change)
+        room.wake.set()
+
+    @contextlib.asynccontextmanager
+    async def between(self, room: Room) -> AsyncIterator[None]:
+        """Stay between two passes of a group: nobody else writes its members meanwhile. It is looked at afterwards."""
+        async with self._turn(room):
+            yield
         room.wake.set()
 
     async def observe(self, room: Room) -> World:

@@ -13,11 +13,12 @@ from collector.targets import counters_of
 from config.counters import source_word
 from config.errors import Refused
 from config.model import Adjustment, Verb
-from config.units import CounterId, GroupId, Instant, MemberName, PolicyId, Seconds
+from config.units import CounterId, GroupId, Instant, MemberName, Moment, PolicyId, Seconds
 from handler.app.checking import checked
 from handler.app.door import Question
 from handler.app.engine import Engine
 from handler.app.executing import executable, requested
+from handler.app.fates import chosen, to_protect, to_replace, to_unprotect
 from handler.app.probing import probe
 from handler.app.rooms import Room
 from handler.app.statuses import status_of
@@ -31,11 +32,11 @@ from handler.recording.status import RecordingStatus
 from handler.snapshots.snapshot import Snapshot
 from handler.status import GroupStatus
 from handler.steps import Plan
-from handler.store.interface import EVERY_KIND, Event, EventKind, Span, StoredHook
+from handler.store.interface import EVERY_KIND, Event, EventKind, Span, Store, StoredHook
 from handler.web.daemon import Asked, Health, NoSuch, Reloaded
 from handler.web.pulse import Pulse
 from handler.web.series import Series
-from handler.world import Leaving, Phase, Record, World
+from handler.world import Record, World
 from trigger.explain import Explanation
 from trigger.pauses import fleet_paused, fleet_resumed, paused, resumed
 from trigger.requests import Cause, Decision, FleetPause, GroupState, Pause, Request
@@ -143,15 +144,7 @@ class Desk:
         """A person sets the size."""
         room = self._room(group)
         now = self._engine.parts.clock()
-        request = Request(
-            id=f"person-{by}-{now.wall:.6f}",
-            group=group,
-            cause=Cause.PERSON,
-            by=by,
-            adjustment=Adjustment(verb=Verb.SET, amount=size),
-            quiet_time=room.definition.group.quiet_time,
-            force=force,
-        )
+        request = _wish(room, Adjustment(verb=Verb.SET, amount=size), now, by=by, force=force)
         return await self._engine.door.ask(Question(room=room, at=now, requests=(request,)))
 
     def fresh_id(self) -> str:
@@ -293,12 +286,22 @@ class Desk:
 
     async def replace(self, group: GroupId, member: MemberName, *, by: str) -> None:
         """Have another member in this one's place: the new one comes first."""
-        await self._alter(group, member, "replace", by, _to_replace)
+        await self._alter(group, member, "replace", by, to_replace)
+
+    async def dismiss(self, group: GroupId, member: MemberName, *, force: bool, by: str) -> Decision:
+        """Lower the size by one, and have this very member leave for it."""
+        room, parts = self._room(group), self._engine.parts
+        async with self._engine.keeper.between(room):
+            found = await asyncio.to_thread(_record_of, parts.store, group, member)
+            now = parts.clock()
+            leaving = (chosen(found, now.wall, force=force),)
+            request = _wish(room, Adjustment(verb=Verb.REMOVE, amount=1), now, by=by, force=force)
+            return await self._engine.door.ask(Question(room=room, at=now, requests=(request,), leaving=leaving))
 
     async def protect(self, group: GroupId, member: MemberName, *, protected: bool, by: str) -> None:
         """Never choose this member as surplus (or do so again)."""
         act = "protect" if protected else "unprotect"
-        await self._alter(group, member, act, by, _to_protect if protected else _to_unprotect)
+        await self._alter(group, member, act, by, to_protect if protected else to_unprotect)
 
     async def _alter(
         self, group: GroupId, member: MemberName, act: str, by: str, change: Callable[[Record], Record]
@@ -307,10 +310,7 @@ class Desk:
         now = self._engine.parts.clock().wall
 
         def altered() -> None:
-            records = {record.name: record for record in store.members(group)}
-            if member not in records:
-                raise NoSuch(f"group {group} has no member {member}{_nearest(member, records)}")
-            store.save((change(records[member]),), room.definition.cloud.id)
+            store.save((change(_record_of(store, group, member)),), room.definition.cloud.id)
             store.note(group, act, by, str(member), now)
 
         await self._engine.keeper.alter(room, altered)
@@ -392,20 +392,24 @@ def _stopping(decisions_only: bool, direction: Direction | None) -> Pause:
     return Pause.DECISIONS if decisions_only else Pause.ALL
 
 
-def _to_protect(record: Record) -> Record:
-    if record.phase is Phase.LEAVING:
-        raise Refused(f"{record.name} is leaving already: it is too late to protect it")
-    return replace(record, protected=True)
+def _wish(room: Room, adjustment: Adjustment, now: Moment, *, by: str, force: bool) -> Request:
+    """What a person wants the size to be."""
+    return Request(
+        id=f"person-{by}-{now.wall:.6f}",
+        group=room.id,
+        cause=Cause.PERSON,
+        by=by,
+        adjustment=adjustment,
+        quiet_time=room.definition.group.quiet_time,
+        force=force,
+    )
 
 
-def _to_unprotect(record: Record) -> Record:
-    return replace(record, protected=False)
-
-
-def _to_replace(record: Record) -> Record:
-    if record.phase is not Phase.IN_SERVICE:
-        raise Refused(f"{record.name} is {record.phase.value}, not in service: there is nothing to replace")
-    return replace(record, leaving=Leaving.REPLACED)
+def _record_of(store: Store, group: GroupId, member: MemberName) -> Record:
+    records = {record.name: record for record in store.members(group)}
+    if member not in records:
+        raise NoSuch(f"group {group} has no member {member}{_nearest(member, records)}")
+    return records[member]
 
 
 def _nearest(wanted: str, names: Iterable[str]) -> str:

@@ -45,6 +45,8 @@ class Question:
     evaluation: Evaluation | None = None
     change: Callable[[GroupState], GroupState] | None = None
     """What changes the state by itself, alerts that last: the decision is about the state after it."""
+    leaving: tuple[Record, ...] = ()
+    """Who leaves if one of the requests lowers the size, marked so. Nobody else may write their records meanwhile."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -259,7 +261,18 @@ def _tick(result: _Decided) -> Tick:
         state=decision.state if decision.state != result.before else None,
         before=result.waiting.question.room.state,
         evaluated=result.waiting.question.evaluation is not None,
+        leaving=_leaving(result),
+        cloud=result.waiting.question.room.definition.cloud.id,
     )
+
+
+def _leaving(result: _Decided) -> tuple[Record, ...]:
+    """Who leaves by this decision: nobody, unless it is a request of the question itself that lowers the size."""
+    question, decision = result.waiting.question, result.decision
+    before, after, winner = decision.desired_from, decision.desired_to, decision.winner
+    if before is None or after is None or winner is None or after >= before:
+        return ()
+    return question.leaving if winner.request in question.requests else ()
 
 
 def _refuse(batch: Sequence[_Waiting], error: BaseException) -> None:

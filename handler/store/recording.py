@@ -11,7 +11,7 @@ from sqlalchemy.dialects.sqlite import insert
 from config.units import GroupId
 from handler.store.decisions import Refusals, Told, told
 from handler.store.interface import Tick
-from handler.store.rows import write_states
+from handler.store.rows import write_members, write_states
 from handler.store.schema import answers, decisions, spans
 from handler.store.spans import Book, Entry, OpenSpan
 from handler.store.writer import Writer
@@ -40,6 +40,9 @@ class _Page:
         states = {tick.group: tick.state for tick in self.ticks if tick.state is not None}
         known = {tick.group: tick.before for tick in reversed(self.ticks) if tick.before is not None}
         write_states(connection, states, known)
+        for tick in self.ticks:
+            if tick.cloud is not None:
+                write_members(connection, tick.leaving, tick.cloud)
         events = [_columns(event, _EVENT) for tale in self.tales for event in tale.events]
         if events:
             connection.execute(insert(decisions), events)

@@ -299,6 +299,10 @@ def _member_acts(daemon: Daemon) -> APIRouter:
         await daemon.replace(GroupId(group), MemberName(member), by=by)
         return JSONResponse({"group": group, "member": member, "replaced": True}, 202)
 
+    @routes.delete("/groups/{group}/members/{member}")
+    async def dismiss(group: str, member: str, force: bool = False, by: By = "api") -> JSONResponse:
+        return _decided(await daemon.dismiss(GroupId(group), MemberName(member), force=force, by=by))
+
     @routes.post("/groups/{group}/members/{member}/protect")
     async def protect(group: str, member: str, body: ProtectBody, by: By = "api") -> JSONResponse:
         await daemon.protect(GroupId(group), MemberName(member), protected=body.protected, by=by)

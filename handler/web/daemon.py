@@ -179,6 +179,10 @@ class Daemon(Protocol):
         """Have another member in this one's place: the new one comes first."""
         ...
 
+    async def dismiss(self, group: GroupId, member: MemberName, *, force: bool, by: str) -> Decision:
+        """Lower the size by one, and have this very member leave for it; or neither."""
+        ...
+
     async def protect(self, group: GroupId, member: MemberName, *, protected: bool, by: str) -> None:
         """Never choose this member as surplus (or do so again)."""
         ...

@@ -126,6 +126,8 @@ class MemoryStore:
             for tick in ticks:
                 if tick.state is not None and tick.group in self.kept:
                     self.kept[tick.group] = replace(self.kept[tick.group], state=tick.state)
+                if tick.cloud is not None:
+                    self._keep(tick.leaving, tick.cloud)
                 self._remember(tick)
 
     def _remember(self, tick: Tick) -> None:

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from config.errors import Refused, Transient
+from config.errors import Refused, StoreError, Transient
 from config.units import CounterId, GroupId, PolicyId
 from handler.status import GroupCondition
 from handler.steps import Create
 from handler.store.interface import EventKind, Span
 from handler.web.daemon import NoSuch
-from handler.world import Leaving, Listing
+from handler.world import Leaving, Listing, Phase
 from tests.support.engines import WEB, House, Up, hurry, model
 from tests.support.worlds import name_of
 from trigger.explain import Explanation
@@ -333,6 +333,7 @@ def test_a_listing_that_is_not_believed_is_told_by_status_why_history_and_a_metr
         up.room.wake.set()
         await up.until(lambda: not up.desk.doubts(WEB))
         assert 'trimtab_inventory_distrust{group="web"} 0.0' in up.desk.metrics().decode()
+        await up.passed(2)  # what a pass tells is written down after it
         told = [event for event in await up.desk.history(WEB, before=None, limit=99) if "listing_" in event.name]
         assert [(event.name, event.message) for event in told] == [
             ("listing_believed", ""),
@@ -369,6 +370,96 @@ def test_a_protected_member_is_never_surplus(house: House) -> None:
         assert [member.protected for member in up.status.members] == [True, False]
         await up.desk.protect(WEB, name_of(1), protected=False, by="ada")
         await up.until(lambda: not any(member.protected for member in up.status.members))
+
+    house.run(scene)
+
+
+def test_a_member_that_is_named_leaves_and_the_size_follows(house: House) -> None:
+    async def scene(up: Up) -> None:
+        await up.grown(2)
+        await up.desk.scale(WEB, 4, force=False, by="ada")
+        await up.grown(4)
+        decision = await up.desk.dismiss(WEB, name_of(3), force=False, by="ada")
+        assert (decision.desired_from, decision.desired_to) == (4, 3)
+        await up.grown(3)
+        assert house.machines == {name_of(1), name_of(2), name_of(4)}
+        assert house.cloud.destroyed == [name_of(3)]
+        told = await up.desk.history(WEB, before=None, limit=99)
+        assert [(event.by, event.desired_to) for event in told if event.desired_from == 4] == [("person ada", 3)]
+        assert "drain" in {event.name for event in told if event.by == name_of(3)}
+        with pytest.raises(NoSuch, match="has no member"):
+            await up.desk.dismiss(WEB, name_of(3), force=True, by="ada")
+
+    house.run(scene)
+    assert len(house.cloud.created) == 4
+
+
+def test_nobody_leaves_by_name_below_min_unless_the_group_is_paused(house: House) -> None:
+    house.declare(model(minimum=2))
+
+    async def scene(up: Up) -> None:
+        await up.grown(2)
+        for force in (False, True):
+            refused = await up.desk.dismiss(WEB, name_of(2), force=force, by="ada")
+            assert (refused.winner, refused.desired_to) == (None, 2)
+        await up.passed(2)
+        assert {record.phase for record in up.store.members(WEB)} == {Phase.IN_SERVICE}
+        await up.desk.pause(WEB, decisions_only=True, by="ada")
+        forced = await up.desk.dismiss(WEB, name_of(2), force=True, by="ada")
+        assert forced.desired_to == 1
+        await up.grown(1)
+        assert house.machines == {name_of(1)}
+
+    house.run(scene)
+
+
+def test_a_protected_member_leaves_by_name_only_if_somebody_insists(house: House) -> None:
+    async def scene(up: Up) -> None:
+        await up.grown(2)
+        await up.desk.scale(WEB, 3, force=False, by="ada")
+        await up.grown(3)
+        await up.desk.protect(WEB, name_of(1), protected=True, by="ada")
+        with pytest.raises(Refused, match="is protected"):
+            await up.desk.dismiss(WEB, name_of(1), force=False, by="ada")
+        assert up.status.desired == 3
+        await up.desk.dismiss(WEB, name_of(1), force=True, by="ada")
+        with pytest.raises((Refused, NoSuch)):
+            await up.desk.dismiss(WEB, name_of(1), force=True, by="ada")
+        await up.grown(2)
+        assert name_of(1) not in house.machines
+
+    house.run(scene)
+
+
+def test_what_cannot_be_written_down_sends_nobody_away(house: House) -> None:
+    async def scene(up: Up) -> None:
+        await up.grown(2)
+        await up.desk.scale(WEB, 3, force=False, by="ada")
+        await up.grown(3)
+        record = up.store.record
+
+        def full(*_: object) -> None:
+            raise StoreError("the disk is full")
+
+        up.store.record = full  # type: ignore[method-assign]
+        with pytest.raises(StoreError):
+            await up.desk.dismiss(WEB, name_of(1), force=False, by="ada")
+        up.store.record = record  # type: ignore[method-assign]
+        await up.passed(2)
+        assert (up.status.desired, len(house.machines)) == (3, 3)
+
+    house.run(scene)
+
+
+def test_in_a_group_that_is_only_advised_nobody_leaves_by_name(house: House) -> None:
+    house.run(lambda up: up.grown(2))
+    house.declare(model(mode="advise", minimum=1))
+
+    async def scene(up: Up) -> None:
+        await up.until(lambda: up.status.members)
+        await up.desk.dismiss(WEB, name_of(1), force=False, by="ada")
+        assert up.status.desired == 2
+        assert {record.phase for record in up.store.members(WEB)} == {Phase.IN_SERVICE}
 
     house.run(scene)
 

@@ -392,6 +392,13 @@ def test_who_leaves_is_written_with_the_size_that_follows_or_not_at_all(store):
     assert store.history(WEB, before=None, limit=1) == (replace(act, desired_from=4, desired_to=3),)
 
 
+def test_who_leaves_by_a_decision_is_written_with_it(store):
+    (record,) = store.intend(WEB, LOCAL, 1, (), at(0))
+    left = replace(record, phase=Phase.LEAVING, leaving=Leaving.CHOSEN, leaving_at=at(2))
+    store.record((replace(a_tick(state=full_state()), leaving=(left,), cloud=LOCAL),))
+    assert (store.members(WEB), group_of(store).state) == ((left,), full_state())
+
+
 def test_names_are_known_as_gone_until_retention_forgets_them(store):
     first, second = store.intend(WEB, LOCAL, 2, (), at(0))
     store.save((replace(first, phase=Phase.GONE, gone_at=at(1)),), LOCAL)
