@@ -182,12 +182,13 @@ def test_who_is_drained_and_not_terminated_is_terminated_after_the_restart_and_n
 
 def test_a_stale_listing_does_not_revive_who_is_gone_while_nobody_can_be_asked() -> None:
     bed = grown(3)
-    ghost = bed.cloud.machines[name_of(1)]
+    ghost = bed.cloud.find(name_of(1))
+    assert ghost is not None
     bed.desire(2)
     bed.settle()
     listed = bed.cloud.list
     bed.cloud.list = lambda group: replace(  # type: ignore[method-assign]
-        listed(group), servers=(*listed(group).servers, ghost.seen(bed.clock()))
+        listed(group), servers=(*listed(group).servers, ghost)
     )
     bed.cloud.faults.always["find"] = Transient("timed out")
     for done in passes(bed, 5, 20):
