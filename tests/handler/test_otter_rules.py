@@ -85,11 +85,17 @@ MIXED = {
         ),
         # 1 to 4: counting, and who is surplus.
         pytest.param(
-            told(5, MIXED), ["mark leaving m-4 surplus", "waiting: 1 building, 1 passing"], id="1, 4: building"
+            told(5, MIXED),
+            ["mark leaving m-4 surplus (the oldest)", "waiting: 1 building, 1 passing"],
+            id="1, 4: building",
         ),
         pytest.param(
             told(3, MIXED),
-            ["mark leaving m-3 surplus", "mark leaving m-4 surplus", "mark leaving m-5 surplus"],
+            [
+                "mark leaving m-3 surplus (the oldest)",
+                "mark leaving m-4 surplus (the oldest)",
+                "mark leaving m-5 surplus (the oldest)",
+            ],
             id="4: then passing",
         ),
         pytest.param(
