@@ -100,12 +100,12 @@ MIXED = {
         ),
         pytest.param(
             told(2, MIXED),
-            [f"mark leaving m-{n} surplus" for n in (2, 3, 4, 5)],
+            [f"mark leaving m-{n} surplus (the oldest)" for n in (2, 3, 4, 5)],
             id="4: then parked",
         ),
         pytest.param(
             told(1, MIXED),
-            [f"mark leaving m-{n} surplus" for n in (1, 2, 3, 4, 5)],
+            [f"mark leaving m-{n} surplus (the oldest)" for n in (1, 2, 3, 4, 5)],
             id="4: then available, oldest first",
         ),
         pytest.param(
