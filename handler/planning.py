@@ -106,12 +106,12 @@ def _move(cast: Cast, record: Record, scene: Scene) -> Moves:
     member, seen = cast
     if seen in _STAYING:
         return serve(member, record, scene.world, scene.definition)
+    if seen is Role.LEAVING and not is_witnessed(member, scene.world, scene.limits, scene.now):
+        return depart(member, record, scene.world, scene.definition, scene.now)
     if is_doubted(cast, scene) or lowers(cast, scene):
         return Moves(waits=frozenset({Wait.VANISHED if lowers(cast, scene) else Wait.MANY_VANISHED}))
-    if seen is Role.GONE or (seen is Role.LEAVING and is_witnessed(member, scene.world, scene.limits, scene.now)):
+    if seen in {Role.GONE, Role.LEAVING}:
         return bury(member, record, scene.world)
-    if seen is Role.LEAVING:
-        return depart(member, record, scene.world, scene.definition, scene.now)
     if seen is Role.DELETING:
         left = clear(member, record, scene.world)
         return Moves(left.steps, left.waits | {Wait.DELETING})

@@ -429,6 +429,14 @@ def test_nobody_is_destroyed_before_it_has_left(member, seats, steps: list[Step]
     assert steps_of(0, a_world(member, seats=seats)) == (steps, waits)
 
 
+def test_a_member_to_be_replaced_stays_while_those_who_serve_are_leaving() -> None:
+    world = a_world(
+        a_member(1), a_member(2, SERVED, ServerState.UNKNOWN), a_member(3, leaving=Leaving.REPLACED),
+        seats=[a_seat(1), a_seat(2), a_seat(3)],
+    )  # fmt: skip
+    assert steps_of(1, world)[0] == [leave(1)]
+
+
 def test_a_group_without_drain_time_does_not_drain() -> None:
     world = a_world(a_member(1, LEAVING), seats=[a_seat(1)])
     assert steps_of(0, world, group={"drain": 0.0})[0] == [left(), destroyed()]
