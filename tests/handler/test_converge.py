@@ -11,7 +11,7 @@ from config.errors import Permanent, StoreError, Transient
 from config.model import Budget, Mode, OnVanish, ProcessRecipe, Victims
 from config.units import BalancerId, Instant, MemberName
 from handler.converge import Pass
-from handler.steps import Create, Destroy, Forget, Leave, Result, TakeUp, Wait
+from handler.steps import Confirm, Create, Destroy, EnterService, Forget, Leave, Result, TakeUp, Wait
 from handler.store.interface import StoredGroup
 from handler.world import Phase, SeatState, ServerState
 from tests.support.beds import Bed, grown
@@ -142,6 +142,18 @@ def test_a_lost_answer_to_create_makes_no_second_machine() -> None:
     bed.settle()
     bed.expect(3)
     assert len(bed.cloud.created) == 3
+
+
+def test_who_is_found_and_comes_into_service_at_once_is_remembered_with_both() -> None:
+    bed = Bed(definition=a_definition(balancers=()), size=3)
+    bed.cloud.faults.always["create"] = LOST
+    bed.run()
+    done = bed.run()
+    assert {type(outcome.step) for outcome in done.outcomes} == {Confirm, EnterService}
+    for record in bed.store.members(WEB):
+        assert (record.phase, record.server_id is None, record.made_at is None) == (Phase.IN_SERVICE, False, False)
+    names = [event.name for event in bed.store.history(WEB, before=None, limit=len(done.outcomes))]
+    assert sorted(names) == sorted(["confirm", "enter_service"] * (len(done.outcomes) // 2))
 
 
 def test_a_lost_answer_behind_a_lagging_listing_makes_no_second_machine() -> None:
