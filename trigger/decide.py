@@ -54,7 +54,7 @@ from trigger.requests import (
 from trigger.schedules import bounded, limited_until, watching
 from trigger.stabilisation import observing, unobserved
 from trigger.tracking import wished
-from trigger.turns import brought_up, called, expired, must_wait, queued_up
+from trigger.turns import brought_up, called, expired, must_wait, of_a_policy, queued_up
 from trigger.unasked import is_blind, least_size, unasked
 from trigger.verdicts import NOBODY_SAYS, Evaluation
 
@@ -113,7 +113,8 @@ def decide(
         settled = observing(group, settled, fleet.in_service, evaluation, now.wall)
     cause = _owned(declared, cause, state.desired)
     scene = _scene(group, fleet, settled, now.wall, evaluation)
-    settled, asked, over = _in_turn(group, fleet, settled, requests, now.wall, halted=halted is not None)
+    untimely = halted is not None or (evaluation is None and of_a_policy(settled.turn))
+    settled, asked, over = _in_turn(group, fleet, settled, requests, now.wall, halted=untimely)
     weighed = [_by_schedule(declared, _weighed(request, halted, scene), now.wall) for request in asked]
     bids, won = combined(weighed, settled.desired or 0, fleet.in_service, evaluation)
     settled, bids, won = _kept(group, fleet, settled, (*bids, *over), won, now.wall)

@@ -74,6 +74,11 @@ def called(turn: Turn, requests: Sequence[Request], fleet: Fleet, now: Instant) 
     return None if any(_same(request, queued.request) for request in requests) else queued.request
 
 
+def of_a_policy(turn: Turn) -> bool:
+    """Whether a policy's wish is kept: it waits for a tick, since between two nobody could say who agrees to it."""
+    return turn.queued is not None and turn.queued.request.cause is Cause.POLICY
+
+
 def expired(turn: Turn, now: Instant) -> Request | None:
     """The kept wish, if it is too old."""
     return turn.queued.request if turn.queued is not None and now >= turn.queued.until else None

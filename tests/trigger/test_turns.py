@@ -8,7 +8,20 @@ from hypothesis import strategies as st
 
 from config.model import Group, Mode
 from config.units import GroupId, Instant
-from tests.support.trigger import a_fleet, a_group, a_person, a_request, a_signal, add, an_alarm, at, decided, remove
+from tests.support.trigger import (
+    a_fleet,
+    a_group,
+    a_person,
+    a_request,
+    a_signal,
+    add,
+    an_advice,
+    an_alarm,
+    an_evaluation,
+    at,
+    decided,
+    remove,
+)
 from trigger.decide import decide
 from trigger.reasons import Reason
 from trigger.requests import Decision, Fleet, GroupState, Pause, Queued, Request, SignalKind, Turn
@@ -52,6 +65,15 @@ def test_a_kept_wish_is_carried_out_when_nobody_is_ahead() -> None:
     decision = asked(fleet=a_fleet(), turn=waiting(an_alarm(add(2))), late=60)
     assert (decision.desired_to, decision.reason) == (6, Reason.SCALED_OUT)
     assert decision.state.turn == Turn(began=at(60).wall)
+
+
+def test_a_policys_kept_wish_waits_for_a_tick_at_which_policies_can_agree() -> None:
+    kept = waiting(a_request(remove(2)))
+    between = asked(fleet=a_fleet(), turn=kept, late=60)
+    assert (between.desired_to, between.answers, between.state.turn) == (4, (), kept)
+    blind = an_evaluation(an_advice("out", remove(2), Reason.BLIND))
+    state = GroupState(turn=kept)
+    assert reasons(decided(group=SHOP, state=state, evaluation=blind)) == [("r1", Reason.DISAGREED)]
 
 
 def test_a_kept_wish_passes_all_guards_anew_and_their_answer_is_final() -> None:
