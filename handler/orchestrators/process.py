@@ -12,13 +12,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from config.errors import Permanent, Transient
-from config.model import NoProgram, ProcessCloud
+from config.model import ProcessCloud, ProcessRecipe
 from config.units import GroupId, Instant, MemberName, Seconds
 from handler.orchestrators import children
 from handler.orchestrators.departures import Departures
 from handler.orchestrators.interface import Launch, Papers, no_papers
 from handler.orchestrators.marks import Mark, choose_address
 from handler.orchestrators.roll import Bearer, Muster, Roll, await_mark
+from handler.orchestrators.turns import Turns
 from handler.world import Listing, Server, ServerState
 
 _LOGS_KEPT = 100
@@ -46,8 +47,7 @@ class ProcessOrchestrator:
         self._directory = directory.absolute()
         self._roll = Roll(self._directory / "members", installation)
         self._departures = Departures(clock)
-        self._turns = threading.Condition()
-        self._busy: set[MemberName] = set()
+        self._turns = Turns()
         self._addressing = threading.Lock()
         self._reserved: set[str] = set()
 
@@ -64,7 +64,7 @@ class ProcessOrchestrator:
     def find(self, name: MemberName) -> Server | None:
         """Waits for a `create` of the same name, so that ``None`` is definite."""
         children.reap()
-        with self._turn(name), _seeing():
+        with self._turns.of(name), _seeing():
             member = self._roll.member(name)
         return None if member is None else self._server(member)
 
@@ -76,7 +76,7 @@ class ProcessOrchestrator:
             Transient: the machine lacks something, or ``/proc`` cannot be read.
         """
         children.reap()
-        with self._turn(launch.id.name), _seeing():
+        with self._turns.of(launch.id.name), _seeing():
             return self._server(self._present(launch))
 
     def destroy(self, name: MemberName, *, grace: Seconds) -> None:
@@ -85,7 +85,7 @@ class ProcessOrchestrator:
         Asked again by the same object, it does not tell twice; after a restart, it tells again and grants a new grace.
         """
         children.reap()
-        with self._turn(name), _seeing():
+        with self._turns.of(name), _seeing():
             for leader in self._roll.sessions(name):
                 self._departures.begin(leader, grace)
 
@@ -117,7 +117,7 @@ class ProcessOrchestrator:
 
     def _start(self, launch: Launch, mark: Mark) -> Bearer:
         recipe, log = launch.profile.recipe, self._log(launch.id.name)
-        if isinstance(recipe, NoProgram):
+        if not isinstance(recipe, ProcessRecipe):
             raise Permanent(f"profile {launch.profile.id} has no command")
         given = {**self._papers(launch.id.name), **mark.environment(self._directory)}
         process = children.start(recipe, given, directory=self._directory, log=log)
@@ -136,19 +136,6 @@ class ProcessOrchestrator:
 
     def _log(self, name: MemberName) -> Path:
         return self._directory / "logs" / f"{name}.log"
-
-    @contextmanager
-    def _turn(self, name: MemberName) -> Iterator[None]:
-        """One call at a time for each name."""
-        with self._turns:
-            self._turns.wait_for(lambda: name not in self._busy)
-            self._busy.add(name)
-        try:
-            yield
-        finally:
-            with self._turns:
-                self._busy.remove(name)
-                self._turns.notify_all()
 
 
 @contextmanager
