@@ -115,12 +115,16 @@ class Trust:
     """Believe anybody: for appliances that nobody gave a certificate. Never together with ``ca``."""
 
 
+BY_SYSTEM = Trust()
+"""The certificates that the system trusts."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpAccess:
     """What goes with every request to one place."""
 
     credentials: Credentials | None = None
-    trust: Trust = Trust()
+    trust: Trust = BY_SYSTEM
 
 
 OPEN = HttpAccess()
@@ -166,7 +170,7 @@ class NetscalerStats:
     """The lbvserver that answers for the group."""
     service_group: str | None = None
     """Whose members answer for ours. ``None``: services that are bound to the virtual server."""
-    trust: Trust = Trust()
+    trust: Trust = BY_SYSTEM
     timeout: Seconds = 5.0
 
 

@@ -16,6 +16,8 @@ from config.model import (
     Budget,
     Catalogue,
     Cloud,
+    CloudstackCloud,
+    CloudstackRecipe,
     Group,
     HaproxyBalancer,
     InARow,
@@ -111,6 +113,18 @@ def _budget(entry: written.BudgetDocument) -> Budget:
 def _cloud(id: CloudId, entry: written.CloudDocument) -> Cloud:
     if entry.simulated is not None:
         return SimulatedCloud(id=id, behaviour=entry.simulated.behaviour, budget=_budget(entry.budget))
+    if (there := entry.cloudstack) is not None:
+        return CloudstackCloud(
+            id=id,
+            endpoint=there.endpoint,
+            api_key=there.api_key.ref,
+            secret=there.secret.ref,
+            trust=there.trust,
+            timeout=there.timeout,
+            job_timeout=there.job_timeout,
+            expunge=there.expunge is True,
+            budget=_budget(entry.budget),
+        )
     return ProcessCloud(id=id, budget=_budget(entry.budget))
 
 
@@ -134,9 +148,21 @@ def _profile(id: ProfileId, entry: written.ProfileDocument) -> Profile:
 
 
 def _recipe(entry: written.ProfileDocument) -> Recipe:
-    if entry.command is None:
-        return NoProgram()
-    return ProcessRecipe(command=tuple(entry.command), env=MappingProxyType(dict(entry.env)), directory=entry.directory)
+    if entry.command is not None:
+        given = MappingProxyType(dict(entry.env))
+        return ProcessRecipe(command=tuple(entry.command), env=given, directory=entry.directory)
+    if entry.zone is None or entry.template is None or entry.offering is None:
+        return NoProgram()  # on CloudStack, `config.programs` says which is missing
+    return CloudstackRecipe(
+        zone=entry.zone,
+        template=entry.template,
+        offering=entry.offering,
+        networks=tuple(entry.networks),
+        affinity_groups=tuple(entry.affinity_groups),
+        user_data=entry.user_data or "",
+        parameters=entry.parameters or (),
+        short_names=entry.short_names is True,
+    )
 
 
 def _notify(entry: written.NotifyDocument | None) -> Notify | None:

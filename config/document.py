@@ -16,6 +16,7 @@ from typing import Annotated, ClassVar
 from pydantic import Field, Strict, field_validator
 from pydantic_core import PydanticCustomError
 
+from config.cloudstack_document import CloudstackDocument, Parameters
 from config.condition_document import ConditionDocument
 from config.counter_document import CounterDocument
 from config.declared import Declared, key, must
@@ -43,6 +44,7 @@ from config.scalars import (
     Text,
     Url,
     Variable,
+    Yes,
 )
 from config.simulation_document import SimulatedDocument
 from config.source_document import SecretDocument, SnmpDocument, SourceDocument
@@ -65,19 +67,23 @@ class ProcessDocument(Declared):
 class CloudDocument(Declared):
     """Where members come from. Exactly one kind of cloud."""
 
-    choice: ClassVar[tuple[str, ...]] = ("process", "simulated")
+    choice: ClassVar[tuple[str, ...]] = ("process", "simulated", "cloudstack")
     choice_of: ClassVar[str] = "the kind of cloud"
-    later: ClassVar[Mapping[str, str]] = {
-        "cloudstack": "CloudStack",
-        "openstack": "OpenStack",
-        "opennebula": "OpenNebula",
-    }
+    later: ClassVar[Mapping[str, str]] = {"openstack": "OpenStack", "opennebula": "OpenNebula"}
 
     process: Annotated[ProcessDocument | None, Given] = key(
         "Members are processes of this machine, each on a loopback address.", {}
     )
     simulated: Annotated[SimulatedDocument | None, Given] = key(
         "Members are only played: for trying a declaration without a cloud.", {"boot": "30s"}
+    )
+    cloudstack: Annotated[CloudstackDocument | None, Given] = key(
+        "Members are virtual machines, deployed and destroyed over the API of CloudStack.",
+        {
+            "endpoint": "https://cloud.example.org/client/api",
+            "api_key": {"env": "CLOUDSTACK_KEY"},
+            "secret": {"file": "/etc/trimtab/cloudstack.secret"},
+        },
     )
     budget: BudgetDocument = key("How much may be created on this cloud, by all groups.", {"per_hour": 60}, default={})
 
@@ -130,19 +136,37 @@ class ReadyDocument(Declared):
 class ProfileDocument(Declared):
     """What a new member is made of. A changed profile moves nothing that runs."""
 
-    later: ClassVar[Mapping[str, str]] = dict.fromkeys(
-        ("zone", "template", "offering", "network", "networks", "image", "flavor"), "profiles of virtual machines"
-    )
+    later: ClassVar[Mapping[str, str]] = dict.fromkeys(("image", "flavor"), "profiles of OpenStack")
 
-    hidden: ClassVar[frozenset[str]] = frozenset({"command", "env", "snmp"})
+    hidden: ClassVar[frozenset[str]] = frozenset({"command", "env", "snmp", "user_data", "parameters"})
 
     cloud: Name = must("The cloud that members come from.", "local")
     command: Annotated[Annotated[list[Text], Field(min_length=1)] | None, Given] = key(
-        "The program that is a member, and its arguments; none on a simulated cloud.", ["python3", "-m", "http.server"]
+        "The program that is a member, and its arguments, where members are processes.",
+        ["python3", "-m", "http.server"],
     )
     env: dict[Variable, str] = key("Environment of the program; TRIMTAB_* is added.", {"WORKERS": "4"}, default={})
     directory: Annotated[AbsolutePath | None, Given] = key(
         "Where the program starts: an absolute path. In the state directory, if left out.", "/srv/web"
+    )
+    zone: Annotated[Text | None, Given] = key("CloudStack: the zone, by name or id, as in all that follow.", "par1")
+    template: Annotated[Text | None, Given] = key("CloudStack: the template.", "web-2026-03")
+    offering: Annotated[Text | None, Given] = key("CloudStack: the service offering.", "small")
+    networks: list[Text] = key(
+        "CloudStack: the networks; members are reached in the first. The account's own, if left out.",
+        ["web-tier"],
+        default=[],
+    )
+    affinity_groups: list[Text] = key("CloudStack: the affinity groups.", ["apart"], default=[])
+    user_data: Annotated[Annotated[str, Field(min_length=1, max_length=2**19)] | None, Given] = key(
+        "CloudStack: what cloud-init finds as user data. No secrets: the account's users can read it.",
+        "#cloud-config\npackages: [nginx]\n",
+    )
+    parameters: Annotated[Parameters | None, Given] = key(
+        "CloudStack: more parameters of deployVirtualMachine.", {"rootdisksize": 20, "keypair": "ops"}
+    )
+    short_names: Annotated[Yes | None, Given] = key(
+        "CloudStack: host names of at most 15 characters, for Windows.", True
     )
     snmp: SnmpDocument = key("How to reach members' SNMP agents.", {"port": 161}, default={})
     ready: Annotated[ReadyDocument | None, Given] = key(

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from config.access import PUBLIC, ServerSource, SnmpAccess
+from config.access import BY_SYSTEM, PUBLIC, SecretRef, ServerSource, SnmpAccess, Trust
 from config.adjustments import Action
 from config.adjustments import Adjustment as Adjustment  # noqa: PLC0414 part of the model to its readers
 from config.adjustments import Verb as Verb  # noqa: PLC0414 part of the model to its readers
@@ -180,7 +180,25 @@ class SimulatedCloud:
     budget: Budget = Budget()
 
 
-Cloud = ProcessCloud | SimulatedCloud
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CloudstackCloud:
+    """Members are virtual machines of one CloudStack account."""
+
+    id: CloudId
+    endpoint: str
+    api_key: SecretRef
+    secret: SecretRef
+    trust: Trust = BY_SYSTEM
+    timeout: Seconds = 15.0
+    """For one answer, all of it."""
+    job_timeout: Seconds = 120.0
+    """How long a job is waited for; it goes on after that."""
+    expunge: bool = False
+    """Removed machines cannot be recovered."""
+    budget: Budget = Budget()
+
+
+Cloud = ProcessCloud | SimulatedCloud | CloudstackCloud
 """Closed union of the kinds of cloud."""
 
 
@@ -229,7 +247,25 @@ class NoProgram:
     """A simulated member runs nothing."""
 
 
-Recipe = ProcessRecipe | NoProgram
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CloudstackRecipe:
+    """What a virtual machine of CloudStack is made of. What has a name there may be written as name or id."""
+
+    zone: str
+    template: str
+    offering: str
+    """The service offering."""
+    networks: tuple[str, ...] = ()
+    """None: the account's default network."""
+    affinity_groups: tuple[str, ...] = ()
+    user_data: str = ""
+    parameters: tuple[tuple[str, str], ...] = ()
+    """More parameters of ``deployVirtualMachine``, sorted by name."""
+    short_names: bool = False
+    """Host names of at most 15 characters, as NetBIOS and so Windows have them."""
+
+
+Recipe = ProcessRecipe | NoProgram | CloudstackRecipe
 """Closed union of what members are made of."""
 
 

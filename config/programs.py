@@ -1,18 +1,29 @@
-"""What members of a cloud run: those of a process cloud a program, those of a simulated one nothing."""
+"""What members of a cloud run: those of a process cloud a program, a simulated one nothing, CloudStack a template."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import assert_never
 
 from config.findings import Finding
-from config.model import Catalogue, NoProgram, ProcessCloud, Profile, SimulatedCloud
+from config.model import (
+    Catalogue,
+    CloudstackCloud,
+    CloudstackRecipe,
+    ProcessCloud,
+    ProcessRecipe,
+    Profile,
+    SharedListener,
+    SimulatedCloud,
+)
 from config.where import Where
 
-_OF_PROGRAMS = {
-    "command": "run no program",
-    "env": "run no program",
-    "directory": "run no program",
+_OF_PROGRAMS = ("command", "env", "directory")
+_NEEDED = ("zone", "template", "offering")
+_OF_MACHINES = (*_NEEDED, "networks", "affinity_groups", "user_data", "parameters", "short_names")
+_OF_PLAYED = {
+    **dict.fromkeys(_OF_PROGRAMS, "run no program"),
+    **dict.fromkeys(_OF_MACHINES, "are made of nothing"),
     "snmp": "answer nobody",
     "ready": "answer nobody, and are ready when they have built",
 }
@@ -25,26 +36,52 @@ def fitting(catalogue: Catalogue) -> Iterator[Finding]:
             case None:
                 continue
             case ProcessCloud(id=cloud):
-                if isinstance(profile.recipe, NoProgram):
-                    message = f"command is missing: members on the cloud {cloud} are processes"
-                    here = ("profiles", profile.id)
-                    yield Finding(here, message, (here, ("clouds", cloud)))
-            case SimulatedCloud():
-                yield from _played(catalogue, profile)
+                if not isinstance(profile.recipe, ProcessRecipe):
+                    yield _missing(profile, ("command",), f"members on the cloud {cloud} are processes")
+                said = dict.fromkeys(_OF_MACHINES, f"members on the cloud {cloud} are processes")
+                yield from _meaningless(catalogue, profile, said)
+            case SimulatedCloud(id=cloud):
+                said = {key: f"members on the simulated cloud {cloud} {why}" for key, why in _OF_PLAYED.items()}
+                yield from _meaningless(catalogue, profile, said)
+                yield from _serving_nothing(catalogue, profile)
+            case CloudstackCloud(id=cloud):
+                absent = [key for key in _NEEDED if ("profiles", profile.id, key) not in catalogue.sites]
+                if absent and not isinstance(profile.recipe, CloudstackRecipe):
+                    yield _missing(profile, absent, f"members on the cloud {cloud} are virtual machines of CloudStack")
+                said = dict.fromkeys(_OF_PROGRAMS, f"members on the cloud {cloud} run what their template holds")
+                yield from _meaningless(catalogue, profile, said)
+                yield from _out_of_reach(catalogue, profile)
             case unknown:
                 assert_never(unknown)
 
 
-def _played(catalogue: Catalogue, profile: Profile) -> Iterator[Finding]:
-    for key, why in _OF_PROGRAMS.items():
+def _missing(profile: Profile, keys: Collection[str], because: str) -> Finding:
+    here = ("profiles", profile.id)
+    verb = "is" if len(keys) == 1 else "are"
+    return Finding(here, f"{', '.join(keys)} {verb} missing: {because}", (here, ("clouds", profile.cloud)))
+
+
+def _meaningless(catalogue: Catalogue, profile: Profile, because: Mapping[str, str]) -> Iterator[Finding]:
+    for key, why in because.items():
         if (where := ("profiles", profile.id, key)) in catalogue.sites:
-            message = f"members on the simulated cloud {profile.cloud} {why}: remove it"
-            yield Finding(where, message, _leans(profile))
+            yield Finding(where, f"{why}: remove it", _leans(profile))
+
+
+def _serving_nothing(catalogue: Catalogue, profile: Profile) -> Iterator[Finding]:
     for group in catalogue.groups.values():
         if group.profile == profile.id and group.balancers:
             message = f"members on the simulated cloud {profile.cloud} serve nothing: remove the balancers"
             leans = (("groups", group.id, "profile"), *_leans(profile))
             yield Finding(("groups", group.id, "balancers"), message, leans)
+
+
+def _out_of_reach(catalogue: Catalogue, profile: Profile) -> Iterator[Finding]:
+    for group in catalogue.groups.values():
+        for index, use in enumerate(group.balancers if group.profile == profile.id else ()):
+            if isinstance(catalogue.balancers.get(use.balancer), SharedListener):
+                message = f"a shared listener serves processes of this machine, and members on {profile.cloud} are none"
+                leans = (("groups", group.id, "profile"), ("balancers", use.balancer), *_leans(profile))
+                yield Finding(("groups", group.id, "balancers", str(index), "use"), message, leans)
 
 
 def _leans(profile: Profile) -> tuple[Where, ...]:

@@ -55,7 +55,7 @@ def engine(file: Path, directory: StateDirectory, push_url: str) -> Engine:
 
     @lru_cache(maxsize=256)
     def cloud(declared: Cloud) -> Orchestrator:
-        return orchestrator_for(declared, installation, directory.path, clock.wall, papers)
+        return orchestrator_for(declared, installation, directory.path, clock.wall, papers, _secret)
 
     @lru_cache(maxsize=256)
     def balancer(declared: Balancer) -> BalancerPort:

@@ -6,11 +6,23 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import assert_never
 
-from config.model import Cloud, ProcessCloud, SimulatedCloud
+from config.access import SecretRef
+from config.errors import Refused
+from config.model import Cloud, CloudstackCloud, ProcessCloud, SimulatedCloud
 from config.units import Instant
+from handler.orchestrators.cloudstack import CloudstackOrchestrator
 from handler.orchestrators.interface import Orchestrator, Papers, no_papers
 from handler.orchestrators.process import ProcessOrchestrator
 from handler.orchestrators.simulated import SimulatedOrchestrator
+
+
+def no_secrets(_: SecretRef) -> str:
+    """For whoever reaches no cloud that asks for any.
+
+    Raises:
+        Refused: always.
+    """
+    raise Refused("no secrets can be read here")
 
 
 def orchestrator_for(
@@ -19,6 +31,7 @@ def orchestrator_for(
     directory: Path,
     clock: Callable[[], Instant],
     papers: Papers = no_papers,
+    read_secret: Callable[[SecretRef], str] = no_secrets,
 ) -> Orchestrator:
     """The driver of a declared cloud; ``directory`` is Trimtab's state directory."""
     match declaration:
@@ -26,5 +39,7 @@ def orchestrator_for(
             return ProcessOrchestrator(declaration, installation, directory, clock, papers)
         case SimulatedCloud():
             return SimulatedOrchestrator(declaration, installation, directory, clock)
+        case CloudstackCloud():
+            return CloudstackOrchestrator(declaration, installation, clock, read_secret)
         case _:
             assert_never(declaration)

@@ -10,6 +10,7 @@ import pytest
 from config.units import GroupId, MemberName
 from handler.orchestrators.interface import Orchestrator
 from handler.world import ServerState
+from tests.support.cloudstack import cloudstack_stage
 from tests.support.orchestrators import Clock, Stage, process_stage, simulated_stage
 from tests.support.waiting import until
 
@@ -17,7 +18,11 @@ WEB = GroupId("web")
 
 
 @pytest.fixture(
-    params=[pytest.param(process_stage, id="process"), pytest.param(simulated_stage, id="simulated")],
+    params=[
+        pytest.param(process_stage, id="process"),
+        pytest.param(simulated_stage, id="simulated"),
+        pytest.param(cloudstack_stage, id="cloudstack"),
+    ],
 )
 def stage(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     with request.param(tmp_path_factory.mktemp("cloud")) as stage:

@@ -5,11 +5,15 @@ from types import ModuleType
 
 import pytest
 
-from config import simulation_document
-from handler.orchestrators import fates, ledger, machines
+from config import cloudstack_document, simulation_document
+from handler.orchestrators import cloudstack_answers, cloudstack_names, fates, ledger, machines
 
 
-@pytest.mark.parametrize("module", [fates, ledger, machines, simulation_document], ids=lambda module: module.__name__)
+@pytest.mark.parametrize(
+    "module",
+    [cloudstack_answers, cloudstack_document, cloudstack_names, fates, ledger, machines, simulation_document],
+    ids=lambda module: module.__name__,
+)
 def test_what_docstrings_show_is_so(module: ModuleType) -> None:
     failed, tried = doctest.testmod(module)
 

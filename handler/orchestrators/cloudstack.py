@@ -1,0 +1,227 @@
+"""Members are virtual machines of a CloudStack account.
+
+Note [Found by name]: the host name is derived from the launch id and given in the one call that makes a machine. When
+the answer to that call is lost, or its job does not end in time, the machine is found by its name; before anything is
+made, it is looked for.
+"""
+
+from __future__ import annotations
+
+import base64
+import threading
+from collections.abc import Callable, Mapping
+from typing import assert_never
+
+from config.access import SecretRef
+from config.errors import DriverError, Permanent, Transient
+from config.model import CloudstackCloud, CloudstackRecipe
+from config.units import GroupId, Instant, MemberName, Seconds
+from handler.launches import LaunchId
+from handler.orchestrators.cloudstack_answers import JobState, Machine, job_of, machine_of, refusal, text
+from handler.orchestrators.cloudstack_ids import AFFINITY_GROUP, NETWORK, OFFERING, TEMPLATE, ZONE, Ids
+from handler.orchestrators.cloudstack_names import MARK, host_name, member_of, short_name
+from handler.orchestrators.cloudstack_wire import Wire
+from handler.orchestrators.interface import Launch
+from handler.orchestrators.turns import Turns
+from handler.world import Listing, Server
+
+_FIRST_PAUSE: Seconds = 0.5
+_LONGEST_PAUSE: Seconds = 8.0
+_GROWTH = 1.5
+_ON_THEIR_WAY = frozenset({"Stopping", "Expunging"})
+
+
+def wait(seconds: Seconds) -> None:
+    """Let time pass between two looks at a job."""
+    threading.Event().wait(seconds)
+
+
+class CloudstackOrchestrator:
+    """The port to one CloudStack account. Nothing is asked before the first call."""
+
+    def __init__(
+        self,
+        declaration: CloudstackCloud,
+        installation: str,
+        clock: Callable[[], Instant],
+        read_secret: Callable[[SecretRef], str],
+        wait: Callable[[Seconds], None] = wait,
+    ) -> None:
+        self._cloud = declaration
+        self._installation = installation
+        self._clock = clock
+        self._wait = wait
+        self._wire = Wire(declaration, read_secret)
+        self._ids = Ids(declaration.id, self._wire, clock)
+        self._turns = Turns()
+
+    def list(self, group: GroupId) -> Listing:
+        """Complete when every page was read and every entry makes sense.
+
+        Raises:
+            DriverError: not even the first page can be read.
+        """
+        machines, because = self._machines(f"{group}-{self._installation}-")
+        ours = [(self._member(machine), machine) for machine in machines]
+        servers = tuple(
+            self._server(name, machine)
+            for name, machine in ours
+            if name is not None and _group_of(name) == group and not machine.is_gone
+        )
+        return Listing(servers=servers, complete=not because, because=because)
+
+    def find(self, name: MemberName) -> Server | None:
+        """``None`` only after complete listings without it. A destroyed machine is gone, recoverable or not."""
+        bearing = self._bearing(name)
+        return self._server(name, bearing[0]) if bearing else None
+
+    def create(self, launch: Launch) -> Server:
+        """Deploy a machine and wait for it, or return the one that bears the name.
+
+        Raises:
+            Permanent: a limit of the account, a name that means nothing or several things, or another refusal; no
+                machine is left.
+            Transient: anything else. A job that has not ended goes on: its machine will be found by its name.
+        """
+        name = launch.id.name
+        with self._turns.of(name):
+            bearing = self._bearing(name)
+            return self._server(name, bearing[0] if bearing else self._made(launch))
+
+    def destroy(self, name: MemberName, *, grace: Seconds) -> None:
+        """Have CloudStack stop the machine and destroy it. How long it may take to stop, CloudStack alone decides."""
+        with self._turns.of(name):
+            for machine in self._bearing(name):
+                if machine.word not in _ON_THEIR_WAY:
+                    self._destroy(name, machine)
+
+    # Making.
+
+    def _made(self, launch: Launch) -> Machine:
+        answer = self._wire.ask("deployVirtualMachine", **self._parameters(launch))
+        job = text(answer, "jobid")
+        if not job:
+            raise Transient(f"{self._about(launch.id.name)}: the answer names no job: it is looked for by its name")
+        state, result = self._ended(job)
+        match state:
+            case JobState.PENDING:
+                raise Transient(f"{self._about(launch.id.name)} is still being deployed: it is looked for by its name")
+            case JobState.DONE:
+                entry = result.get("virtualmachine") if isinstance(result, Mapping) else None
+                machine = machine_of(entry)
+                if machine is None or self._member(machine) != launch.id.name:
+                    raise Transient(f"{self._about(launch.id.name)}: the answer makes no sense: it is looked for")
+                return machine
+            case JobState.FAILED | JobState.CANCELLED:
+                raise self._cleared(launch.id.name, refusal(result, self._about(launch.id.name)))
+            case _:
+                assert_never(state)
+
+    def _cleared(self, name: MemberName, failure: DriverError) -> DriverError:
+        """Remove what a failed deployment left behind. While anything is, the failure is not permanent."""
+        try:
+            for machine in self._bearing(name):
+                self._destroy(name, machine)
+            left = self._bearing(name)
+        except DriverError as error:
+            return Transient(f"{failure}; what is left of it could not be removed: {error}")
+        return Transient(f"{failure}; what is left of it is being removed") if left else failure
+
+    def _parameters(self, launch: Launch) -> dict[str, str]:
+        recipe = launch.profile.recipe
+        if not isinstance(recipe, CloudstackRecipe):
+            raise Permanent(f"profile {launch.profile.id} has no zone, template and offering")
+        zone = self._ids.of(ZONE, recipe.zone)
+        given = {
+            **dict(recipe.parameters),
+            "zoneid": zone,
+            "templateid": self._ids.of(TEMPLATE, recipe.template, zone),
+            "serviceofferingid": self._ids.of(OFFERING, recipe.offering),
+            "networkids": ",".join(self._ids.of(NETWORK, network, zone) for network in recipe.networks),
+            "affinitygroupids": ",".join(self._ids.of(AFFINITY_GROUP, group) for group in recipe.affinity_groups),
+            "userdata": base64.b64encode(recipe.user_data.encode()).decode(),
+            "name": host_name(launch.id, short=recipe.short_names),
+            "displayname": launch.id.name,
+            f"details[0].{MARK}": launch.id.name,
+        }
+        return {key: value for key, value in given.items() if value}
+
+    # Removing.
+
+    def _destroy(self, name: MemberName, machine: Machine) -> None:
+        expunge = {"expunge": "true"} if self._cloud.expunge else {}
+        try:
+            answer = self._wire.ask("destroyVirtualMachine", id=machine.id, **expunge)
+        except Permanent:
+            if self._bearing(name):
+                raise
+            return
+        state, result = self._ended(text(answer, "jobid"))
+        if state in {JobState.FAILED, JobState.CANCELLED} and self._bearing(name):
+            raise refusal(result, self._about(name))
+
+    # Jobs.
+
+    def _ended(self, job: str) -> tuple[JobState, object]:
+        """Wait for a job, looking ever less often. One that has not ended in time is PENDING; it goes on."""
+        started, waited, pause = self._clock(), 0.0, _FIRST_PAUSE
+        while True:
+            try:
+                state, result = job_of(self._wire.ask("queryAsyncJobResult", jobid=job))
+            except DriverError:
+                state, result = JobState.PENDING, None  # not to hear of a job says nothing about it
+            late = max(waited, self._clock() - started) >= self._cloud.job_timeout
+            if state is not JobState.PENDING or late:
+                return state, result
+            self._wait(pause)
+            waited, pause = waited + pause, min(pause * _GROWTH, _LONGEST_PAUSE)
+
+    # Looking.
+
+    def _bearing(self, name: MemberName) -> tuple[Machine, ...]:
+        """The machines that are this member, the oldest first: one, unless somebody else was at work.
+
+        Raises:
+            Transient: none was seen, and not all could be.
+        """
+        launch = LaunchId.parse(name)
+        if launch is None or launch.installation != self._installation:
+            return ()
+        found: dict[str, Machine] = {}
+        for host in dict.fromkeys((launch.name, short_name(launch))):
+            machines, because = self._machines(host)
+            found |= {machine.id: machine for machine in machines if self._member(machine) == name}
+            if because and not found:
+                raise Transient(because)
+        there = (machine for machine in found.values() if not machine.is_gone)
+        return tuple(sorted(there, key=lambda machine: (machine.created_at, machine.id)))
+
+    def _machines(self, keyword: str) -> tuple[tuple[Machine, ...], str]:
+        """Machines of the account with this in host or display name, once each; and why that is not all."""
+        entries = self._wire.every("listVirtualMachines", "virtualmachine", keyword=keyword, details="nics")
+        read = [machine_of(entry) for entry in entries.read]
+        machines = {machine.id: machine for machine in read if machine is not None}
+        senseless = f"{self._cloud.id}: listVirtualMachines shows entries that make no sense" if None in read else ""
+        return tuple(machines.values()), entries.because or senseless
+
+    def _member(self, machine: Machine) -> MemberName | None:
+        return member_of(self._installation, host=machine.host, display=machine.display, mark=machine.mark)
+
+    def _server(self, name: MemberName, machine: Machine) -> Server:
+        return Server(
+            name=name,
+            id=machine.id,
+            state=machine.state(self._clock(), self._cloud.job_timeout),
+            address=machine.address,
+            created_at=machine.created_at,
+            raw_state=machine.word,
+            zone=machine.zone,
+        )
+
+    def _about(self, name: MemberName) -> str:
+        return f"{self._cloud.id}: {name}"
+
+
+def _group_of(name: MemberName) -> GroupId | None:
+    launch = LaunchId.parse(name)
+    return None if launch is None else launch.group

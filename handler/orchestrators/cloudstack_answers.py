@@ -1,0 +1,202 @@
+"""What CloudStack's answers mean. Pure: each function takes decoded JSON, of which nothing is certain.
+
+Source: the wire protocol of CloudStack 4.22 and ``VirtualMachine.State``.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from config.errors import DriverError, Permanent, Transient
+from config.units import Instant, Seconds
+from handler.orchestrators.cloudstack_names import MARK
+from handler.world import ServerState
+
+_LONGEST = 300
+_STATES = {
+    "Starting": ServerState.BUILDING,
+    "Running": ServerState.RUNNING,
+    "Migrating": ServerState.PASSING,
+    "Stopping": ServerState.PASSING,
+    "Restoring": ServerState.PASSING,
+    "Stopped": ServerState.STOPPED,
+    "Shutdown": ServerState.STOPPED,
+    "Error": ServerState.ERROR,
+    "Expunging": ServerState.DELETING,
+}
+_GONE = "Destroyed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machine:
+    """One entry of ``listVirtualMachines``, whoever it belongs to."""
+
+    id: str
+    host: str
+    display: str
+    mark: str | None
+    """``None``: bears none, or the cloud does not show details."""
+    word: str
+    """Its state in CloudStack's words."""
+    busy: bool
+    """A job is at work on it."""
+    address: str | None
+    zone: str | None
+    created_at: Instant
+
+    @property
+    def is_gone(self) -> bool:
+        """Destroyed: it serves no more, and only a person could recover it."""
+        return self.word == _GONE
+
+    def state(self, now: Instant, settling: Seconds) -> ServerState:
+        """Fold its state. A new machine is Stopped until its start begins: for ``settling`` seconds that is building.
+
+        A word that is not known is UNKNOWN: the machine is left alone.
+        """
+        if self.word == "Stopped" and (self.busy or now - self.created_at < settling):
+            return ServerState.BUILDING
+        return _STATES.get(self.word, ServerState.UNKNOWN)
+
+
+def machine_of(entry: object) -> Machine | None:
+    """Read one machine; ``None``: that is none, or lacks what identifies it.
+
+    >>> nic = {"isdefault": True, "ipaddress": "10.1.1.7"}
+    >>> entry = {"id": "7c1b", "name": "web-k3f9ab-1", "state": "Running", "created": "2026-01-31T10:00:00+0000"}
+    >>> machine = machine_of(entry | {"nic": [nic], "details": {"trimtab": "web-k3f9ab-1"}})
+    >>> machine.address, machine.mark, machine.created_at
+    ('10.1.1.7', 'web-k3f9ab-1', 1769853600.0)
+    """
+    if not isinstance(entry, Mapping):
+        return None
+    own_id, host, word = text(entry, "id"), text(entry, "name"), text(entry, "state")
+    created_at = _instant(text(entry, "created"))
+    if not (own_id and host and word) or created_at is None:
+        return None
+    details = entry.get("details")
+    return Machine(
+        id=own_id,
+        host=host,
+        display=text(entry, "displayname"),
+        mark=(text(details, MARK) or None) if isinstance(details, Mapping) else None,
+        word=word,
+        busy=bool(text(entry, "jobid")) and entry.get("jobstatus") == 0,
+        address=_address(entry.get("nic")),
+        zone=text(entry, "zonename") or None,
+        created_at=created_at,
+    )
+
+
+def _address(nics: object) -> str | None:
+    given = [nic for nic in nics if isinstance(nic, Mapping)] if isinstance(nics, list) else []
+    for nic in sorted(given, key=lambda nic: nic.get("isdefault") is not True):
+        if address := text(nic, "ipaddress") or text(nic, "ip6address"):
+            return address
+    return None
+
+
+def _instant(said: str) -> Instant | None:
+    try:
+        moment = datetime.fromisoformat(said)
+        return Instant(moment.timestamp()) if moment.tzinfo is not None else None
+    except (ValueError, OverflowError):
+        return None
+
+
+def text(entry: object, key: str) -> str:
+    """A text of an object; empty where there is none."""
+    value = entry.get(key) if isinstance(entry, Mapping) else None
+    return value if isinstance(value, str) else ""
+
+
+# Pages.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """One page of a listing."""
+
+    entries: tuple[object, ...]
+    count: int | None
+    """Of the whole listing, as far as the cloud says it."""
+
+
+def page_of(answer: Mapping[str, object], kind: str) -> Page | None:
+    """Read one page; ``None``: malformed. An empty listing is an empty object.
+
+    >>> page_of({"count": 1, "zone": [{"id": "1"}]}, "zone")
+    Page(entries=({'id': '1'},), count=1)
+    >>> page_of({}, "zone")
+    Page(entries=(), count=0)
+    """
+    if not answer.keys() & {kind, "count"}:
+        return None if answer else Page(entries=(), count=0)
+    entries, count = answer.get(kind, []), answer.get("count")
+    if not isinstance(entries, list) or not (count is None or (isinstance(count, int) and count >= 0)):
+        return None
+    return Page(entries=tuple(entries), count=count)
+
+
+# Jobs.
+
+
+class JobState(enum.Enum):
+    """Where a job is."""
+
+    PENDING = 0
+    DONE = 1
+    FAILED = 2
+    CANCELLED = 3
+
+
+def job_of(answer: Mapping[str, object]) -> tuple[JobState, object]:
+    """Read ``queryAsyncJobResult``: the job's state and result. What cannot be read is not known to have ended.
+
+    >>> job_of({"jobstatus": 2, "jobresultcode": 533, "jobresult": {"errorcode": 533, "errortext": "no host"}})[0]
+    <JobState.FAILED: 2>
+    """
+    status, code = answer.get("jobstatus"), answer.get("jobresultcode")
+    state = JobState(status) if isinstance(status, int) and status in range(4) else JobState.PENDING
+    if state is JobState.DONE and isinstance(code, int) and code:
+        state = JobState.FAILED
+    return state, answer.get("jobresult")
+
+
+# Errors.
+
+_QUOTA = frozenset({532, 535})
+_NEVER = frozenset({400, 430, 431, 432, 531, 537})
+_UNAUTHORISED = 401
+
+
+def refusal(error: object, about: str, *, retry_after: Seconds | None = None) -> DriverError:
+    """Tell what a person must mend from what passes. ``about`` begins the message.
+
+    A limit of the account (532, 535) is Permanent: no waiting raises it. Lack of capacity (533), of a resource (534)
+    and whatever is not known pass. A host name that is taken passes too: a machine of ours that is not listed yet.
+
+    >>> type(refusal({"errorcode": 533, "errortext": "Unable to create a deployment"}, "prod")).__name__
+    'Transient'
+    >>> print(refusal({"errorcode": 535, "errortext": "Maximum number of resources exceeded"}, "prod"))
+    prod: quota: Maximum number of resources exceeded: raise the account's limit, or lower max
+    """
+    code = error.get("errorcode") if isinstance(error, Mapping) else None
+    said = shown(text(error, "errortext")).rstrip(".:") or "no reason is given"
+    if code == _UNAUTHORISED:
+        mend = "check api_key, secret, this machine's clock, and what the role may call"
+        return Permanent(f"{about}: refused: {said}: {mend}")
+    if code in _QUOTA:
+        return Permanent(f"{about}: quota: {said}: raise the account's limit, or lower max")
+    if code in _NEVER and "already exists" not in said:
+        return Permanent(f"{about}: refused: {said}")
+    return Transient(f"{about}: {said} ({code if isinstance(code, int) else 'no code'})", retry_after=retry_after)
+
+
+def shown(said: str) -> str:
+    """What another side said, fit for one line of a message."""
+    line = " ".join("".join(character if character.isprintable() else " " for character in said).split())
+    return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"

@@ -1,0 +1,243 @@
+"""Calls to one CloudStack, each within one deadline, over the library `cs`."""
+
+from __future__ import annotations
+
+import importlib
+import io
+import queue
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import requests
+import urllib3
+from requests.adapters import HTTPAdapter
+
+from config.access import SecretRef
+from config.errors import DriverError, Permanent, Transient, TrimtabError
+from config.model import CloudstackCloud
+from config.units import Seconds
+from handler.orchestrators.cloudstack_answers import Page, page_of, refusal, text
+
+if TYPE_CHECKING:
+    from cs import CloudStack, CloudStackException
+
+_AT_MOST = 64 * 2**20
+_PAGE = 100
+_PAGES = 1000
+_CONNECTIONS = 16
+_LONGEST_WAIT: Seconds = 3600.0
+_UNAUTHORISED = 401
+
+
+class Bounded(requests.Session):
+    """A pool whose answers are whole within a deadline, however slowly they drip, and no larger than a bound.
+
+    ``requests`` bounds the time between two bytes only. A call that outlives its deadline goes on in a thread of its
+    own and is forgotten. Nothing is taken from the environment, and no redirection is followed: it would carry the
+    signature elsewhere.
+    """
+
+    def __init__(self, within: Seconds, at_most: int = _AT_MOST) -> None:
+        super().__init__()
+        self.trust_env = False
+        self._within, self._at_most = within, at_most
+        for scheme in ("http://", "https://"):
+            self.mount(scheme, HTTPAdapter(pool_maxsize=_CONNECTIONS))
+
+    def send(self, request: requests.PreparedRequest, **options: Any) -> requests.Response:  # noqa: ANN401 as it is above
+        """Send one request.
+
+        Raises:
+            requests.RequestException: no whole answer in time.
+        """
+        options |= {"stream": True, "allow_redirects": False, "timeout": self._within}
+        answers: queue.SimpleQueue[requests.Response | requests.RequestException] = queue.SimpleQueue()
+        threading.Thread(target=self._fetch, args=(request, options, answers), daemon=True, name="cloudstack").start()
+        try:
+            answer = answers.get(timeout=self._within)
+        except queue.Empty:
+            raise requests.Timeout("no answer in time") from None
+        if isinstance(answer, requests.RequestException):
+            raise answer
+        return answer
+
+    def _fetch(
+        self,
+        request: requests.PreparedRequest,
+        options: Mapping[str, Any],
+        answers: queue.SimpleQueue[requests.Response | requests.RequestException],
+    ) -> None:
+        try:
+            answers.put(self._whole(super().send(request, **options)))
+        except requests.RequestException as error:
+            answers.put(error)
+        except (urllib3.exceptions.HTTPError, OSError, ValueError) as error:
+            answers.put(requests.ConnectionError(type(error).__name__))
+
+    def _whole(self, response: requests.Response) -> requests.Response:
+        body = bytearray()
+        for piece in response.raw.stream(65536, decode_content=True):
+            body += piece
+            if len(body) > self._at_most:
+                response.close()
+                raise requests.ConnectionError(f"an answer of more than {self._at_most} bytes")
+        response.raw = io.BytesIO(bytes(body))
+        return response
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refused:
+    """What CloudStack answered instead of doing it: a code, and words without secrets."""
+
+    error: Mapping[str, object]
+    retry_after: Seconds | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entries:
+    """A listing, as far as it could be read."""
+
+    read: tuple[object, ...]
+    because: str = ""
+    """Why it is not all of it; empty: it is."""
+
+
+class Wire:
+    """Signs and sends commands, and says what became of them in the two words of a driver.
+
+    Args:
+        declaration: where, and how long an answer may take.
+        read_secret: reads key and secret for every call, so that new ones take effect at once.
+    """
+
+    def __init__(self, declaration: CloudstackCloud, read_secret: Callable[[SecretRef], str]) -> None:
+        self._cloud = declaration
+        self._read_secret = read_secret
+        self._session = Bounded(declaration.timeout)
+
+    def ask(self, command: str, **parameters: str) -> Mapping[str, object]:
+        """Give one command. One that is unauthorised is given once more, with key and secret read anew.
+
+        Raises:
+            Transient: no answer, one that makes no sense, or a refusal that passes. The command may have been obeyed.
+            Permanent: refused; nothing was done.
+        """
+        answer = self._tried(command, parameters)
+        if isinstance(answer, Refused) and answer.error.get("errorcode") == _UNAUTHORISED:
+            answer = self._tried(command, parameters)
+        if isinstance(answer, Refused):
+            raise refusal(answer.error, self._about(command), retry_after=answer.retry_after)
+        return answer
+
+    def every(self, command: str, kind: str, **parameters: str) -> Entries:
+        """Read a listing to its end. One that breaks off, or changes meanwhile, is not all of it.
+
+        Raises:
+            DriverError: not even the first page can be read.
+        """
+        pages: list[Page] = []
+        for number in range(1, _PAGES + 1):
+            try:
+                page = self._page(command, kind, {**parameters, "page": str(number), "pagesize": str(_PAGE)})
+            except DriverError as error:
+                if number == 1:
+                    raise
+                return Entries(read=_entries(pages), because=str(error))
+            if page.entries:
+                pages.append(page)
+            read = _entries(pages)
+            if not page.entries or (len(page.entries) < _PAGE and len(read) >= (page.count or 0)):
+                lacking = "" if _is_whole(pages) else f"{self._about(command)}: the listing changed while it was read"
+                return Entries(read=read, because=lacking)
+        return Entries(read=_entries(pages), because=f"{self._about(command)} does not end")
+
+    def _page(self, command: str, kind: str, parameters: Mapping[str, str]) -> Page:
+        page = page_of(self.ask(command, **parameters), kind)
+        if page is None:
+            raise Transient(f"{self._about(command)}: the answer makes no sense")
+        return page
+
+    def _tried(self, command: str, parameters: Mapping[str, str]) -> Mapping[str, object] | Refused:
+        cs = self._library()
+        secrets = self._secret(self._cloud.api_key), self._secret(self._cloud.secret)
+        try:
+            answer = getattr(self._client(cs, *secrets), command)(**parameters)
+        except requests.RequestException as error:
+            raise Transient(f"{self._about(command)} was not answered: {type(error).__name__}") from None
+        except cs.CloudStackException as error:
+            return self._refused(command, error, secrets)
+        except (ValueError, RecursionError):
+            answer = None
+        if not isinstance(answer, Mapping):
+            raise Transient(f"{self._about(command)}: the answer makes no sense")
+        return answer
+
+    def _refused(self, command: str, error: CloudStackException, secrets: tuple[str, str]) -> Refused:
+        """Take an answer that is none apart. Whatever CloudStack itself did not say is no refusal.
+
+        The library's exceptions hold the request, key and signature included: none of them is passed on.
+        """
+        response, said = error.response, getattr(error, "error", None)
+        wish = _retry_after(response)
+        if not isinstance(said, Mapping) or not isinstance(said.get("errorcode"), int):
+            status = getattr(response, "status_code", "unknown")
+            raise Transient(
+                f"{self._about(command)}: no answer of CloudStack, HTTP {status}", retry_after=wish
+            ) from None
+        words = text(said, "errortext")
+        for secret in secrets:
+            words = words.replace(secret, "…")
+        return Refused(error={"errorcode": said["errorcode"], "errortext": words}, retry_after=wish)
+
+    def _client(self, cs: ModuleType, key: str, secret: str) -> CloudStack:
+        trust = self._cloud.trust
+        client: CloudStack = cs.CloudStack(
+            endpoint=self._cloud.endpoint,
+            key=key,
+            secret=secret,
+            method="post",  # user data is long, and addresses are written into logs
+            verify=trust.ca,
+            dangerous_no_tls_verify=trust.insecure,
+            session=self._session,
+        )
+        return client
+
+    def _library(self) -> ModuleType:
+        try:
+            return importlib.import_module("cs")
+        except ImportError:
+            mend = "install the extra cloudstack of trimtab (pip install 'cs>=5')"
+            raise Permanent(f"{self._cloud.id}: the library cs is missing: {mend}") from None
+
+    def _secret(self, ref: SecretRef) -> str:
+        try:
+            return self._read_secret(ref)
+        except (TrimtabError, OSError) as error:
+            raise Permanent(f"{self._cloud.id}: {error}") from None
+
+    def _about(self, command: str) -> str:
+        return f"{self._cloud.id}: {command}"
+
+
+def _entries(pages: Iterable[Page]) -> tuple[object, ...]:
+    return tuple(entry for page in pages for entry in page.entries)
+
+
+def _is_whole(pages: Sequence[Page]) -> bool:
+    """Whether nothing came or went between two pages: an entry may have slipped over their border.
+
+    Every page tells how many entries there are in all; some listings of CloudStack tell how many are on the page.
+    """
+    if all(page.count in {None, len(page.entries)} for page in pages):
+        return True
+    seen = {text(entry, "id") for entry in _entries(pages)}
+    return {page.count for page in pages} == {len(seen)}
+
+
+def _retry_after(response: requests.Response | None) -> Seconds | None:
+    """How long the other side wishes to be left alone; only as seconds, of the two forms of RFC 9110, 10.2.3."""
+    said = "" if response is None else response.headers.get("Retry-After", "")
+    return min(float(said), _LONGEST_WAIT) if said.isdecimal() and said.isascii() else None

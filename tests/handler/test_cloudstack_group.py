@@ -1,0 +1,86 @@
+"""A whole group on CloudStack, over its real protocol, while answers are lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from handler.world import Phase
+from tests.support.beds import Bed
+from tests.support.cloudstack import CloudstackStage, a_machine_recipe, cloudstack_stage
+from tests.support.cloudstack_wire import LOST, UNREACHED, answered, error
+from tests.support.worlds import a_definition
+
+
+class CloudstackBed(Bed):
+    """A bed whose cloud is a CloudStack on loopback."""
+
+    def on(self, stage: CloudstackStage) -> CloudstackBed:
+        self.stage = stage
+        self.wire = stage.wire
+        self.restart()
+        return self
+
+    def restart(self) -> None:
+        super().restart()
+        if hasattr(self, "stage"):
+            self.cloud = self.stage.driver(timeout=2.0)  # type: ignore[assignment]
+
+    def whole(self, size: int) -> None:
+        """No duplicate, no orphan: what runs, what is remembered and what serves are the same."""
+        alive = self.wire.alive
+        assert len(alive) == len(set(alive)) == size
+        assert self.known() == self.known(Phase.IN_SERVICE) == set(alive) == self.serving()
+
+
+@pytest.fixture
+def bed() -> Iterator[CloudstackBed]:
+    profile = replace(a_definition().profile, recipe=a_machine_recipe())
+    bed = CloudstackBed(definition=replace(a_definition(), profile=profile), size=0, workers=4)
+    with cloudstack_stage(clock=bed.clock) as stage:
+        yield bed.on(stage)
+
+
+def test_a_group_grows_to_five_and_shrinks_to_two_while_answers_are_lost(bed: CloudstackBed) -> None:
+    bed.wire.script("deployVirtualMachine", LOST, UNREACHED, answered(b"<html>", status=502, obeyed=True), LOST)
+    bed.wire.script("queryAsyncJobResult", UNREACHED, error(503, "later"))
+    bed.wire.script("listVirtualMachines", error(503, "later"))
+    bed.desire(5)
+    bed.run()
+    bed.clock.advance(10.0)
+    bed.restart()  # the process died; nothing is known but what the store and the cloud know
+
+    bed.settle()
+    bed.whole(5)
+
+    bed.wire.script("destroyVirtualMachine", LOST, UNREACHED, error(503, "later", obeyed=True))
+    bed.wire.script("listVirtualMachines", answered(b"{", status=200))
+    bed.desire(2)
+    bed.settle()
+
+    bed.whole(2)
+    assert bed.wire.count("deployVirtualMachine") <= 7
+
+
+def test_a_group_that_a_quota_stops_says_so_and_leaves_nothing_behind(bed: CloudstackBed) -> None:
+    bed.wire.quota = 3
+    bed.desire(5)
+
+    said = [failure for _ in range(3) for failure in bed.run().failures]
+
+    assert any("quota" in failure for failure in said)
+    assert len(bed.wire.alive) == 3
+
+
+def test_machines_that_were_deleted_by_hand_are_replaced(bed: CloudstackBed) -> None:
+    bed.desire(3)
+    bed.settle()
+    gone = next(vm for vm in bed.wire.vms.values())
+    del bed.wire.vms[gone.id]
+
+    bed.settle(accept_vanished=True)
+
+    bed.whole(3)
+    assert gone.display not in bed.wire.alive

@@ -1,0 +1,408 @@
+"""A CloudStack on loopback: its signing, envelopes, paging, jobs, states and refusals, as the real one has them.
+
+Source: the wire protocol of CloudStack 4.22. The library `cs`, which we did not write, must be content with it.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import hashlib
+import hmac
+import json
+import threading
+import time
+import urllib.parse
+import uuid
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+Answer = tuple[int, dict[str, Any]]
+
+KEY, SECRET = "pi1oR8tYkeyQ", "s3cr-et+/= of the wire"
+UNSEEN = "unable to verify user credentials and/or request signature"
+_MOST = 500
+_ENVELOPES = {"listServiceOfferings": "serviceoffering", "listAffinityGroups": "affinitygroup"}
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What befalls one call. ``obeyed``: it is carried out all the same."""
+
+    obeyed: bool = False
+    status: int = 0
+    """0: the connection is closed without an answer."""
+    body: bytes = b""
+    headers: tuple[tuple[str, str], ...] = (("Content-Type", "application/json"),)
+    drip: float = 0.0
+    """Seconds between the bytes of the answer."""
+
+
+LOST = Fault(obeyed=True)
+UNREACHED = Fault()
+
+
+def error(code: int, text: str, *, obeyed: bool = False) -> Fault:
+    said = {"errorresponse": {"uuidList": [], "errorcode": code, "errortext": text}}
+    return Fault(status=code, body=json.dumps(said).encode(), obeyed=obeyed)
+
+
+def answered(body: bytes, *, status: int = 200, headers: tuple[tuple[str, str], ...] = (), **more: Any) -> Fault:
+    return Fault(status=status, body=body, headers=(("Content-Type", "application/json"), *headers), **more)
+
+
+class ApiError(Exception):
+    def __init__(self, code: int, text: str) -> None:
+        super().__init__(text)
+        self.code, self.text = code, text
+
+
+@dataclass
+class Vm:
+    id: str
+    name: str
+    display: str
+    details: dict[str, str]
+    networks: tuple[str, ...]
+    address: str | None
+    created: float
+    state: str = "Stopped"
+    given: dict[str, str] = field(default_factory=dict)
+    """The whole call that made it."""
+
+
+@dataclass
+class Job:
+    polls: int
+    """Looks at it or at listings until it has ended."""
+    end: Callable[[], Answer]
+    vm: str | None = None
+    ended: Answer | None = None
+
+
+@dataclass
+class CloudstackWire:
+    """One account of one cloud."""
+
+    clock: Callable[[], float] = time.time
+    polls: int = 1
+    quota: int = 1000
+    may_expunge: bool = True
+    forbidden: set[str] = field(default_factory=set)
+    """Commands that the account's role does not have."""
+    secrets: dict[str, str] = field(default_factory=lambda: {KEY: SECRET})
+    vms: dict[str, Vm] = field(default_factory=dict)
+    hidden: set[str] = field(default_factory=set)
+    """Ids that listings do not show yet."""
+    jobs: dict[str, Job] = field(default_factory=dict)
+    failing: deque[tuple[int, str]] = field(default_factory=deque)
+    """How the next deployments' jobs fail."""
+    faults: dict[str, deque[Fault]] = field(default_factory=lambda: defaultdict(deque))
+    calls: list[tuple[str, dict[str, str]]] = field(default_factory=list)
+    queries: set[str] = field(default_factory=set)
+    """What stood in addresses, after the question mark."""
+    most: int = _MOST
+    things: dict[str, list[dict[str, Any]]] = field(
+        default_factory=lambda: {
+            "zone": [{"name": "par1"}, {"name": "par2"}],
+            "template": [{"name": "web"}],
+            "serviceoffering": [{"name": "small"}],
+            "network": [{"name": "tier"}, {"name": "back"}],
+            "affinitygroup": [{"name": "apart"}],
+        }
+    )
+    before: Callable[[str], None] = lambda command: None
+    _numbers: int = 0
+    _lock: threading.RLock = field(default_factory=threading.RLock)
+
+    def __post_init__(self) -> None:
+        for kind, entries in self.things.items():
+            for entry in entries:
+                entry.setdefault("id", self.mint(f"{kind} {entry['name']}"))
+
+    # What befalls it
+
+    def script(self, command: str, *faults: Fault) -> None:
+        self.faults[command].extend(faults)
+
+    def add(self, name: str, *, state: str = "Running", **more: Any) -> Vm:
+        """Put a machine there, ours or a stranger's."""
+        self._numbers += 1
+        vm = Vm(
+            id=self.mint(f"vm {self._numbers}"),
+            name=name,
+            display=more.pop("display", name),
+            details=more.pop("details", {}),
+            networks=more.pop("networks", ("tier",)),
+            address=f"10.1.{self._numbers // 250}.{self._numbers % 250 + 1}",
+            created=more.pop("created", self.clock()),
+            state=state,
+            **more,
+        )
+        self.vms[vm.id] = vm
+        return vm
+
+    def bearing(self, name: str) -> list[Vm]:
+        """Machines with this host or display name that are not destroyed."""
+        return [vm for vm in self.vms.values() if name in {vm.name, vm.display} and vm.state != "Destroyed"]
+
+    @property
+    def alive(self) -> list[str]:
+        return sorted(vm.display for vm in self.vms.values() if vm.state not in {"Destroyed", "Expunging"})
+
+    def count(self, command: str) -> int:
+        return [called for called, _ in self.calls].count(command)
+
+    def mint(self, what: str) -> str:
+        return str(uuid.uuid5(uuid.NAMESPACE_OID, what))
+
+    # One call
+
+    def called(self, form: str) -> tuple[Fault, bytes]:
+        """Answer one signed form; the fault that befalls the answer, and the answer."""
+        given = dict(urllib.parse.parse_qsl(form, keep_blank_values=True))
+        command = given.get("command", "")
+        with self._lock:
+            try:
+                self._verify(given)
+            except ApiError as refused:
+                return Fault(status=refused.code), _refusal(refused)
+            self.calls.append((command, {key.lower(): value for key, value in given.items()}))
+            queue = self.faults[command]
+            fault = queue.popleft() if queue else Fault(obeyed=True, status=200)
+            if not fault.obeyed:
+                return fault, fault.body
+        self.before(command)
+        with self._lock:
+            try:
+                said = self._obey(command, {key.lower(): value for key, value in given.items()})
+                body = json.dumps({f"{command.lower()}response": said}).encode()
+            except ApiError as refused:
+                return Fault(status=refused.code), _refusal(refused)
+        return fault, fault.body or body
+
+    def _verify(self, given: dict[str, str]) -> None:
+        """Source: ApiServer.verifyRequest. Names sorted as sent, values in Java's encoding, all in lower case."""
+        sent = given.pop("signature", "")
+        secret = self.secrets.get(given.get("apiKey", ""))
+        joined = "&".join(f"{name}={_java(given[name])}" for name in sorted(given)).lower()
+        digest = hmac.new((secret or "").encode(), joined.encode(), hashlib.sha1).digest()
+        late = given.get("signatureVersion") == "3" and _expired(given.get("expires", ""))
+        if secret is None or late or not hmac.compare_digest(base64.b64encode(digest).decode(), sent):
+            raise ApiError(401, UNSEEN)
+        if given.get("command", "") in self.forbidden:
+            text = f"The given command '{given['command']}' either does not exist, is not available for user."
+            raise ApiError(401, text)
+
+    def _obey(self, command: str, given: dict[str, str]) -> dict[str, Any]:
+        match command:
+            case "deployVirtualMachine":
+                return self._deploy(given)
+            case "destroyVirtualMachine":
+                return self._destroy(given)
+            case "queryAsyncJobResult":
+                return self._job(given)
+            case "listVirtualMachines":
+                return self._list_machines(given)
+            case _ if command.startswith("list"):
+                return self._list(command, given)
+            case _:
+                raise ApiError(401, f"The given command '{command}' either does not exist, is not available for user.")
+
+    def _deploy(self, given: dict[str, str]) -> dict[str, Any]:
+        for parameter, kind in (
+            ("zoneid", "zone"),
+            ("templateid", "template"),
+            ("serviceofferingid", "serviceoffering"),
+        ):
+            self._known(given, parameter, kind)
+        networks = tuple(given["networkids"].split(",")) if "networkids" in given else ("default",)
+        if any(vm.name == given["name"] and set(vm.networks) & set(networks) for vm in self._present()):
+            text = f"The vm with hostName {given['name']} already exists in the network domain: cs1; network=tier"
+            raise ApiError(431, text)
+        if len(self._present()) >= self.quota:
+            raise ApiError(
+                535, "Maximum number of resources of type 'user_vm' for account name=shop has been exceeded."
+            )
+        details = {key.partition("].")[2]: value for key, value in given.items() if key.startswith("details[")}
+        vm = self.add(
+            given["name"],
+            display=given["displayname"],
+            state="Stopped",
+            details=details,
+            networks=networks,
+            given=given,
+        )
+        fails = self.failing.popleft() if self.failing else None
+
+        def end() -> Answer:
+            if fails is not None:
+                vm.state = "Error"
+                return 2, {"uuidList": [], "errorcode": fails[0], "errortext": fails[1]}
+            vm.state = "Running" if vm.state == "Stopped" else vm.state
+            return 1, {"virtualmachine": self._shown(vm)}
+
+        return {"id": vm.id, "jobid": self._begin(end, vm.id)}
+
+    def _destroy(self, given: dict[str, str]) -> dict[str, Any]:
+        vm = self.vms.get(given["id"])
+        if vm is None:
+            text = (
+                f"Invalid parameter id value={given['id']} due to incorrect long value format, or entity does not exist"
+            )
+            raise ApiError(431, text)
+        expunge = given.get("expunge") == "true"
+        if expunge and not self.may_expunge:
+            raise ApiError(531, "Account does not have permission for expunging.")
+
+        def end() -> Answer:
+            vm.state = "Destroyed"
+            if expunge:
+                self.vms.pop(vm.id, None)
+            return 1, {"virtualmachine": self._shown(vm)}
+
+        return {"jobid": self._begin(end, vm.id)}
+
+    def _begin(self, end: Callable[[], Answer], vm: str) -> str:
+        job = self.mint(f"job {len(self.jobs)}")
+        self.jobs[job] = Job(polls=self.polls, end=end, vm=vm)
+        return job
+
+    def _job(self, given: dict[str, str]) -> dict[str, Any]:
+        job = self.jobs.get(given["jobid"])
+        if job is None:
+            raise ApiError(431, "Unable to find the job")
+        self._go_on(job)
+        if job.ended is None:
+            return {"jobid": given["jobid"], "jobstatus": 0, "jobprocstatus": 0, "jobresultcode": 0}
+        status, result = job.ended
+        code = result.get("errorcode", 0)
+        return {"jobid": given["jobid"], "jobstatus": status, "jobresultcode": code, "jobresult": result}
+
+    def _go_on(self, job: Job) -> None:
+        job.polls -= 1
+        if job.ended is None and job.polls <= 0:
+            job.ended = job.end()
+
+    def _present(self) -> list[Vm]:
+        return [vm for vm in self.vms.values() if vm.state not in {"Destroyed", "Expunging"}]
+
+    def _known(self, given: dict[str, str], parameter: str, kind: str) -> None:
+        if given.get(parameter) not in {entry["id"] for entry in self.things[kind]}:
+            text = f"Invalid parameter {parameter} value={given.get(parameter)} due to incorrect long value format"
+            raise ApiError(431, text)
+
+    def _list_machines(self, given: dict[str, str]) -> dict[str, Any]:
+        for job in self.jobs.values():  # they end whether anybody asks for them or not
+            self._go_on(job)
+        keyword = given.get("keyword", "").lower()
+        newest_first = reversed([vm for vm in self.vms.values() if vm.id not in self.hidden])
+        found = [vm for vm in newest_first if keyword in vm.name.lower() or keyword in vm.display.lower()]
+        return self._page("virtualmachine", [self._shown(vm) for vm in found], given)
+
+    def _list(self, command: str, given: dict[str, str]) -> dict[str, Any]:
+        kind = _ENVELOPES.get(command, command.removeprefix("list").lower().removesuffix("s"))
+        entries = self.things[kind]
+        by = given.get("name", given.get("keyword", ""))
+        zone = given.get("zoneid")
+        found = [
+            entry for entry in entries if by in entry["name"] and (zone is None or entry.get("zoneid", zone) == zone)
+        ]
+        return self._page(kind, found, given)
+
+    def _page(self, kind: str, found: list[dict[str, Any]], given: dict[str, str]) -> dict[str, Any]:
+        if ("page" in given) != ("pagesize" in given):
+            raise ApiError(431, '"page" parameter is required when "pagesize" is specified')
+        size = int(given.get("pagesize", self.most))
+        if size > self.most:
+            raise ApiError(431, f"Page size can't exceed max allowed page size value: {self.most}")
+        first = (int(given.get("page", "1")) - 1) * size
+        shown = found[first : first + size]
+        return {"count": len(found), kind: shown} if shown else {}
+
+    def _shown(self, vm: Vm) -> dict[str, Any]:
+        created = datetime.fromtimestamp(vm.created, UTC).strftime("%Y-%m-%dT%H:%M:%S+0000")
+        said: dict[str, Any] = {
+            "id": vm.id,
+            "name": vm.name,
+            "displayname": vm.display,
+            "account": "shop",
+            "zonename": "par1",
+        }
+        said |= {"state": vm.state, "created": created, "hypervisor": "KVM", "nic": []}
+        if vm.address is not None:
+            said["nic"] = [{"isdefault": False, "ipaddress": "192.0.2.1"}, {"isdefault": True, "ipaddress": vm.address}]
+        if vm.details:
+            said["details"] = vm.details
+        pending = [number for number, job in self.jobs.items() if job.vm == vm.id and job.ended is None]
+        return said | ({"jobid": pending[-1], "jobstatus": 0} if pending else {})
+
+    # Serving
+
+    @contextlib.contextmanager
+    def serving(self) -> Iterator[str]:
+        """Serve it; the address of its API."""
+        server = ThreadingHTTPServer(("127.0.0.1", 0), type("Bound", (_Handler,), {"wire": self}))
+        server.daemon_threads = True
+        thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}/client/api"
+        finally:
+            server.shutdown()
+            server.server_close()
+            thread.join()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    wire: CloudstackWire
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+
+    def do_POST(self) -> None:
+        self.wire.queries.add(urllib.parse.urlsplit(self.path).query)
+        form = self.rfile.read(int(self.headers.get("Content-Length", "0"))).decode()
+        self._answer(form)
+
+    def do_GET(self) -> None:
+        self._answer(urllib.parse.urlsplit(self.path).query)
+
+    def _answer(self, form: str) -> None:
+        fault, body = self.wire.called(form)
+        if not fault.status:
+            self.close_connection = True
+            return
+        with contextlib.suppress(OSError):  # whoever asked may have given up
+            self.send_response(fault.status)
+            for name, value in fault.headers:
+                self.send_header(name, value)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            pieces = [body[index : index + 1] for index in range(len(body))] if fault.drip else [body]
+            for piece in pieces:
+                self.wfile.write(piece)
+                threading.Event().wait(fault.drip)
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+def _refusal(refused: ApiError) -> bytes:
+    said = {"uuidList": [], "errorcode": refused.code, "cserrorcode": 9999, "errortext": refused.text}
+    return json.dumps({"errorresponse": said}).encode()
+
+
+def _java(value: str) -> str:
+    """``java.net.URLEncoder`` with ``+`` as ``%20``; unlike RFC 3986 it encodes ``~``."""
+    return urllib.parse.quote(value, safe="*").replace("~", "%7E")
+
+
+def _expired(said: str) -> bool:
+    try:
+        return datetime.fromisoformat(said).timestamp() < time.time()
+    except ValueError:
+        return True
