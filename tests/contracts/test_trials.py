@@ -1,0 +1,201 @@
+"""What every cloud promises when things go wrong, asked of each that it can befall."""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from config.errors import DriverError, Permanent, Transient
+from config.model import Cloud
+from config.units import GroupId
+from handler.orchestrators.interface import Orchestrator
+from handler.world import Listing, ServerState
+from tests.support.orchestrators import Stage
+from tests.support.trials import COLUMNS, Column, Trial
+
+WEB = GroupId("web")
+
+
+def of(trial: Trial) -> Callable[[Any], Any]:
+    """Try every driver that it can befall."""
+    befallen = [pytest.param(column, trial, id=column.name) for column in COLUMNS if trial in column.cells]
+    return pytest.mark.parametrize(("column", "trial"), befallen)
+
+
+@pytest.fixture
+def stage(column: Column, tmp_path: Path) -> Iterator[Stage]:
+    with column.stage(tmp_path) as stage:
+        yield stage
+
+
+@pytest.fixture
+def cloud(stage: Stage, column: Column, trial: Trial) -> Orchestrator:
+    return column.cells[trial](stage)
+
+
+def listed(cloud: Orchestrator) -> Listing | None:
+    """``None``: it could not be read at all, which proves nothing either."""
+    try:
+        return cloud.list(WEB)
+    except DriverError:
+        return None
+
+
+def names(cloud: Orchestrator) -> list[str]:
+    listing = cloud.list(WEB)
+    assert listing.complete, listing.because
+    return [server.name for server in listing.servers]
+
+
+def test_every_kind_of_cloud_has_its_column() -> None:
+    assert {column.cloud for column in COLUMNS} == set(typing.get_args(Cloud))
+
+
+@pytest.mark.parametrize("column", COLUMNS, ids=lambda column: column.name)
+def test_every_trial_has_a_cell_or_a_reason_why_not(column: Column) -> None:
+    assert column.cells.keys() | column.empty.keys() == set(Trial)
+    assert not column.cells.keys() & column.empty.keys()
+    assert all(column.empty.values())
+
+
+@of(Trial.LOST_ANSWER)
+def test_what_was_made_without_an_answer_is_found_and_not_made_again(cloud: Orchestrator, stage: Stage) -> None:
+    launch = stage.launch()
+
+    with pytest.raises(Transient):
+        cloud.create(launch)
+
+    well = stage.driver()
+    assert names(well) == [launch.id.name]
+    assert well.create(launch).name == launch.id.name
+    assert stage.count(launch.id.name) == 1
+
+
+@of(Trial.FALSE_ERROR)
+def test_what_was_made_against_the_answer_is_found_and_not_made_again(cloud: Orchestrator, stage: Stage) -> None:
+    launch = stage.launch()
+
+    with pytest.raises(Transient):
+        cloud.create(launch)
+
+    well = stage.driver()
+    assert names(well) == [launch.id.name]
+    well.create(launch)
+    assert stage.count(launch.id.name) == 1
+
+
+@of(Trial.BUSY)
+def test_a_refusal_that_passes_is_transient_and_leaves_nothing(cloud: Orchestrator, stage: Stage) -> None:
+    waits = []
+    for _ in range(4):
+        with pytest.raises(Transient) as refused:
+            cloud.create(stage.launch())
+        waits.append(refused.value.retry_after)
+
+    assert any(wait is not None and wait > 0 for wait in waits)
+    assert stage.count(stage.launch().id.name) == 0
+    assert stage.driver().create(stage.launch()).name == stage.launch().id.name
+
+
+@of(Trial.PARTIAL)
+def test_a_listing_that_breaks_off_says_so(cloud: Orchestrator, stage: Stage) -> None:
+    stage.driver().create(stage.launch(777))
+
+    listing = listed(cloud)
+
+    assert listing is None or (not listing.complete and listing.because)
+
+
+@of(Trial.PAGED)
+def test_every_page_is_read(cloud: Orchestrator) -> None:
+    assert len(set(names(cloud))) == 250
+
+
+@of(Trial.EVENTUAL)
+def test_what_is_not_listed_yet_is_not_made_twice(cloud: Orchestrator, stage: Stage) -> None:
+    launch = stage.launch()
+    cloud.create(launch)
+
+    try:
+        cloud.create(launch)
+    except Transient:
+        assert stage.count(launch.id.name) == 1
+
+    assert stage.count(launch.id.name) == 1
+
+
+@of(Trial.FOREIGN)
+def test_machines_of_somebody_else_are_neither_shown_nor_found_nor_removed(cloud: Orchestrator, stage: Stage) -> None:
+    assert names(cloud) == []
+    for number in range(1, 4):
+        assert cloud.find(stage.launch(number).id.name) is None
+        cloud.destroy(stage.launch(number).id.name, grace=0.0)
+
+    made = cloud.create(stage.launch(7))
+
+    assert names(cloud) == [made.name]
+
+
+@of(Trial.NOT_ALLOWED)
+def test_refused_credentials_are_permanent(cloud: Orchestrator, stage: Stage) -> None:
+    for call in (lambda: cloud.list(WEB), lambda: cloud.create(stage.launch())):
+        with pytest.raises(Permanent, match="refused"):
+            call()
+
+
+@of(Trial.AMBIGUOUS)
+def test_a_name_that_means_two_things_is_permanent_and_nothing_is_made(cloud: Orchestrator, stage: Stage) -> None:
+    with pytest.raises(Permanent, match="write the id"):
+        cloud.create(stage.launch())
+
+    assert stage.count(stage.launch().id.name) == 0
+
+
+@of(Trial.UNICODE)
+def test_names_need_not_be_ascii(cloud: Orchestrator, stage: Stage) -> None:
+    assert cloud.create(stage.launch()).name == stage.launch().id.name
+    assert names(cloud) == [stage.launch().id.name]
+
+
+@of(Trial.QUOTA)
+def test_a_quota_is_permanent_says_so_and_leaves_nothing(cloud: Orchestrator, stage: Stage) -> None:
+    with pytest.raises(Permanent, match="quota"):
+        cloud.create(stage.launch())
+
+    assert stage.count(stage.launch().id.name) == 0
+
+
+@of(Trial.SLOW)
+def test_an_answer_that_takes_too_long_proves_nothing(cloud: Orchestrator, stage: Stage) -> None:
+    assert listed(cloud) is None
+    with pytest.raises(Transient):
+        cloud.find(stage.launch().id.name)
+    with pytest.raises(Transient):
+        cloud.create(stage.launch())
+
+
+@of(Trial.MALFORMED)
+def test_what_makes_no_sense_is_nobody_and_proves_nothing(cloud: Orchestrator, stage: Stage) -> None:
+    for _ in range(3):
+        listing = listed(cloud)
+        assert listing is None or listing.servers == ()
+
+    assert cloud.create(stage.launch(7)).name == stage.launch(7).id.name
+
+
+@of(Trial.STILLBORN)
+def test_a_machine_that_fails_to_build_is_told_or_shown_and_can_be_removed(cloud: Orchestrator, stage: Stage) -> None:
+    launch = stage.launch()
+    try:
+        cloud.create(launch)
+    except Transient:
+        assert stage.count(launch.id.name) == 0
+        return
+
+    cloud.destroy(launch.id.name, grace=0.0)
+    found = cloud.find(launch.id.name)
+    assert found is None or found.state in {ServerState.ERROR, ServerState.DELETING}

@@ -1,0 +1,246 @@
+"""What befalls clouds, and how each kind of cloud is made to suffer it: the matrix of behaviour × driver.
+
+A new driver needs a column. In it every trial has a cell, which brings the trial about on an empty stage, or a reason
+why it cannot befall that cloud.
+"""
+
+from __future__ import annotations
+
+import enum
+import os
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from config.model import CloudstackCloud, ProcessCloud, SimulatedCloud
+from config.simulation import CallFaults, CallRate, Happening, Incident, ListingFaults
+from handler.orchestrators.interface import Orchestrator
+from tests.support.cloudstack import CloudstackStage, cloudstack_stage
+from tests.support.cloudstack_wire import LOST, answered, error
+from tests.support.orchestrators import AT_ONCE, ProcessStage, SimulatedStage, process_stage, simulated_stage
+
+
+class Trial(enum.Enum):
+    """The conditions under which a driver must keep its promises. After each, ``stage.driver()`` is well again."""
+
+    LOST_ANSWER = "a creation is done, and its answer is lost"
+    FALSE_ERROR = "a creation is done, and an error is answered"
+    BUSY = "calls are refused for a while"
+    PARTIAL = "a listing breaks off"
+    PAGED = "a listing has more entries than a page"
+    EVENTUAL = "listings show late what was made"
+    FOREIGN = "machines of somebody else are there, some with names like ours"
+    NOT_ALLOWED = "the credentials are refused"
+    AMBIGUOUS = "a name in the profile means two things"
+    UNICODE = "names are not ASCII"
+    QUOTA = "a quota is used up"
+    SLOW = "answers take longer than they may"
+    MALFORMED = "answers make no sense"
+    STILLBORN = "machines fail while they are built"
+
+
+@dataclass(frozen=True)
+class Column:
+    """One driver."""
+
+    name: str
+    cloud: type
+    stage: Callable[[Path], AbstractContextManager[Any]]
+    cells: Mapping[Trial, Callable[[Any], Orchestrator]]
+    empty: Mapping[Trial, str]
+
+
+# process
+
+
+def _among_strangers(stage: ProcessStage) -> Orchestrator:
+    marked = {"TRIMTAB_MEMBER": f"web-{stage.there}-1", "TRIMTAB_INSTALLATION": stage.there, "TRIMTAB_GROUP": "web"}
+    for environment in (marked, {**marked, "TRIMTAB_MEMBER": f"web-{stage.here}-1"}):
+        os.posix_spawn("/bin/sleep", ["sleep", "60"], environment, setsid=True)  # the stage ends it
+    return stage.driver()
+
+
+def _unicode_process(stage: ProcessStage) -> Orchestrator:
+    (stage.directory / "été").mkdir()
+    stage.directory = stage.directory / "été"
+    return stage.driver()
+
+
+def _damaged_roll(stage: ProcessStage) -> Orchestrator:
+    roll = stage.directory / stage.here / "members"
+    roll.mkdir(parents=True)
+    (roll / f"web-{stage.here}-1").symlink_to("not a process")
+    return stage.driver()
+
+
+_PROCESS = Column(
+    name="process",
+    cloud=ProcessCloud,
+    stage=process_stage,
+    cells={
+        Trial.FOREIGN: _among_strangers,
+        Trial.UNICODE: _unicode_process,
+        Trial.MALFORMED: _damaged_roll,
+    },
+    empty={
+        Trial.LOST_ANSWER: "the kernel's answer cannot be lost; of a Trimtab that dies, its own faults are tried",
+        Trial.FALSE_ERROR: "as above",
+        Trial.BUSY: "the kernel refuses nobody for a while; what it lacks is tried with the driver itself",
+        Trial.PARTIAL: "/proc is read whole or not at all",
+        Trial.PAGED: "/proc has no pages",
+        Trial.EVENTUAL: "the roll is written before a creation returns",
+        Trial.NOT_ALLOWED: "there are no credentials",
+        Trial.AMBIGUOUS: "profiles name programs by their path",
+        Trial.QUOTA: "what the kernel limits is lacking for a while, not refused for good",
+        Trial.SLOW: "the kernel is not waited for",
+        Trial.STILLBORN: "a process that ends is gone, and is tried with the driver itself",
+    },
+)
+
+
+# simulated
+
+
+def _played(**changes: Any) -> Callable[[SimulatedStage], Orchestrator]:
+    return lambda stage: replace(stage, behaviour=replace(AT_ONCE, **changes)).driver()
+
+
+def _outage(stage: SimulatedStage) -> Orchestrator:
+    hours = Incident(at=0.0, what=Happening.OUTAGE, lasts=3600.0)
+    return replace(stage, behaviour=replace(AT_ONCE, script=(hours,))).driver()
+
+
+_SIMULATED = Column(
+    name="simulated",
+    cloud=SimulatedCloud,
+    stage=simulated_stage,
+    cells={
+        Trial.LOST_ANSWER: _played(create=CallFaults(timeout=1.0)),
+        Trial.FALSE_ERROR: _played(create=CallFaults(false_error=1.0)),
+        Trial.BUSY: _played(create=CallFaults(error=1.0), rate_limit=CallRate(calls=1, per=60.0)),
+        Trial.PARTIAL: _played(listing=ListingFaults(partial=1.0)),
+        Trial.EVENTUAL: _played(listing=ListingFaults(lag=3600.0)),
+        Trial.FOREIGN: _played(foreign=3),
+        Trial.QUOTA: _played(quota=0),
+        Trial.SLOW: _outage,
+        Trial.STILLBORN: _played(stillborn=1.0),
+    },
+    empty={
+        Trial.PAGED: "nothing is sent over a wire",
+        Trial.NOT_ALLOWED: "there are no credentials",
+        Trial.AMBIGUOUS: "profiles name nothing",
+        Trial.UNICODE: "profiles name nothing",
+        Trial.MALFORMED: "nothing is sent over a wire; a damaged ledger is tried with the driver itself",
+    },
+)
+
+
+# cloudstack
+
+
+def _scripted(command: str, *faults: Any) -> Callable[[CloudstackStage], Orchestrator]:
+    def prepared(stage: CloudstackStage) -> Orchestrator:
+        stage.wire.script(command, *faults)
+        return stage.driver(timeout=0.3 if any(fault.drip for fault in faults) else 5.0)
+
+    return prepared
+
+
+def _broken_off(stage: CloudstackStage) -> Orchestrator:
+    _many(stage)
+    stage.wire.script("listVirtualMachines", answered(b"", obeyed=True), answered(b"{}", status=503))
+    return stage.driver()
+
+
+def _many(stage: CloudstackStage) -> Orchestrator:
+    for number in range(1, 251):
+        stage.wire.add(f"web-k3f9ab-{number}")
+    return stage.driver()
+
+
+def _late(stage: CloudstackStage) -> Orchestrator:
+    def hide(_: str) -> None:
+        stage.wire.hidden.update(stage.wire.vms)
+
+    stage.wire.before = hide
+    return stage.driver()
+
+
+def _crowded(stage: CloudstackStage) -> Orchestrator:
+    wire = stage.wire
+    wire.add("web-zzzzzz-1")  # another installation
+    wire.add("by-hand", display="web-k3f9ab-1")  # called like a member, by a person
+    wire.add("web-k3f9ab-2", details={"trimtab": "web-k3f9ab-9"})  # a copy of another one, with its mark
+    wire.add("my-web-k3f9ab-3")
+    wire.add("web-k3f9ab-x")
+    return stage.driver()
+
+
+def _two_templates(stage: CloudstackStage) -> Orchestrator:
+    stage.wire.things["template"] += [{"name": "web", "id": stage.wire.mint("another")}]
+    return stage.driver()
+
+
+def _unicode_cloud(stage: CloudstackStage) -> Orchestrator:
+    for kind in ("zone", "template", "network"):
+        stage.wire.things[kind].append({"name": "été ☂ & =", "id": stage.wire.mint(f"unicode {kind}")})
+    launch = stage.launch
+
+    def named(*place: Any, **fields: Any) -> Any:
+        there = {"zone": "été ☂ & =", "template": "été ☂ & =", "networks": ("été ☂ & =",), "user_data": "motd: ☂"}
+        return launch(*place, **{**there, **fields})
+
+    stage.launch = named  # type: ignore[method-assign]
+    return stage.driver()
+
+
+def _full(stage: CloudstackStage) -> Orchestrator:
+    stage.wire.quota = 0
+    return stage.driver()
+
+
+def _unknown_key(stage: CloudstackStage) -> Orchestrator:
+    stage.secrets["SECRET"] = "not it"
+    return stage.driver()
+
+
+def _without_capacity(stage: CloudstackStage) -> Orchestrator:
+    stage.wire.failing.append((533, "Unable to create a deployment for VM instance"))
+    return stage.driver()
+
+
+_DRIP = answered(b'{"listvirtualmachinesresponse":{}}' + b" " * 200, drip=0.05)
+_GARBAGE = (answered(b"\xff\x00 no json"), answered(b"[]"), answered(b'{"a":{},"b":{}}'))
+
+_CLOUDSTACK = Column(
+    name="cloudstack",
+    cloud=CloudstackCloud,
+    stage=cloudstack_stage,
+    cells={
+        Trial.LOST_ANSWER: _scripted("deployVirtualMachine", LOST),
+        Trial.FALSE_ERROR: _scripted("deployVirtualMachine", error(530, "failed", obeyed=True)),
+        Trial.BUSY: _scripted(
+            "deployVirtualMachine",
+            answered(b"busy", status=503, headers=(("Retry-After", "7"),)),
+            error(429, "The given user has reached his/her account api limit"),
+            answered(b"<html>", status=502),
+            answered(b"{}", status=500),
+        ),
+        Trial.PARTIAL: _broken_off,
+        Trial.PAGED: _many,
+        Trial.EVENTUAL: _late,
+        Trial.FOREIGN: _crowded,
+        Trial.NOT_ALLOWED: _unknown_key,
+        Trial.AMBIGUOUS: _two_templates,
+        Trial.UNICODE: _unicode_cloud,
+        Trial.QUOTA: _full,
+        Trial.SLOW: _scripted("listVirtualMachines", *[_DRIP] * 3),
+        Trial.MALFORMED: _scripted("listVirtualMachines", *_GARBAGE),
+        Trial.STILLBORN: _without_capacity,
+    },
+    empty={},
+)
+
+COLUMNS = (_PROCESS, _SIMULATED, _CLOUDSTACK)
