@@ -61,12 +61,17 @@ def basis_of(
     cells = None if evaluation is None else _cells(catalogue, group, evaluation)
     if evaluation is not None and cells is None:
         return None
+    kept = None if state.turn.queued is None else state.turn.queued.request  # the state asks for it by itself
     return Basis(
         at=decision.at,
         cells=cells,
         holds={} if evaluation is None else evaluation.carried,
         size=None if evaluation is None else evaluation.size,
-        requests=tuple(answer.request for answer in decision.answers if answer.request.cause is not Cause.POLICY),
+        requests=tuple(
+            answer.request
+            for answer in decision.answers
+            if answer.request.cause is not Cause.POLICY and answer.request != kept
+        ),
         fleet=fleet,
         state=state,
     )

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from config.model import Group, Mode
 from config.units import GroupId, Instant
 from tests.support.trigger import (
+    a_catalogue,
     a_fleet,
     a_group,
     a_person,
@@ -22,6 +23,7 @@ from tests.support.trigger import (
     decided,
     remove,
 )
+from trigger.basis import basis_of, rerun
 from trigger.decide import decide
 from trigger.reasons import Reason
 from trigger.requests import Decision, Fleet, GroupState, Pause, Queued, Request, SignalKind, Turn
@@ -109,6 +111,25 @@ def test_a_wish_that_waited_too_long_is_answered_so() -> None:
     decision = asked(turn=waiting(an_alarm(add(2))), late=KEPT)
     assert reasons(decision) == [("a1", Reason.EXPIRED)]
     assert (decision.reason, decision.desired_to, decision.state.turn) == (Reason.EXPIRED, 4, Turn())
+
+
+@pytest.mark.parametrize(
+    ("asks", "fleet", "late"),
+    [
+        pytest.param((), a_fleet(), 30, id="carried-out"),
+        pytest.param((), a_fleet(), KEPT, id="expired"),
+        pytest.param((an_alarm(remove(1), id="a2"),), BEHIND, 30, id="displaced"),
+    ],
+)
+def test_a_kept_wish_decided_once_more_gets_the_same_answer(
+    asks: tuple[Request, ...], fleet: Fleet, late: float
+) -> None:
+    catalogue = a_catalogue(policies=[], conditions=[], group=replace(SHOP, policies=()))
+    group, state = catalogue.groups[SHOP.id], GroupState(desired=4, turn=waiting(an_alarm(add(2))))
+    decision = decide(group, asks, fleet, state, at(late), evaluation=None)
+    basis = basis_of(catalogue, group, None, decision, fleet, state)
+    assert basis is not None
+    assert rerun(catalogue, group, basis) == (None, decision)
 
 
 def test_a_person_with_force_goes_at_once() -> None:
