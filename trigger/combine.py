@@ -50,8 +50,8 @@ def combined(
     """
     if not bids:
         return (), None
-    disagreed = anybody_disagrees(base, in_service, evaluation)
-    heard = tuple(_without_consent(bid) if disagreed else bid for bid in bids)
+    refused = any(map(_needs_consent, bids)) and anybody_disagrees(base, in_service, evaluation)
+    heard = tuple(_lost(bid, Reason.DISAGREED) if refused and _needs_consent(bid) else bid for bid in bids)
     running = [bid for bid in heard if bid.size is not None]
     winner = _winner(heard, running)
     return tuple(bid if bid.size is None or bid is winner else _lost(bid, Reason.OUTBID) for bid in heard), winner
@@ -75,11 +75,10 @@ def _rank(bid: Bid) -> tuple[int, str, str, str]:
     return -(bid.size or 0), request.id, request.cause.value, request.by
 
 
-def _without_consent(bid: Bid) -> Bid:
+def _needs_consent(bid: Bid) -> bool:
     by_policy = bid.answer.request.cause is Cause.POLICY
     waits = bid.answer.reason is Reason.STABILISING  # because somebody disagrees: that is the better answer
-    coming_in = bid.direction is Direction.IN and (bid.size is not None or waits)
-    return _lost(bid, Reason.DISAGREED) if by_policy and coming_in else bid
+    return by_policy and bid.direction is Direction.IN and (bid.size is not None or waits)
 
 
 def _lost(bid: Bid, reason: Reason) -> Bid:

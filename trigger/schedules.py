@@ -46,6 +46,8 @@ _SET_BACK: Seconds = 3600.0
 
 def limits_at(group: Group, now: Instant) -> tuple[Standing, ...]:
     """Every limit of a group as it is now, standing or not."""
+    if not group.schedules:
+        return ()
     limits = (schedule for schedule in group.schedules if isinstance(schedule, ScheduledLimit))
     return tuple(standing(limit, now) for limit in limits)
 

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import lru_cache
 from typing import assert_never
 
 from config.adjustments import Adjustment, Rounding, Verb
@@ -53,8 +54,13 @@ def resized(desired: int, adjustment: Adjustment) -> int:
 
 def _amount(desired: int, adjustment: Adjustment) -> Fraction:
     """The amount in members. Exact, as the operator wrote it: 1.1 % of 1,000 is 11, and rounds up to 11."""
-    written = Fraction(str(adjustment.amount))
+    written = _written(adjustment.amount)
     return written * desired / 100 if adjustment.percent else written
+
+
+@lru_cache(maxsize=1024)
+def _written(amount: float) -> Fraction:
+    return Fraction(str(amount))
 
 
 def _lifted(amount: Fraction, adjustment: Adjustment) -> int:
