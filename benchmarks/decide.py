@@ -17,8 +17,9 @@ from config.model import Adjustment, Catalogue, Compare, Condition, Group, Polic
 from config.units import ConditionId, CounterId, GroupId, Instant, MemberName, Moment, Monotonic, PolicyId, ProfileId
 from trigger.decide import decide
 from trigger.evaluate import evaluate, requests_from
-from trigger.explain import Explanation, explain, shape
+from trigger.explain import Explanation, explain
 from trigger.requests import Fleet, GroupState
+from trigger.shapes import shape
 from trigger.words import say
 
 GROUPS, MEMBERS = 10_000, 2

@@ -22,6 +22,10 @@ from config.freezes import FreezeWindow
 from config.notices import Notify
 from config.pacing import FlapDamping, Pace
 from config.quiet import QuietScope as QuietScope  # noqa: PLC0414 part of the model to its readers
+from config.recipes import CloudstackRecipe as CloudstackRecipe  # noqa: PLC0414 part of the model to its readers
+from config.recipes import NoProgram as NoProgram  # noqa: PLC0414 part of the model to its readers
+from config.recipes import ProcessRecipe as ProcessRecipe  # noqa: PLC0414 part of the model to its readers
+from config.recipes import Recipe as Recipe  # noqa: PLC0414 part of the model to its readers
 from config.recording import Recording
 from config.reductions import Reduce, Reduction
 from config.schedules import Schedule
@@ -231,42 +235,6 @@ class ReadyProbe:
     path: str
     port: int
     within: Seconds
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProcessRecipe:
-    """How to start one member process; the driver adds ``TRIMTAB_*`` to the environment."""
-
-    command: tuple[str, ...]
-    env: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    directory: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NoProgram:
-    """A simulated member runs nothing."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CloudstackRecipe:
-    """What a virtual machine of CloudStack is made of. What has a name there may be written as name or id."""
-
-    zone: str
-    template: str
-    offering: str
-    """The service offering."""
-    networks: tuple[str, ...] = ()
-    """None: the account's default network."""
-    affinity_groups: tuple[str, ...] = ()
-    user_data: str = ""
-    parameters: tuple[tuple[str, str], ...] = ()
-    """More parameters of ``deployVirtualMachine``, sorted by name."""
-    short_names: bool = False
-    """Host names of at most 15 characters, as NetBIOS and so Windows have them."""
-
-
-Recipe = ProcessRecipe | NoProgram | CloudstackRecipe
-"""Closed union of what members are made of."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

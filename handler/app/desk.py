@@ -13,7 +13,7 @@ from collector.targets import counters_of
 from config.counters import source_word
 from config.errors import Refused
 from config.model import Adjustment, Verb
-from config.units import CounterId, GroupId, Instant, MemberName, Moment, PolicyId, Seconds
+from config.units import CounterId, GroupId, Instant, MemberName, PolicyId, Seconds
 from handler.app.checking import checked
 from handler.app.door import Question
 from handler.app.engine import Engine
@@ -22,6 +22,7 @@ from handler.app.fates import chosen, to_protect, to_replace, to_unprotect
 from handler.app.probing import probe
 from handler.app.rooms import Room
 from handler.app.statuses import status_of
+from handler.app.wishes import stopping, wish_of
 from handler.desired import Definition
 from handler.hooks.mapping import EVERYTHING, permissions_of
 from handler.hooks.replies import Reply
@@ -39,7 +40,7 @@ from handler.web.series import Series
 from handler.world import Record, World
 from trigger.explain import Explanation
 from trigger.pauses import fleet_paused, fleet_resumed, paused, resumed
-from trigger.requests import Cause, Decision, FleetPause, GroupState, Pause, Request
+from trigger.requests import Decision, FleetPause, GroupState, Pause
 from trigger.verdicts import Direction
 
 _PROBES = 2
@@ -144,7 +145,7 @@ class Desk:
         """A person sets the size."""
         room = self._room(group)
         now = self._engine.parts.clock()
-        request = _wish(room, Adjustment(verb=Verb.SET, amount=size), now, by=by, force=force)
+        request = wish_of(room, Adjustment(verb=Verb.SET, amount=size), now, by=by, force=force)
         return await self._engine.door.ask(Question(room=room, at=now, requests=(request,)))
 
     def fresh_id(self) -> str:
@@ -192,7 +193,7 @@ class Desk:
 
     async def pause(self, group: GroupId, *, decisions_only: bool, direction: Direction | None = None, by: str) -> None:
         """Stop decisions, and (unless ``decisions_only``) convergence; or only changes in one direction."""
-        pause = _stopping(decisions_only, direction)
+        pause = stopping(decisions_only, direction)
         await self._set_pause(group, lambda state: paused(state, pause), act="pause", message=told_of(pause), by=by)
 
     async def resume(self, group: GroupId, *, direction: Direction | None = None, by: str) -> None:
@@ -227,7 +228,7 @@ class Desk:
         self, *, decisions_only: bool, direction: Direction | None = None, because: str = "", by: str
     ) -> FleetPause | None:
         """Pause the whole fleet, as `pause` does one group; each keeps its own pause beside it."""
-        pause, now = _stopping(decisions_only, direction), self._engine.parts.clock().wall
+        pause, now = stopping(decisions_only, direction), self._engine.parts.clock().wall
         return await self._engine.standstill.change(
             lambda before: fleet_paused(before, pause, by=by, because=because, now=now),
             act="pause_all",
@@ -295,7 +296,7 @@ class Desk:
             found = await asyncio.to_thread(_record_of, parts.store, group, member)
             now = parts.clock()
             leaving = (chosen(found, now.wall, force=force),)
-            request = _wish(room, Adjustment(verb=Verb.REMOVE, amount=1), now, by=by, force=force)
+            request = wish_of(room, Adjustment(verb=Verb.REMOVE, amount=1), now, by=by, force=force)
             return await self._engine.door.ask(Question(room=room, at=now, requests=(request,), leaving=leaving))
 
     async def protect(self, group: GroupId, member: MemberName, *, protected: bool, by: str) -> None:
@@ -384,25 +385,6 @@ class Desk:
         if room is None:
             raise NoSuch(f"there is no group {group}{_nearest(group, self._engine.rooms)}")
         return room
-
-
-def _stopping(decisions_only: bool, direction: Direction | None) -> Pause:
-    if direction is not None:
-        return Pause(direction.value)
-    return Pause.DECISIONS if decisions_only else Pause.ALL
-
-
-def _wish(room: Room, adjustment: Adjustment, now: Moment, *, by: str, force: bool) -> Request:
-    """What a person wants the size to be."""
-    return Request(
-        id=f"person-{by}-{now.wall:.6f}",
-        group=room.id,
-        cause=Cause.PERSON,
-        by=by,
-        adjustment=adjustment,
-        quiet_time=room.definition.group.quiet_time,
-        force=force,
-    )
 
 
 def _record_of(store: Store, group: GroupId, member: MemberName) -> Record:

@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 
 from config.units import GroupId
 from handler.store.interface import Span, Tick
-from trigger.explain import Explanation, shape
+from trigger.explain import Explanation
+from trigger.shapes import shape
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,9 +30,10 @@ from tests.support.trigger import (
 )
 from trigger.decide import decide
 from trigger.evaluate import evaluate, requests_from
-from trigger.explain import Explanation, explain, shape
+from trigger.explain import Explanation, explain
 from trigger.reasons import Reason
 from trigger.requests import Clamp, GroupState, Pause, Request, SignalKind
+from trigger.shapes import shape
 from trigger.verdicts import Direction, Hold, Taken, Truth
 
 BUSY = ConditionId("busy")

@@ -26,9 +26,10 @@ from tests.support.trigger import (
     remove,
 )
 from trigger.decide import decide
-from trigger.explain import explain, shape
+from trigger.explain import explain
 from trigger.reasons import Reason
 from trigger.requests import Decision, GroupState, Request, Signal, SignalKind
+from trigger.shapes import shape
 from trigger.words import say
 
 ELEVEN = Calendar(cron="0 11 * * *")

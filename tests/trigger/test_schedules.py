@@ -33,10 +33,11 @@ from tests.support.trigger import (
     set_to,
 )
 from trigger.decide import decide
-from trigger.explain import explain, shape
+from trigger.explain import explain
 from trigger.reasons import Reason
 from trigger.requests import Decision, Fleet, GroupState, Pause, Request
 from trigger.schedules import due
+from trigger.shapes import shape
 from trigger.verdicts import Direction, Evaluation
 from trigger.words import say
 

@@ -41,9 +41,10 @@ from trigger import stabilisation, stabilisation_words
 from trigger.basis import rerun
 from trigger.decide import decide
 from trigger.evaluate import evaluate, requests_from
-from trigger.explain import explain, shape
+from trigger.explain import explain
 from trigger.reasons import Reason
 from trigger.requests import Ceiling, Clamp, Decision, GroupState, Observed, Pause, Request
+from trigger.shapes import shape
 from trigger.stabilisation import advised, free_at, highest, observed
 from trigger.verdicts import Advice, Direction
 from trigger.words import say
