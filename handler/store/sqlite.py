@@ -12,10 +12,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from sqlalchemy import Connection, Engine, bindparam, delete, func, select, update
+from sqlalchemy import Connection, Engine, bindparam, delete, update
 from sqlalchemy.dialects.sqlite import insert
 
-from config.errors import Refused, StoreError
+from config.errors import StoreError
 from config.notices import NotifyTarget
 from config.units import AlertId, BalancerId, CloudId, GroupId, HookId, Instant, MemberName
 from handler.desired import Definition
@@ -36,9 +36,10 @@ from handler.store.interface import (
     Tick,
 )
 from handler.store.kept import Kept
+from handler.store.ownership import claimed
 from handler.store.recording import Recorder
 from handler.store.revisions import create_file, to_head
-from handler.store.schema import groups, meta, notes, spans, steps
+from handler.store.schema import groups, notes, steps
 from handler.store.writer import Writer
 from handler.world import Record
 from trigger.requests import FleetPause, GroupState
@@ -87,7 +88,7 @@ class SqliteStore:
             writer = Writer(writer_engine(path), path, lambda info: fleets.forget(rows.touched(info)))
             writer.start()
             undo.callback(writer.close)
-            first_id = writer.do(lambda connection: _claimed(connection, path, installation))
+            first_id = writer.do(lambda connection: claimed(connection, path, installation))
             undo.pop_all()
         recorder = Recorder(writer, itertools.count(first_id).__next__)
         return cls(path, installation, writer, reading, recorder, fleets)
@@ -396,18 +397,3 @@ def _seen_until_its_last_tick(connection: Connection, stored: StoredGroup) -> St
         return stored
     seen = replace(observed, seen=max(observed.seen, last))
     return replace(stored, state=replace(stored.state, observed=seen))
-
-
-def _claimed(connection: Connection, path: Path, installation: str) -> int:
-    """Write down whose store it is, or refuse a stranger; returns the first free id for spans.
-
-    Under another installation's id no member would be found again on its cloud: the fleet would be made twice.
-    """
-    connection.execute(insert(meta).values(name="installation", value=installation).on_conflict_do_nothing())
-    owner = connection.execute(select(meta.c.value).where(meta.c.name == "installation")).scalar_one()
-    if owner != installation:
-        raise Refused(
-            f"store {path} belongs to installation {owner}, not {installation}: "
-            f"write {owner} into the file 'installation' beside it, or move the store away"
-        )
-    return int(connection.execute(select(func.max(spans.c.id))).scalar() or 0) + 1

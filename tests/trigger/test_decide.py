@@ -28,7 +28,7 @@ from tests.support.trigger import (
     remove,
 )
 from trigger.decide import decide, vanished
-from trigger.pauses import paused, resumed
+from trigger.pauses import paused
 from trigger.reasons import Reason
 from trigger.requests import Cause, Fleet, GroupState, Pause, Quiet, Request, SignalKind
 from trigger.verdicts import Advice, Direction, Evaluation
@@ -179,37 +179,6 @@ def test_a_pause_changes_nothing_else() -> None:
     state = GroupState(desired=4, revision=3, quiets=(a_quiet(Direction.IN),))
     assert paused(paused(state, Pause.ALL), Pause.NO) == state
     assert paused(state, Pause.DECISIONS).pause is Pause.DECISIONS
-
-
-@pytest.mark.parametrize(
-    ("now", "asked", "then"),
-    [
-        (Pause.NO, Pause.OUT, Pause.OUT),
-        (Pause.OUT, Pause.OUT, Pause.OUT),
-        (Pause.OUT, Pause.IN, Pause.DECISIONS),
-        (Pause.IN, Pause.OUT, Pause.DECISIONS),
-        (Pause.DECISIONS, Pause.IN, Pause.DECISIONS),
-        (Pause.ALL, Pause.IN, Pause.ALL),
-        (Pause.IN, Pause.ALL, Pause.ALL),
-    ],
-)
-def test_a_pause_of_one_direction_adds_to_what_is_paused(now: Pause, asked: Pause, then: Pause) -> None:
-    assert paused(GroupState(pause=now), asked).pause is then
-
-
-@pytest.mark.parametrize(
-    ("now", "direction", "then"),
-    [
-        (Pause.DECISIONS, Direction.OUT, Pause.IN),
-        (Pause.DECISIONS, Direction.IN, Pause.OUT),
-        (Pause.OUT, Direction.OUT, Pause.NO),
-        (Pause.OUT, Direction.IN, Pause.OUT),
-        (Pause.NO, Direction.IN, Pause.NO),
-        (Pause.ALL, Direction.IN, Pause.ALL),
-    ],
-)
-def test_going_on_in_one_direction_leaves_the_other_as_it_is(now: Pause, direction: Direction, then: Pause) -> None:
-    assert resumed(GroupState(pause=now), direction).pause is then
 
 
 def test_changed_bounds_move_a_group_whose_directions_are_paused() -> None:

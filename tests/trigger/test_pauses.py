@@ -8,13 +8,44 @@ from hypothesis import strategies as st
 
 from config.units import Instant
 from tests.support.trigger import a_person, a_request, add, an_alarm, decided, remove
-from trigger.pauses import fleet_paused, fleet_resumed, paused
+from trigger.pauses import fleet_paused, fleet_resumed, paused, resumed
 from trigger.reasons import Reason
 from trigger.requests import FleetPause, GroupState, Pause
 from trigger.verdicts import Direction
 
 NOW = Instant(1000.0)
 PAUSES = st.sampled_from(Pause)
+
+
+@pytest.mark.parametrize(
+    ("now", "asked", "then"),
+    [
+        (Pause.NO, Pause.OUT, Pause.OUT),
+        (Pause.OUT, Pause.OUT, Pause.OUT),
+        (Pause.OUT, Pause.IN, Pause.DECISIONS),
+        (Pause.IN, Pause.OUT, Pause.DECISIONS),
+        (Pause.DECISIONS, Pause.IN, Pause.DECISIONS),
+        (Pause.ALL, Pause.IN, Pause.ALL),
+        (Pause.IN, Pause.ALL, Pause.ALL),
+    ],
+)
+def test_a_pause_of_one_direction_adds_to_what_is_paused(now: Pause, asked: Pause, then: Pause) -> None:
+    assert paused(GroupState(pause=now), asked).pause is then
+
+
+@pytest.mark.parametrize(
+    ("now", "direction", "then"),
+    [
+        (Pause.DECISIONS, Direction.OUT, Pause.IN),
+        (Pause.DECISIONS, Direction.IN, Pause.OUT),
+        (Pause.OUT, Direction.OUT, Pause.NO),
+        (Pause.OUT, Direction.IN, Pause.OUT),
+        (Pause.NO, Direction.IN, Pause.NO),
+        (Pause.ALL, Direction.IN, Pause.ALL),
+    ],
+)
+def test_going_on_in_one_direction_leaves_the_other_as_it_is(now: Pause, direction: Direction, then: Pause) -> None:
+    assert resumed(GroupState(pause=now), direction).pause is then
 
 
 def stopped(pause: Pause) -> FleetPause:

@@ -45,52 +45,17 @@ from trigger.requests import Observed, Turn
 FIXTURES = Path(__file__).with_name("fixtures")
 
 
-@pytest.fixture
-def first(tmp_path: Path) -> Path:
-    """A store as the release of schema 0001 left it."""
-    return Path(shutil.copy(FIXTURES / "0001.sqlite", tmp_path / "trimtab.sqlite"))
+def left_by(schema: int):
+    """Make the fixture of a store as the release of that schema left it."""
+
+    @pytest.fixture
+    def store(tmp_path: Path) -> Path:
+        return Path(shutil.copy(FIXTURES / f"{schema:04}.sqlite", tmp_path / "trimtab.sqlite"))
+
+    return store
 
 
-@pytest.fixture
-def second(tmp_path: Path) -> Path:
-    """A store as the release of schema 0002 left it."""
-    return Path(shutil.copy(FIXTURES / "0002.sqlite", tmp_path / "trimtab.sqlite"))
-
-
-@pytest.fixture
-def third(tmp_path: Path) -> Path:
-    """A store as the release of schema 0003 left it."""
-    return Path(shutil.copy(FIXTURES / "0003.sqlite", tmp_path / "trimtab.sqlite"))
-
-
-@pytest.fixture
-def fourth(tmp_path: Path) -> Path:
-    """A store as the release of schema 0004 left it."""
-    return Path(shutil.copy(FIXTURES / "0004.sqlite", tmp_path / "trimtab.sqlite"))
-
-
-@pytest.fixture
-def fifth(tmp_path: Path) -> Path:
-    """A store as the release of schema 0005 left it."""
-    return Path(shutil.copy(FIXTURES / "0005.sqlite", tmp_path / "trimtab.sqlite"))
-
-
-@pytest.fixture
-def sixth(tmp_path: Path) -> Path:
-    """A store as the release of schema 0006 left it."""
-    return Path(shutil.copy(FIXTURES / "0006.sqlite", tmp_path / "trimtab.sqlite"))
-
-
-@pytest.fixture
-def seventh(tmp_path: Path) -> Path:
-    """A store as the release of schema 0007 left it."""
-    return Path(shutil.copy(FIXTURES / "0007.sqlite", tmp_path / "trimtab.sqlite"))
-
-
-@pytest.fixture
-def eighth(tmp_path: Path) -> Path:
-    """A store as the release of schema 0008 left it."""
-    return Path(shutil.copy(FIXTURES / "0008.sqlite", tmp_path / "trimtab.sqlite"))
+first, second, third, fourth, fifth, sixth, seventh, eighth = map(left_by, range(1, 9))
 
 
 @pytest.fixture

@@ -1,0 +1,26 @@
+"""Whose store it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sqlalchemy import Connection, func, select
+from sqlalchemy.dialects.sqlite import insert
+
+from config.errors import Refused
+from handler.store.schema import meta, spans
+
+
+def claimed(connection: Connection, path: Path, installation: str) -> int:
+    """Write down whose store it is, or refuse a stranger; returns the first free id for spans.
+
+    Under another installation's id no member would be found again on its cloud: the fleet would be made twice.
+    """
+    connection.execute(insert(meta).values(name="installation", value=installation).on_conflict_do_nothing())
+    owner = connection.execute(select(meta.c.value).where(meta.c.name == "installation")).scalar_one()
+    if owner != installation:
+        raise Refused(
+            f"store {path} belongs to installation {owner}, not {installation}: "
+            f"write {owner} into the file 'installation' beside it, or move the store away"
+        )
+    return int(connection.execute(select(func.max(spans.c.id))).scalar() or 0) + 1
