@@ -27,7 +27,7 @@ from handler.hooks.mapping import Mapped, Nothing, Rules, mapped, permissions_of
 from handler.hooks.payloads import Payload, Sender
 from handler.hooks.receiver import Knock
 from handler.hooks.replies import Done, Reply, Result
-from handler.store.interface import StoredHook
+from handler.store.outside import StoredHook
 
 _BATCH = 256
 _PACE: Seconds = 0.02

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from http import HTTPStatus
-from typing import Annotated, Any, Literal, NoReturn
+from typing import Annotated, Literal
 
 import typer
 
@@ -13,6 +13,7 @@ from handler.app.eval_cli import evaluate
 from handler.app.export_cli import export
 from handler.app.hook_cli import hook
 from handler.app.import_cli import imports
+from handler.app.member_cli import member
 from handler.app.probe_cli import probe
 from handler.app.record_cli import record
 from handler.app.replay_cli import replay
@@ -23,6 +24,7 @@ from handler.app.terminal import (
     USAGE,
     AsJson,
     File,
+    Group,
     State,
     act,
     ask,
@@ -34,6 +36,7 @@ from handler.app.terminal import (
     print_json,
     refusals,
     show,
+    tell_size,
 )
 
 app = typer.Typer(
@@ -43,7 +46,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # help in colours takes longer to import than all the rest
 )
-member = typer.Typer(help="Look at members, and act on one by name.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(member, name="member")
 app.add_typer(hook, name="hook")
 app.add_typer(record, name="record")
@@ -57,7 +59,6 @@ app.command()(replay)
 app.command()(snapshot)
 app.command()(plan)
 
-Group = Annotated[str, typer.Argument(metavar="GROUP")]
 Direction = Annotated[
     Literal["out", "in"] | None, typer.Option("--direction", help="Only scale-outs, or only scale-ins.")
 ]
@@ -161,17 +162,7 @@ def scale(
     json: AsJson = False,
 ) -> None:
     """Set the desired size."""
-    _tell_size(group, *ask(state, json, "PUT", "groups", group, "size", body={"size": size, "force": force}), json=json)
-
-
-def _tell_size(what: str, code: int, answer: dict[str, Any], *, json: bool) -> NoReturn:
-    """Say what became of a person's size, and exit accordingly."""
-    if json:
-        print_json(answer)
-    else:
-        sentence = answer["answers"][0]["words"] if answer["answers"] else answer["reason"]
-        typer.echo(f"{what}: {answer['desired_from']} → {answer['desired_to']} ({sentence})")
-    raise typer.Exit(PROBLEMS if code == HTTPStatus.FORBIDDEN else DONE)
+    tell_size(group, *ask(state, json, "PUT", "groups", group, "size", body={"size": size, "force": force}), json=json)
 
 
 Fleet = Annotated[bool, typer.Option("--all", help="The whole fleet, groups to come included.")]
@@ -260,50 +251,3 @@ def delete(
     """Forget a group that is no longer declared; its members stay unless --members is given."""
     said = f"{group}: members are being removed" if members else f"{group}: forgotten; its members are left as they are"
     act(state, json, "DELETE", "groups", group, query=f"?members={str(members).lower()}", said=said)
-
-
-@member.command("list")
-def member_list(group: Group, state: State = None, json: AsJson = False) -> None:
-    """List a group's members."""
-    answer = get(state, json, "groups", group, "members")
-    if json:
-        print_json(answer)
-        return
-    from handler.app.tables import members_table
-
-    show(members_table(answer))
-
-
-Name = Annotated[str, typer.Argument(metavar="NAME")]
-
-
-@member.command("replace")
-def member_replace(group: Group, name: Name, state: State = None, json: AsJson = False) -> None:
-    """Have another member in this one's place: the new one comes first."""
-    act(state, json, "POST", "groups", group, "members", name, "replace", body={}, said=f"{name}: will be replaced")
-
-
-@member.command("delete")
-def member_delete(
-    group: Group,
-    name: Name,
-    force: Annotated[bool, typer.Option("--force", help="Also if protected; while paused also below min.")] = False,
-    state: State = None,
-    json: AsJson = False,
-) -> None:
-    """Lower the size by one, and have this very member leave for it."""
-    query = f"?force={str(force).lower()}"
-    _tell_size(name, *ask(state, json, "DELETE", "groups", group, "members", name, query=query), json=json)
-
-
-@member.command("protect")
-def member_protect(
-    group: Group,
-    name: Name,
-    off: Annotated[bool, typer.Option("--off", help="Allow it to leave again.")] = False,
-    state: State = None,
-    json: AsJson = False,
-) -> None:
-    """Never choose this member as surplus."""
-    said = f"{name}: may leave again" if off else f"{name}: protected"
-    act(state, json, "POST", "groups", group, "members", name, "protect", body={"protected": not off}, said=said)

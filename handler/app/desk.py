@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import difflib
 import secrets
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 
 from collector.remedies import say_all
@@ -13,31 +12,29 @@ from collector.targets import counters_of
 from config.counters import source_word
 from config.errors import Refused
 from config.model import Adjustment, Verb
-from config.units import CounterId, GroupId, Instant, MemberName, PolicyId, Seconds
-from handler.app.checking import checked
+from config.units import CounterId, GroupId, Instant, PolicyId, Seconds
 from handler.app.door import Question
 from handler.app.engine import Engine
 from handler.app.executing import executable, requested
-from handler.app.fates import chosen, to_protect, to_replace, to_unprotect
+from handler.app.finding import nearest, room_of
+from handler.app.member_desk import MemberDesk
 from handler.app.probing import probe
 from handler.app.rooms import Room
 from handler.app.statuses import status_of
+from handler.app.webhook_desk import WebhookDesk
 from handler.app.wishes import stopping, wish_of
 from handler.desired import Definition
-from handler.hooks.mapping import EVERYTHING, permissions_of
-from handler.hooks.replies import Reply
-from handler.hooks.tokens import Wanted
 from handler.pauses import told_of, told_of_fleet
 from handler.probing import Probed
 from handler.recording.status import RecordingStatus
 from handler.snapshots.snapshot import Snapshot
 from handler.status import GroupStatus
 from handler.steps import Plan
-from handler.store.interface import EVERY_KIND, Event, EventKind, Span, Store, StoredHook
+from handler.store.interface import EVERY_KIND, Event, EventKind, Span
 from handler.web.daemon import Asked, Health, NoSuch, Reloaded
 from handler.web.pulse import Pulse
 from handler.web.series import Series
-from handler.world import Record, World
+from handler.world import World
 from trigger.explain import Explanation
 from trigger.pauses import fleet_paused, fleet_resumed, paused, resumed
 from trigger.requests import Decision, FleetPause, GroupState, Pause
@@ -54,6 +51,8 @@ class Desk:
         self._engine = engine
         self._asked: dict[tuple[GroupId, str], asyncio.Task[Asked]] = {}
         self._probes = asyncio.Semaphore(_PROBES)
+        self.members = MemberDesk(engine)
+        self.webhooks = WebhookDesk(engine)
 
     # Looking
 
@@ -98,7 +97,7 @@ class Desk:
             raise Refused(f"group {group} is no longer declared: its members serve on, nothing is measured")
         for counter in counters:
             if counter not in catalogue.counters:
-                raise NoSuch(f"there is no counter {counter}{_nearest(counter, catalogue.counters)}")
+                raise NoSuch(f"there is no counter {counter}{nearest(counter, catalogue.counters)}")
         wanted = tuple(counters) or counters_of(catalogue, group)
         parts = self._engine.parts
         async with self._probes:
@@ -157,7 +156,7 @@ class Desk:
         room = self._room(group)
         known = executable(room.definition.group)
         if policy not in known:
-            raise NoSuch(f"group {group} has no policy {policy}{_nearest(policy, known)}")
+            raise NoSuch(f"group {group} has no policy {policy}{nearest(policy, known)}")
         key = (group, id)
         running = self._asked.get(key)
         if running is not None:
@@ -285,37 +284,6 @@ class Desk:
         else:
             await self._engine.forget(room)
 
-    async def replace(self, group: GroupId, member: MemberName, *, by: str) -> None:
-        """Have another member in this one's place: the new one comes first."""
-        await self._alter(group, member, "replace", by, to_replace)
-
-    async def dismiss(self, group: GroupId, member: MemberName, *, force: bool, by: str) -> Decision:
-        """Lower the size by one, and have this very member leave for it."""
-        room, parts = self._room(group), self._engine.parts
-        async with self._engine.keeper.between(room):
-            found = await asyncio.to_thread(_record_of, parts.store, group, member)
-            now = parts.clock()
-            leaving = (chosen(found, now.wall, force=force),)
-            request = wish_of(room, Adjustment(verb=Verb.REMOVE, amount=1), now, by=by, force=force)
-            return await self._engine.door.ask(Question(room=room, at=now, requests=(request,), leaving=leaving))
-
-    async def protect(self, group: GroupId, member: MemberName, *, protected: bool, by: str) -> None:
-        """Never choose this member as surplus (or do so again)."""
-        act = "protect" if protected else "unprotect"
-        await self._alter(group, member, act, by, to_protect if protected else to_unprotect)
-
-    async def _alter(
-        self, group: GroupId, member: MemberName, act: str, by: str, change: Callable[[Record], Record]
-    ) -> None:
-        room, store = self._room(group), self._engine.parts.store
-        now = self._engine.parts.clock().wall
-
-        def altered() -> None:
-            store.save((change(_record_of(store, group, member)),), room.definition.cloud.id)
-            store.note(group, act, by, str(member), now)
-
-        await self._engine.keeper.alter(room, altered)
-
     # Recording
 
     async def recording(self) -> RecordingStatus:
@@ -327,51 +295,6 @@ class Desk:
         await self._engine.recordings.switch(on=on, span=span, by=by)
         return await self._engine.recordings.status()
 
-    # Webhooks
-
-    def hooks(self) -> tuple[StoredHook, ...]:
-        """Every webhook ever made, by name."""
-        return self._engine.hooks.all()
-
-    async def make_hook(self, wanted: Wanted) -> str:
-        """Make a webhook; returns its token, which is told this once."""
-        return await self._engine.hooks.make(wanted, self._engine.catalogue().groups)
-
-    async def rotate_hook(self, name: str) -> str:
-        """Give a webhook a new token, told this once; the one before goes on until `finish_hook`."""
-        self._hook(name)
-        return await self._engine.hooks.rotate(name)
-
-    async def finish_hook(self, name: str) -> None:
-        """End the old token of a rotation."""
-        self._hook(name)
-        await self._engine.hooks.finish(name)
-
-    async def revoke_hook(self, name: str) -> None:
-        """Have a webhook take nothing any more."""
-        self._hook(name)
-        await self._engine.hooks.revoke(name)
-
-    async def rotate_member_tokens(self) -> None:
-        """Give members that are made from now on tokens by a new key; the others' go on until the finish."""
-        await self._engine.parts.member_keys.rotate()
-
-    async def finish_member_tokens(self) -> None:
-        """End the tokens of the key before."""
-        await self._engine.parts.member_keys.finish()
-
-    async def check_alerts(self, body: bytes, hook: str | None) -> Reply:
-        """What a payload would be answered now, through this webhook; nothing is changed."""
-        may = EVERYTHING if hook is None else permissions_of(self._hook(hook))
-        return await checked(self._engine, body, may)
-
-    def _hook(self, name: str) -> StoredHook:
-        hook = self._engine.hooks.named(name)
-        if hook is None:
-            names = [known.name for known in self._engine.hooks.all()]
-            raise NoSuch(f"there is no webhook {name}{_nearest(name, names)}")
-        return hook
-
     async def reload(self) -> Reloaded:
         """Read the file again: all or nothing."""
         return await self._engine.reload()
@@ -381,19 +304,4 @@ class Desk:
         await asyncio.to_thread(self._engine.parts.store.note, room.id, act, by, message, now)
 
     def _room(self, group: GroupId) -> Room:
-        room = self._engine.rooms.get(group)
-        if room is None:
-            raise NoSuch(f"there is no group {group}{_nearest(group, self._engine.rooms)}")
-        return room
-
-
-def _record_of(store: Store, group: GroupId, member: MemberName) -> Record:
-    records = {record.name: record for record in store.members(group)}
-    if member not in records:
-        raise NoSuch(f"group {group} has no member {member}{_nearest(member, records)}")
-    return records[member]
-
-
-def _nearest(wanted: str, names: Iterable[str]) -> str:
-    close = difflib.get_close_matches(wanted, list(names), n=1)
-    return f"; did you mean {close[0]}?" if close else ""
+        return room_of(self._engine, group)

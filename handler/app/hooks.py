@@ -12,7 +12,8 @@ from config.units import GroupId, HookId, Instant
 from handler.app import logs
 from handler.hooks import tokens
 from handler.hooks.tokens import Wanted
-from handler.store.interface import Store, StoredHook
+from handler.store.interface import Store
+from handler.store.outside import StoredHook
 
 HOOKS_AT_MOST = 100
 """Every one of them is compared with every token that comes."""

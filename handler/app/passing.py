@@ -18,7 +18,8 @@ from handler.hooks.episodes import Episodes
 from handler.hooks.mapping import Begin, Bring, End, Fire, Meaning, Nothing, Why
 from handler.hooks.replies import Done
 from handler.hooks.states import told
-from handler.store.interface import AlertStatus, Delivery, Store, StoredAnswer
+from handler.store.interface import Store, StoredAnswer
+from handler.store.outside import AlertStatus, Delivery
 from trigger.requests import Cause, Decision, GroupState, Request
 
 _AUDIT_AT_MOST = 20_000

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
+from http import HTTPStatus
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
@@ -21,6 +22,7 @@ State = Annotated[
     Path | None, typer.Option("--state", metavar="DIR", help="State directory [env TRIMTAB_STATE].", show_default=False)
 ]
 File = Annotated[Path, typer.Argument(metavar="FILE", help="The declared model, YAML.")]
+Group = Annotated[str, typer.Argument(metavar="GROUP")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -128,3 +130,13 @@ def show(renderable: object) -> None:
 
     width = None if sys.stdout.isatty() else _UNFOLDED  # a program that reads must find a name in one piece
     Console(highlight=False, emoji=False, markup=False, width=width).print(renderable)
+
+
+def tell_size(what: str, code: int, answer: dict[str, Any], *, json: bool) -> NoReturn:
+    """Say what became of a person's size, and exit accordingly."""
+    if json:
+        print_json(answer)
+    else:
+        sentence = answer["answers"][0]["words"] if answer["answers"] else answer["reason"]
+        typer.echo(f"{what}: {answer['desired_from']} → {answer['desired_to']} ({sentence})")
+    raise typer.Exit(PROBLEMS if code == HTTPStatus.FORBIDDEN else DONE)

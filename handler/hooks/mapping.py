@@ -22,7 +22,7 @@ from config.effects import Alert, BringValue, EffectKind, FirePolicy, Freeze, Ra
 from config.model import Catalogue, Policy, Verb
 from config.units import AlertId, GroupId, Instant, PolicyId
 from handler.hooks.payloads import ToldAlert
-from handler.store.interface import AlertStatus, StoredHook
+from handler.store.outside import AlertStatus, StoredHook
 from trigger.requests import Signal
 from trigger.signals import blinded, signals_of
 from trigger.verdicts import Direction

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from config.units import Instant
-from handler.store.interface import AlertStatus
+from handler.store.outside import AlertStatus
 
 ALERTS_AT_MOST = 1_000
 

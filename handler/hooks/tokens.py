@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from config.access import SecretRef
 from config.effects import EffectKind
 from config.units import GroupId, HookId, Instant
-from handler.store.interface import StoredHook, TokenHash
+from handler.store.outside import StoredHook, TokenHash
 from trigger.verdicts import Direction
 
 _NAME = re.compile(r"[a-z0-9]([a-z0-9_-]{0,62}[a-z0-9])?", re.ASCII)

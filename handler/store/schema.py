@@ -47,7 +47,7 @@ from handler.desired import Definition
 from handler.notices import Notice
 from handler.steps import Result
 from handler.store.codec import from_text, to_text
-from handler.store.interface import AlertStatus, TokenHash
+from handler.store.outside import AlertStatus, TokenHash
 from handler.world import Leaving, Phase
 from trigger.explain import Explanation
 from trigger.reasons import Reason

@@ -8,64 +8,38 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from sqlalchemy import Connection, Engine, bindparam, delete, update
-from sqlalchemy.dialects.sqlite import insert
+from sqlalchemy import Connection, delete, update
 
-from config.errors import StoreError
-from config.notices import NotifyTarget
-from config.units import AlertId, BalancerId, CloudId, GroupId, HookId, Instant, MemberName
+from config.units import GroupId, Instant
 from handler.desired import Definition
-from handler.notices import Filed, Notice, Tried
-from handler.steps import Result
-from handler.store import alerts, fleet, history, outbox, retention, rows
+from handler.store import fleet, history, outbox, retention, rows
+from handler.store.alert_rows import AlertRows
 from handler.store.database import checkpoint, reader_engine, translated, writer_engine
 from handler.store.interface import (
     EVERY_KIND,
-    Creates,
-    Delivery,
     Event,
     EventKind,
     Span,
     StoredAnswer,
     StoredGroup,
-    StoredHook,
     Tick,
 )
-from handler.store.kept import Kept
+from handler.store.member_rows import MemberRows
 from handler.store.ownership import claimed
 from handler.store.recording import Recorder
 from handler.store.revisions import create_file, to_head
-from handler.store.schema import groups, notes, steps
+from handler.store.schema import groups
+from handler.store.session import Fleets, write_note
 from handler.store.writer import Writer
-from handler.world import Record
 from trigger.requests import FleetPause, GroupState
 
-# Built once: putting a statement together takes about as long as running it.
-_NEW_STEP = insert(steps)
-_END_STEP = update(steps).where(steps.c.id == bindparam("row"))
 
-
-class _Fleets(Kept[GroupId, tuple[Record, ...]]):
-    """The members of each group, as they were read last."""
-
-
-class SqliteStore:
+class SqliteStore(AlertRows, MemberRows):
     """The one place that remembers; `open` makes one."""
-
-    def __init__(
-        self, path: Path, installation: str, writer: Writer, reading: Engine, recorder: Recorder, fleets: _Fleets
-    ) -> None:
-        self._path = path
-        self._installation = installation
-        self._writer = writer
-        self._reading = reading
-        self._recorder = recorder
-        self._fleets = fleets
-        self._closed = False
 
     @classmethod
     def open(cls, path: Path, *, installation: str) -> SqliteStore:
@@ -84,7 +58,7 @@ class SqliteStore:
             to_head(path)
             reading = reader_engine(path)
             undo.callback(reading.dispose)
-            fleets = _Fleets()
+            fleets = Fleets()
             writer = Writer(writer_engine(path), path, lambda info: fleets.forget(rows.touched(info)))
             writer.start()
             undo.callback(writer.close)
@@ -174,145 +148,7 @@ class SqliteStore:
         with self._snapshot() as connection:
             return history.read_answers(connection, asked)
 
-    # Alerts from outside
-
-    def hooks(self) -> tuple[StoredHook, ...]:
-        """Every webhook ever made, revoked ones too, sorted by name."""
-        with self._snapshot() as connection:
-            return alerts.read_hooks(connection)
-
-    def save_hook(self, hook: StoredHook) -> None:
-        """Write a webhook whole (insert or replace); its last use only ever moves forward."""
-        self._writer.do(lambda connection: alerts.write_hook(connection, hook))
-
-    def use_hooks(self, used: Mapping[HookId, Instant]) -> None:
-        """Write down when webhooks were last used, in one transaction; those that are not there are left out."""
-        self._writer.do(lambda connection: alerts.write_uses(connection, used))
-
-    def deliver(self, deliveries: Sequence[Delivery]) -> tuple[Delivery, ...]:
-        """Write down what was told, in one transaction; what was told before keeps its first decision."""
-        return self._writer.do(lambda connection: alerts.write_deliveries(connection, deliveries))
-
-    def delivered(self, group: GroupId, alert: AlertId, fingerprint: str) -> tuple[Delivery, ...]:
-        """What was ever told of one alert, until retention; the latest start first, FIRING before RESOLVED."""
-        with self._snapshot() as connection:
-            return alerts.read_deliveries(connection, group, alert, fingerprint)
-
-    # Notices
-
-    def file_notices(self, filed: Sequence[Filed]) -> None:
-        """Write down what is to be told, due at once, in one transaction: from then on it counts as told."""
-        self._writer.do(lambda connection: outbox.write_notices(connection, filed))
-
-    def last_notices(self) -> tuple[Notice, ...]:
-        """What was written down last of each group that is there, sorted by group; retention keeps it."""
-        with self._snapshot() as connection:
-            return outbox.read_last(connection)
-
-    def due_notices(self, now: Instant, limit: int, *, besides: Sequence[NotifyTarget] = ()) -> tuple[Filed, ...]:
-        """The oldest that are due, in the order in which they were written; none for the targets in ``besides``."""
-        with self._snapshot() as connection:
-            return outbox.read_due(connection, now, limit, besides)
-
-    def notice_tried(self, id: str, tried: Tried) -> None:
-        """Write down an attempt, and in the same transaction, if there will be no other, a line of history."""
-        self._writer.do(lambda connection: outbox.write_tried(connection, id, tried))
-
-    # Members
-
-    def members(self, group: GroupId) -> tuple[Record, ...]:
-        """Members that are not GONE, sorted by sequence."""
-
-        def read() -> tuple[Record, ...]:
-            with self._snapshot() as connection:
-                return rows.read_members(connection, group)
-
-        if self._closed:
-            raise self._is_closed()
-        return self._fleets.read(group, read)
-
-    def gone(self, group: GroupId, names: Collection[MemberName]) -> frozenset[MemberName]:
-        """Which of these names are remembered as GONE; retention forgets them in time."""
-        with self._snapshot() as connection:
-            return rows.read_gone(connection, group, names)
-
-    def lower(self, act: Event, state: GroupState, leaving: Sequence[Record], cloud: CloudId) -> None:
-        """Write down who leaves together with the size that follows them, and why, in one transaction."""
-
-        def write(connection: Connection) -> None:
-            rows.write_members(connection, leaving, cloud)
-            _write_note(connection, act, state)
-
-        self._writer.do(write)
-
-    def intend(
-        self,
-        group: GroupId,
-        cloud: CloudId,
-        count: int,
-        balancers: tuple[tuple[BalancerId, int], ...],
-        at: Instant,
-        profile: str | None = None,
-    ) -> tuple[Record, ...]:
-        """Mint ``count`` sequences and write INTENDED records under them, in one transaction, before any call."""
-
-        def write(connection: Connection) -> tuple[Record, ...]:
-            first = rows.last_sequence(connection, group) + 1
-            records = tuple(
-                replace(rows.intended(self._installation, group, sequence, balancers, at), profile=profile)
-                for sequence in range(first, first + count)
-            )
-            rows.write_members(connection, records, cloud)
-            return records
-
-        return self._writer.do(write)
-
-    def save(self, records: Sequence[Record], cloud: CloudId) -> None:
-        """Write records whole (insert or replace), in one transaction; raises the group's sequence to theirs."""
-        self._writer.do(lambda connection: rows.write_members(connection, records, cloud))
-
-    def creates(self, group: GroupId, cloud: CloudId, now: Instant) -> Creates:
-        """How much of the budgets is used."""
-        with self._snapshot() as connection:
-            return rows.count_creates(connection, group, cloud, now)
-
     # History
-
-    def begin_step(
-        self, group: GroupId, name: str, member: MemberName | None, at: Instant, save: Sequence[Record], cloud: CloudId
-    ) -> int:
-        """Write a step's journal line, and the records that must be durable before it, in one transaction."""
-
-        def write(connection: Connection) -> int:
-            rows.write_members(connection, save, cloud)
-            line = {"group": group, "name": name, "member": member, "at": at, "message": ""}
-            return int(connection.execute(_NEW_STEP, line).lastrowid)
-
-        return self._writer.do(write)
-
-    def end_step(
-        self, step: int, result: Result, message: str, at: Instant, save: Sequence[Record], cloud: CloudId
-    ) -> None:
-        """Complete a step's journal line, and write the records that follow from it, in one transaction.
-
-        The line may be gone by retention; the records are written all the same.
-        """
-
-        def write(connection: Connection) -> None:
-            rows.write_members(connection, save, cloud)
-            connection.execute(_END_STEP, {"row": step, "result": result, "message": message, "ended_at": at})
-
-        self._writer.do(write)
-
-    def note_steps(self, lines: Sequence[Event], save: Sequence[Record], cloud: CloudId) -> None:
-        """Write whole lines of steps that have no call, and the records that say so, in one transaction."""
-
-        def write(connection: Connection) -> None:
-            rows.write_members(connection, save, cloud)
-            if lines:
-                connection.execute(_NEW_STEP, [_step_line(line) for line in lines])
-
-        self._writer.do(write)
 
     def note(
         self, group: GroupId, name: str, by: str, message: str, at: Instant, state: GroupState | None = None
@@ -322,7 +158,7 @@ class SqliteStore:
         If that changes desired size, the line of history says from what to what.
         """
         act = Event(at=at, group=group, kind=EventKind.NOTE, name=name, by=by, message=message)
-        self._writer.do(lambda connection: _write_note(connection, act, state))
+        self._writer.do(lambda connection: write_note(connection, act, state))
 
     def history(
         self, group: GroupId, *, before: Instant | None, limit: int, kinds: Collection[EventKind] = EVERY_KIND
@@ -350,40 +186,12 @@ class SqliteStore:
                 checkpoint(self._reading)
         return deleted
 
-    # Inside
-
-    @contextlib.contextmanager
-    def _snapshot(self) -> Iterator[Connection]:
-        """Read one state of the store, whatever is written meanwhile."""
-        if self._closed:
-            raise self._is_closed()
-        with translated(self._path), self._reading.connect() as connection:
-            yield connection
-
-    def _is_closed(self) -> StoreError:
-        return StoreError(f"store {self._path} is closed")
-
     def _alter(self, group: GroupId, values: dict[str, object]) -> None:
         def write(connection: Connection) -> None:
             rows.require(connection, group)
             connection.execute(update(groups).where(groups.c.id == group).values(values))
 
         self._writer.do(write)
-
-
-def _step_line(line: Event) -> dict[str, object]:
-    ended = line.at + (line.took or 0.0)
-    said = {name: getattr(line, name) for name in ("group", "name", "at", "result", "message")}
-    return said | {"member": line.by, "ended_at": ended}
-
-
-def _write_note(connection: Connection, act: Event, state: GroupState | None) -> None:
-    line: dict[str, object] = {name: getattr(act, name) for name in ("group", "name", "by", "message", "at")}
-    if state is not None:
-        before = rows.desired_of(connection, act.group)
-        rows.write_states(connection, {act.group: state})
-        line |= {"desired_from": before, "desired_to": state.desired} if before != state.desired else {}
-    connection.execute(insert(notes).values(line))
 
 
 def _seen_until_its_last_tick(connection: Connection, stored: StoredGroup) -> StoredGroup:

@@ -13,13 +13,15 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 
 from config.errors import Refused, StoreError
-from config.units import CounterId, GroupId, Instant, MemberName, PolicyId
+from config.units import CounterId, GroupId, Instant, PolicyId
 from handler.snapshots.writing import written
 from handler.store.interface import Span
+from handler.web.asking import By, decided
 from handler.web.daemon import Asked, Daemon, NoSuch
 from handler.web.discovery import build_discovery
 from handler.web.fleet import fleet_routes
 from handler.web.hooks import hook_routes
+from handler.web.members import member_routes
 from handler.web.pages.routes import build_pages
 from handler.web.probing import probed_plain
 from handler.web.recent import build_recent
@@ -27,11 +29,9 @@ from handler.web.recording import recording_routes
 from handler.web.render import Json, plain, planned, text_of
 from trigger.measure_words import say_range
 from trigger.reasons import Reason
-from trigger.requests import Decision
 from trigger.verdicts import Direction
 from trigger.words import say, sentence_of
 
-By = Annotated[str, Header(alias="X-Trimtab-User", max_length=64, description="Who asks; recorded in the history.")]
 Key = Annotated[str | None, Header(alias="Idempotency-Key", max_length=200, description="The same again does nothing.")]
 _MOVED = frozenset({Reason.SCALED_OUT, Reason.SCALED_IN, Reason.FORCED, Reason.ADVISED, Reason.WAITING_TURN})
 
@@ -68,12 +68,6 @@ class ConvergeBody(_Body):
     dry_run: bool = False
 
 
-class ProtectBody(_Body):
-    """Whether to protect."""
-
-    protected: bool = True
-
-
 class AlarmBody(_Body):
     """An alarm of an outside trigger: carry out ``policy``. The same ``id`` again does nothing and gets the answer."""
 
@@ -90,7 +84,7 @@ def build(daemon: Daemon) -> FastAPI:
     app.include_router(_sizes(daemon), prefix="/api/v1")
     app.include_router(_acts(daemon), prefix="/api/v1")
     app.include_router(fleet_routes(daemon), prefix="/api/v1")
-    app.include_router(_member_acts(daemon), prefix="/api/v1")
+    app.include_router(member_routes(daemon), prefix="/api/v1")
     app.include_router(hook_routes(daemon), prefix="/api/v1")
     app.include_router(recording_routes(daemon), prefix="/api/v1")
     app.include_router(_health(daemon))
@@ -204,25 +198,6 @@ def _looking(daemon: Daemon) -> APIRouter:
     return routes
 
 
-def _decided(decision: Decision) -> JSONResponse:
-    """202 for a size that is made, now or in its turn, 200 for one that is there, 403 for one that will not be."""
-    answers = [_answer(answer.request.id, answer.reason, plain(answer.clamps)) for answer in decision.answers]
-    body: dict[str, Json] = {
-        "reason": decision.reason.value,
-        "desired_from": decision.desired_from,
-        "desired_to": decision.desired_to,
-        "revision": decision.state.revision,
-        "answers": list(answers),
-    }
-    if decision.winner is not None or any(each.reason is Reason.WAITING_TURN for each in decision.answers):
-        return JSONResponse(body, 202)
-    return JSONResponse(body, 200 if all(each.reason is Reason.NO_CHANGE for each in decision.answers) else 403)
-
-
-def _answer(request: str, reason: Reason, clamps: Json) -> Json:
-    return {"request": request, "reason": reason.value, "words": sentence_of(reason), "clamps": clamps}
-
-
 def _asked(asked: Asked) -> JSONResponse:
     clamps = plain(asked.answer.clamps) if asked.answer is not None else []
     body: dict[str, Json] = {
@@ -242,7 +217,7 @@ def _sizes(daemon: Daemon) -> APIRouter:
 
     @routes.put("/groups/{group}/size")
     async def scale(group: str, body: Size, by: By = "api") -> JSONResponse:
-        return _decided(await daemon.scale(GroupId(group), body.size, force=body.force, by=by))
+        return decided(await daemon.scale(GroupId(group), body.size, force=body.force, by=by))
 
     @routes.post("/groups/{group}/alarms")
     async def alarm(group: str, body: AlarmBody) -> JSONResponse:
@@ -287,26 +262,6 @@ def _acts(daemon: Daemon) -> APIRouter:
     async def delete(group: str, members: bool = False, by: By = "api") -> JSONResponse:
         await daemon.delete(GroupId(group), members=members, by=by)
         return JSONResponse({"group": group, "deleted": True, "members": members}, 202)
-
-    return routes
-
-
-def _member_acts(daemon: Daemon) -> APIRouter:
-    routes = APIRouter(tags=["acts"])
-
-    @routes.post("/groups/{group}/members/{member}/replace")
-    async def replace(group: str, member: str, by: By = "api") -> JSONResponse:
-        await daemon.replace(GroupId(group), MemberName(member), by=by)
-        return JSONResponse({"group": group, "member": member, "replaced": True}, 202)
-
-    @routes.delete("/groups/{group}/members/{member}")
-    async def dismiss(group: str, member: str, force: bool = False, by: By = "api") -> JSONResponse:
-        return _decided(await daemon.dismiss(GroupId(group), MemberName(member), force=force, by=by))
-
-    @routes.post("/groups/{group}/members/{member}/protect")
-    async def protect(group: str, member: str, body: ProtectBody, by: By = "api") -> JSONResponse:
-        await daemon.protect(GroupId(group), MemberName(member), protected=body.protected, by=by)
-        return JSONResponse({"group": group, "member": member, "protected": body.protected})
 
     @routes.post("/reload")
     async def reload() -> JSONResponse:

@@ -16,7 +16,8 @@ from handler.recording.status import RecordingStatus
 from handler.snapshots.snapshot import Snapshot
 from handler.status import GroupStatus
 from handler.steps import Plan
-from handler.store.interface import EVERY_KIND, Event, EventKind, Span, StoredHook
+from handler.store.interface import EVERY_KIND, Event, EventKind, Span
+from handler.store.outside import StoredHook
 from handler.web.pulse import Pulse
 from handler.web.series import Series
 from handler.world import World
@@ -63,8 +64,70 @@ class Health:
     """Check → ``ok`` or what is wrong."""
 
 
+class Members(Protocol):
+    """Acts on one member by name. Every method raises `NoSuch` and `config.errors.Refused` as the daemon's do."""
+
+    async def replace(self, group: GroupId, member: MemberName, *, by: str) -> None:
+        """Have another member in this one's place: the new one comes first."""
+        ...
+
+    async def dismiss(self, group: GroupId, member: MemberName, *, force: bool, by: str) -> Decision:
+        """Lower the size by one, and have this very member leave for it; or neither."""
+        ...
+
+    async def protect(self, group: GroupId, member: MemberName, *, protected: bool, by: str) -> None:
+        """Never choose this member as surplus (or do so again)."""
+        ...
+
+
+class Webhooks(Protocol):
+    """Ways in for alerts and values, and their tokens. Every method raises as the daemon's do."""
+
+    def all(self) -> tuple[StoredHook, ...]:
+        """Every webhook ever made, by name."""
+        ...
+
+    async def make(self, wanted: Wanted) -> str:
+        """Make a webhook; returns its token, which is told this once."""
+        ...
+
+    async def rotate(self, name: str) -> str:
+        """Give a webhook a new token, told this once; the one before goes on until `finish`."""
+        ...
+
+    async def finish(self, name: str) -> None:
+        """End the old token of a rotation."""
+        ...
+
+    async def revoke(self, name: str) -> None:
+        """Have a webhook take nothing any more."""
+        ...
+
+    async def rotate_member_tokens(self) -> None:
+        """Give members that are made from now on tokens by a new key; the others' go on until the finish."""
+        ...
+
+    async def finish_member_tokens(self) -> None:
+        """End the tokens of the key before."""
+        ...
+
+    async def check_alerts(self, body: bytes, hook: str | None) -> Reply:
+        """What a payload would be answered now, through this webhook; nothing is changed."""
+        ...
+
+
 class Daemon(Protocol):
     """Every method raises `NoSuch` for unknown names and `config.errors.Refused` for what it will not do."""
+
+    @property
+    def members(self) -> Members:
+        """Acts on members."""
+        ...
+
+    @property
+    def webhooks(self) -> Webhooks:
+        """Ways in."""
+        ...
 
     def status(self) -> tuple[GroupStatus, ...]:
         """All groups, sorted by id."""
@@ -175,18 +238,6 @@ class Daemon(Protocol):
         """Forget an ORPHANED group; with ``members``, empty it first."""
         ...
 
-    async def replace(self, group: GroupId, member: MemberName, *, by: str) -> None:
-        """Have another member in this one's place: the new one comes first."""
-        ...
-
-    async def dismiss(self, group: GroupId, member: MemberName, *, force: bool, by: str) -> Decision:
-        """Lower the size by one, and have this very member leave for it; or neither."""
-        ...
-
-    async def protect(self, group: GroupId, member: MemberName, *, protected: bool, by: str) -> None:
-        """Never choose this member as surplus (or do so again)."""
-        ...
-
     async def reload(self) -> Reloaded:
         """Read the file again: all or nothing."""
         ...
@@ -197,38 +248,6 @@ class Daemon(Protocol):
 
     async def record(self, *, on: bool, span: Seconds | None, by: str) -> RecordingStatus:
         """Record or not, whatever the file says; ``span``: only for so long."""
-        ...
-
-    def hooks(self) -> tuple[StoredHook, ...]:
-        """Every webhook ever made, by name."""
-        ...
-
-    async def make_hook(self, wanted: Wanted) -> str:
-        """Make a webhook; returns its token, which is told this once."""
-        ...
-
-    async def rotate_hook(self, name: str) -> str:
-        """Give a webhook a new token, told this once; the one before goes on until `finish_hook`."""
-        ...
-
-    async def finish_hook(self, name: str) -> None:
-        """End the old token of a rotation."""
-        ...
-
-    async def revoke_hook(self, name: str) -> None:
-        """Have a webhook take nothing any more."""
-        ...
-
-    async def rotate_member_tokens(self) -> None:
-        """Give members that are made from now on tokens by a new key; the others' go on until the finish."""
-        ...
-
-    async def finish_member_tokens(self) -> None:
-        """End the tokens of the key before."""
-        ...
-
-    async def check_alerts(self, body: bytes, hook: str | None) -> Reply:
-        """What a payload would be answered now, through this webhook; nothing is changed."""
         ...
 
     def metrics(self) -> bytes:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from fastapi import APIRouter, Header
+from fastapi import APIRouter
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 
+from handler.web.asking import By
 from handler.web.daemon import Daemon
 from handler.web.render import plain
 from trigger.verdicts import Direction
-
-By = Annotated[str, Header(alias="X-Trimtab-User", max_length=64, description="Who asks; recorded in the history.")]
 
 
 class FleetPauseBody(BaseModel):

@@ -15,7 +15,7 @@ from config.units import GroupId
 from handler.hooks.receiver import PATH
 from handler.hooks.tokens import Wanted
 from handler.pushes.receiver import PATH as PUSH
-from handler.store.interface import StoredHook
+from handler.store.outside import StoredHook
 from handler.web.daemon import Daemon
 from handler.web.render import Json, plain
 from trigger.verdicts import Direction
@@ -51,33 +51,35 @@ def hook_routes(daemon: Daemon) -> APIRouter:
 
     @routes.get("/hooks")
     async def hooks() -> JSONResponse:
-        return JSONResponse([_shown(hook) for hook in daemon.hooks()])
+        return JSONResponse([_shown(hook) for hook in daemon.webhooks.all()])
 
     @routes.post("/hooks")
     async def make(body: HookBody) -> JSONResponse:
-        return JSONResponse(_told(body.name, await daemon.make_hook(_wanted(body)), pushes=body.push), 201)
+        return JSONResponse(_told(body.name, await daemon.webhooks.make(_wanted(body)), pushes=body.push), 201)
 
     @routes.post("/hooks/check")
     async def check(request: Request, hook: Hook = None) -> JSONResponse:
-        reply = await daemon.check_alerts(await request.body(), hook)
+        reply = await daemon.webhooks.check_alerts(await request.body(), hook)
         return JSONResponse({"status": reply.status, **reply.body})
 
     @routes.post("/hooks/{name}/rotate")
     async def rotate(name: str, body: RotateBody) -> JSONResponse:
         if body.finish:
-            await daemon.finish_hook(name)
+            await daemon.webhooks.finish(name)
             return JSONResponse({"name": name, "finished": True})
-        token = await daemon.rotate_hook(name)
-        return JSONResponse(_told(name, token, pushes=any(hook.pushes for hook in daemon.hooks() if hook.name == name)))
+        token = await daemon.webhooks.rotate(name)
+        return JSONResponse(
+            _told(name, token, pushes=any(hook.pushes for hook in daemon.webhooks.all() if hook.name == name))
+        )
 
     @routes.post("/member-tokens/rotate")
     async def rotate_members(body: RotateBody) -> JSONResponse:
-        await (daemon.finish_member_tokens() if body.finish else daemon.rotate_member_tokens())
+        await (daemon.webhooks.finish_member_tokens() if body.finish else daemon.webhooks.rotate_member_tokens())
         return JSONResponse({"rotated": not body.finish, "finished": body.finish})
 
     @routes.delete("/hooks/{name}")
     async def revoke(name: str) -> JSONResponse:
-        await daemon.revoke_hook(name)
+        await daemon.webhooks.revoke(name)
         return JSONResponse({"name": name, "revoked": True})
 
     return routes

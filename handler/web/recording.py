@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from fastapi import APIRouter, Header
+from fastapi import APIRouter
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 
+from handler.web.asking import By
 from handler.web.daemon import Daemon
 from handler.web.render import plain
-
-By = Annotated[str, Header(alias="X-Trimtab-User", max_length=64)]
 
 
 class RecordBody(BaseModel):

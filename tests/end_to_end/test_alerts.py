@@ -160,7 +160,7 @@ def test_a_fleet_grows_when_prometheus_says_so_is_held_while_it_lasts_and_shrink
             def lasting() -> list[str]:
                 return [signal.alert for signal in daemon.engine.rooms[WEB].state.signals]
 
-            token = await daemon.desk.make_hook(Wanted(name="alertmanager", groups=(WEB,)))
+            token = await daemon.desk.webhooks.make(Wanted(name="alertmanager", groups=(WEB,)))
             with watching(tmp_path, daemon, load, f"/hooks/alerts/{token}"):
                 await until(lambda: serving() == 1, tmp_path)
                 load.value = 70

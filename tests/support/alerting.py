@@ -103,7 +103,7 @@ def play(
         async with running(file, place / "state", port=0) as daemon:
             token_file = place / "hook-token"
             if not token_file.exists():
-                token_file.write_text(await daemon.desk.make_hook(wanted or Wanted(name="prometheus")))
+                token_file.write_text(await daemon.desk.webhooks.make(wanted or Wanted(name="prometheus")))
             async with asyncio.timeout(30):
                 while any(not room.fleet().listed for room in daemon.engine.rooms.values()):  # noqa: ASYNC110
                     await asyncio.sleep(0.01)

@@ -12,7 +12,7 @@ from config.model import Adjustment, Policy, Verb
 from config.units import AlertId, GroupId, Instant, PolicyId, Seconds
 from handler.hooks.mapping import Rules
 from handler.hooks.payloads import ToldAlert
-from handler.store.interface import AlertStatus, StoredHook
+from handler.store.outside import AlertStatus, StoredHook
 from tests.support.trigger import NOON
 
 START = "2026-01-01T12:00:00.123456789Z"

@@ -15,19 +15,8 @@ from handler.desired import Definition
 from handler.launches import LaunchId
 from handler.notices import Filed, Notice, Tried
 from handler.steps import Result
-from handler.store.interface import (
-    EVERY_KIND,
-    AlertStatus,
-    Creates,
-    Delivery,
-    Event,
-    EventKind,
-    Span,
-    StoredAnswer,
-    StoredGroup,
-    StoredHook,
-    Tick,
-)
+from handler.store.interface import EVERY_KIND, Creates, Event, EventKind, Span, StoredAnswer, StoredGroup, Tick
+from handler.store.outside import AlertStatus, Delivery, StoredHook
 from handler.world import Phase, Record
 from tests.support.fake_cloud import Instants
 from tests.support.worlds import INSTALLATION

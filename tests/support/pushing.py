@@ -63,7 +63,7 @@ class Senders:
         return self.up.engine.parts.member_keys.token(member)
 
     async def group_token(self, *groups: str, name: str = "shop") -> str:
-        return await self.up.desk.make_hook(Wanted(name=name, groups=groups or (WEB,), effects=(), pushes=True))  # type: ignore[arg-type]
+        return await self.up.desk.webhooks.make(Wanted(name=name, groups=groups or (WEB,), effects=(), pushes=True))  # type: ignore[arg-type]
 
     async def send(
         self,

@@ -38,7 +38,8 @@ from config.units import (
 )
 from handler.desired import Definition
 from handler.steps import Result
-from handler.store.interface import AlertStatus, Delivery, StoredHook, Tick, TokenHash
+from handler.store.interface import Tick
+from handler.store.outside import AlertStatus, Delivery, StoredHook, TokenHash
 from handler.store.sqlite import SqliteStore
 from handler.world import Leaving, Phase, Record
 from trigger.explain import AnswerExplanation, ConditionExplanation, Explanation, PolicyExplanation

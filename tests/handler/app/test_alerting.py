@@ -227,19 +227,19 @@ def test_tokens_rotate_and_end(tmp_path: Path) -> None:
         async def opens(*tokens: str) -> list[int]:
             return [(await outside.send(notice("Failing"), token=token))[0] for token in tokens]
 
-        second = await desk.rotate_hook("prometheus")
+        second = await desk.webhooks.rotate("prometheus")
         assert await opens(first, second) == [202, 202]
-        await desk.finish_hook("prometheus")
+        await desk.webhooks.finish("prometheus")
         assert await opens(first, second) == [404, 202]
-        third = await desk.rotate_hook("prometheus")
-        fourth = await desk.rotate_hook("prometheus")
+        third = await desk.webhooks.rotate("prometheus")
+        fourth = await desk.webhooks.rotate("prometheus")
         assert await opens(second, third, fourth) == [404, 202, 202]
-        await desk.revoke_hook("prometheus")
+        await desk.webhooks.revoke("prometheus")
         assert await opens(third, fourth) == [404, 404]
         with pytest.raises(Refused, match="revoked"):
-            await desk.rotate_hook("prometheus")
+            await desk.webhooks.rotate("prometheus")
         with pytest.raises(Refused, match="not used twice"):
-            await desk.make_hook(Wanted(name="prometheus"))
+            await desk.webhooks.make(Wanted(name="prometheus"))
 
     play(tmp_path, scene)
 
@@ -249,7 +249,7 @@ def test_no_token_is_in_the_store_the_log_or_the_list(tmp_path: Path) -> None:
 
     async def scene(outside: Outside) -> None:
         logs.configure(stream=stream)
-        other = await outside.daemon.desk.rotate_hook("prometheus")
+        other = await outside.daemon.desk.webhooks.rotate("prometheus")
         await outside.send(notice("Failing"))
         status, listed, _ = await outside.exchange(b"", method="GET", path="/api/v1/hooks")  # type: ignore[misc]
         assert status == 200
@@ -267,7 +267,7 @@ def test_no_token_is_in_the_store_the_log_or_the_list(tmp_path: Path) -> None:
 def test_a_webhook_needs_a_plain_name(tmp_path: Path, name: str) -> None:
     async def scene(outside: Outside) -> None:
         with pytest.raises(Refused, match="is no name"):
-            await outside.daemon.desk.make_hook(Wanted(name=name))
+            await outside.daemon.desk.webhooks.make(Wanted(name=name))
 
     play(tmp_path, scene)
 

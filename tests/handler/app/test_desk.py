@@ -362,12 +362,12 @@ def test_a_protected_member_is_never_surplus(house: House) -> None:
         await up.grown(2)
         await up.desk.scale(WEB, 3, force=False, by="ada")
         await up.grown(3)
-        await up.desk.protect(WEB, name_of(1), protected=True, by="ada")
+        await up.desk.members.protect(WEB, name_of(1), protected=True, by="ada")
         await up.desk.scale(WEB, 2, force=False, by="ada")
         await up.grown(2)
         assert house.machines == {name_of(1), name_of(3)}
         assert [member.protected for member in up.status.members] == [True, False]
-        await up.desk.protect(WEB, name_of(1), protected=False, by="ada")
+        await up.desk.members.protect(WEB, name_of(1), protected=False, by="ada")
         await up.until(lambda: not any(member.protected for member in up.status.members))
 
     house.run(scene)
@@ -378,7 +378,7 @@ def test_a_member_that_is_named_leaves_and_the_size_follows(house: House) -> Non
         await up.grown(2)
         await up.desk.scale(WEB, 4, force=False, by="ada")
         await up.grown(4)
-        decision = await up.desk.dismiss(WEB, name_of(3), force=False, by="ada")
+        decision = await up.desk.members.dismiss(WEB, name_of(3), force=False, by="ada")
         assert (decision.desired_from, decision.desired_to) == (4, 3)
         await up.grown(3)
         assert house.machines == {name_of(1), name_of(2), name_of(4)}
@@ -387,7 +387,7 @@ def test_a_member_that_is_named_leaves_and_the_size_follows(house: House) -> Non
         assert [(event.by, event.desired_to) for event in told if event.desired_from == 4] == [("person ada", 3)]
         assert "drain" in {event.name for event in told if event.by == name_of(3)}
         with pytest.raises(NoSuch, match="has no member"):
-            await up.desk.dismiss(WEB, name_of(3), force=True, by="ada")
+            await up.desk.members.dismiss(WEB, name_of(3), force=True, by="ada")
 
     house.run(scene)
     assert len(house.cloud.created) == 4
@@ -399,12 +399,12 @@ def test_nobody_leaves_by_name_below_min_unless_the_group_is_paused(house: House
     async def scene(up: Up) -> None:
         await up.grown(2)
         for force in (False, True):
-            refused = await up.desk.dismiss(WEB, name_of(2), force=force, by="ada")
+            refused = await up.desk.members.dismiss(WEB, name_of(2), force=force, by="ada")
             assert (refused.winner, refused.desired_to) == (None, 2)
         await up.passed(2)
         assert {record.phase for record in up.store.members(WEB)} == {Phase.IN_SERVICE}
         await up.desk.pause(WEB, decisions_only=True, by="ada")
-        forced = await up.desk.dismiss(WEB, name_of(2), force=True, by="ada")
+        forced = await up.desk.members.dismiss(WEB, name_of(2), force=True, by="ada")
         assert forced.desired_to == 1
         await up.grown(1)
         assert house.machines == {name_of(1)}
@@ -417,13 +417,13 @@ def test_a_protected_member_leaves_by_name_only_if_somebody_insists(house: House
         await up.grown(2)
         await up.desk.scale(WEB, 3, force=False, by="ada")
         await up.grown(3)
-        await up.desk.protect(WEB, name_of(1), protected=True, by="ada")
+        await up.desk.members.protect(WEB, name_of(1), protected=True, by="ada")
         with pytest.raises(Refused, match="is protected"):
-            await up.desk.dismiss(WEB, name_of(1), force=False, by="ada")
+            await up.desk.members.dismiss(WEB, name_of(1), force=False, by="ada")
         assert up.status.desired == 3
-        await up.desk.dismiss(WEB, name_of(1), force=True, by="ada")
+        await up.desk.members.dismiss(WEB, name_of(1), force=True, by="ada")
         with pytest.raises((Refused, NoSuch)):
-            await up.desk.dismiss(WEB, name_of(1), force=True, by="ada")
+            await up.desk.members.dismiss(WEB, name_of(1), force=True, by="ada")
         await up.grown(2)
         assert name_of(1) not in house.machines
 
@@ -442,7 +442,7 @@ def test_what_cannot_be_written_down_sends_nobody_away(house: House) -> None:
 
         up.store.record = full  # type: ignore[method-assign]
         with pytest.raises(StoreError):
-            await up.desk.dismiss(WEB, name_of(1), force=False, by="ada")
+            await up.desk.members.dismiss(WEB, name_of(1), force=False, by="ada")
         up.store.record = record  # type: ignore[method-assign]
         await up.passed(2)
         assert (up.status.desired, len(house.machines)) == (3, 3)
@@ -456,7 +456,7 @@ def test_in_a_group_that_is_only_advised_nobody_leaves_by_name(house: House) -> 
 
     async def scene(up: Up) -> None:
         await up.until(lambda: up.status.members)
-        await up.desk.dismiss(WEB, name_of(1), force=False, by="ada")
+        await up.desk.members.dismiss(WEB, name_of(1), force=False, by="ada")
         assert up.status.desired == 2
         assert {record.phase for record in up.store.members(WEB)} == {Phase.IN_SERVICE}
 
@@ -468,7 +468,7 @@ def test_a_replacement_comes_before_the_replaced_one_goes(house: House) -> None:
         await up.grown(2)
         serving: list[int] = []
         house.cloud.before_destroy = lambda name: serving.append(len(house.edge.states))
-        await up.desk.replace(WEB, name_of(1), by="ada")
+        await up.desk.members.replace(WEB, name_of(1), by="ada")
         await up.until(lambda: house.machines == {name_of(2), name_of(3)} and up.settled())
         assert serving == [2]
         assert up.status.desired == 2
@@ -482,8 +482,8 @@ def test_acts_on_members_that_are_not_there_name_the_nearest(house: House) -> No
     async def scene(up: Up) -> None:
         await up.grown(2)
         for act in (
-            up.desk.replace(WEB, name_of(9), by="ada"),
-            up.desk.protect(WEB, name_of(9), protected=True, by="a"),
+            up.desk.members.replace(WEB, name_of(9), by="ada"),
+            up.desk.members.protect(WEB, name_of(9), protected=True, by="a"),
         ):
             with pytest.raises(NoSuch, match="did you mean web-"):
                 await act
@@ -497,7 +497,7 @@ def test_a_member_that_does_not_serve_yet_is_not_replaced(house: House) -> None:
     async def scene(up: Up) -> None:
         await up.until(lambda: len(house.machines) == 2)
         with pytest.raises(Refused, match="nothing to replace"):
-            await up.desk.replace(WEB, name_of(1), by="ada")
+            await up.desk.members.replace(WEB, name_of(1), by="ada")
 
     house.run(scene)
 
@@ -525,7 +525,7 @@ def test_a_member_that_is_leaving_cannot_be_protected_any_more(house: House) -> 
         await up.desk.scale(WEB, 2, force=False, by="ada")
         await up.until(lambda: name_of(1) in house.edge.drained)
         with pytest.raises(Refused, match="too late to protect"):
-            await up.desk.protect(WEB, name_of(1), protected=True, by="ada")
+            await up.desk.members.protect(WEB, name_of(1), protected=True, by="ada")
 
     house.run(scene)
 

@@ -474,7 +474,7 @@ def test_a_balancer_that_nobody_is_behind_any_more_is_let_go_of(house: House) ->
         house.declare(model(balancers="[{use: side, port: 8080}]"))
         await up.desk.reload()
         for name in (name_of(1), name_of(2)):
-            await up.desk.replace(WEB, name, by="ada")
+            await up.desk.members.replace(WEB, name, by="ada")
         await up.until(lambda: house.machines == {name_of(3), name_of(4)} and up.settled())
         await up.desk.reload()
         assert set(up.room.definition.balancers) == {BalancerId("side")}
@@ -600,7 +600,7 @@ def test_an_orphan_can_be_forgotten_with_its_members_left_as_they_are(house: Hou
 def test_an_orphan_can_be_emptied_and_is_then_forgotten(house: House) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
-        await up.desk.protect(WEB, name_of(1), protected=True, by="ada")
+        await up.desk.members.protect(WEB, name_of(1), protected=True, by="ada")
         house.declare("groups: {}\n")
         await up.desk.reload()
         await up.desk.delete(WEB, members=True, by="ada")

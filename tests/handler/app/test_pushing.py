@@ -53,7 +53,7 @@ def test_once_a_member_has_left_its_token_is_worth_nothing_and_its_values_are_fo
     async def scene(senders: Senders) -> None:
         token = senders.token(ONE)
         assert (await senders.send({"values": {"JOBS": 1}}, token)).status == 200
-        await senders.up.desk.replace(GroupId("web"), ONE, by="ada")
+        await senders.up.desk.members.replace(GroupId("web"), ONE, by="ada")
         await senders.up.until(lambda: ONE not in senders.up.house.machines and senders.up.settled())
         assert senders.held(ONE) == {}
         answer = await senders.send({"values": {"JOBS": 1}}, token)
@@ -73,12 +73,12 @@ def test_a_member_that_is_not_listed_yet_is_told_to_come_back(tmp_path: Path) ->
 def test_a_new_key_makes_the_tokens_of_new_members_and_ends_the_old_ones_when_told(tmp_path: Path) -> None:
     async def scene(senders: Senders) -> None:
         old = senders.token(ONE)
-        await senders.up.desk.rotate_member_tokens()
+        await senders.up.desk.webhooks.rotate_member_tokens()
         new = senders.token(ONE)
         assert new != old
         for token in (old, new):
             assert (await senders.send({"values": {"JOBS": 1}}, token)).status == 200
-        await senders.up.desk.finish_member_tokens()
+        await senders.up.desk.webhooks.finish_member_tokens()
         assert (await senders.send({"values": {"JOBS": 1}}, old)).status == 401
         assert (await senders.send({"values": {"JOBS": 1}}, new)).status == 200
 
@@ -134,11 +134,11 @@ def test_two_tokens_live_while_a_groups_is_rotated(tmp_path: Path) -> None:
             return (await senders.send({"values": {"ORDERS": 1}}, token)).status
 
         first = await senders.group_token()
-        second = await senders.up.desk.rotate_hook("shop")
+        second = await senders.up.desk.webhooks.rotate("shop")
         assert [await pushes(first), await pushes(second)] == [200, 200]
-        await senders.up.desk.finish_hook("shop")
+        await senders.up.desk.webhooks.finish("shop")
         assert [await pushes(first), await pushes(second)] == [401, 200]
-        await senders.up.desk.revoke_hook("shop")
+        await senders.up.desk.webhooks.revoke("shop")
         assert [await pushes(first), await pushes(second)] == [401, 401]
 
     play(tmp_path, scene)
@@ -146,7 +146,7 @@ def test_two_tokens_live_while_a_groups_is_rotated(tmp_path: Path) -> None:
 
 def test_tokens_for_alerts_and_for_values_do_not_open_each_others_doors(tmp_path: Path) -> None:
     async def scene(senders: Senders) -> None:
-        alerts, values = await senders.up.desk.make_hook(Wanted(name="prometheus")), await senders.group_token()
+        alerts, values = await senders.up.desk.webhooks.make(Wanted(name="prometheus")), await senders.group_token()
         assert (await senders.send({"values": {"ORDERS": 1}}, alerts)).status == 401
         assert (await senders.send({"values": {"ORDERS": 1}}, "the-daemons-own")).status == 401
         assert (await senders.send({}, values, path="/hooks/alerts")).status == 404
@@ -168,7 +168,7 @@ def test_a_token_for_values_is_bound_to_groups_and_to_nothing_else(
 ) -> None:
     async def scene(senders: Senders) -> None:
         with pytest.raises(Refused, match=message):
-            await senders.up.desk.make_hook(wanted)
+            await senders.up.desk.webhooks.make(wanted)
 
     play(tmp_path, scene)
 

@@ -5,7 +5,7 @@ import pytest
 from config.units import AlertId, Instant
 from handler.hooks.episodes import LATE, Episodes
 from handler.hooks.payloads import ToldAlert
-from handler.store.interface import AlertStatus
+from handler.store.outside import AlertStatus
 from tests.support.hooks import resolved, told
 from tests.support.trigger import NOON
 

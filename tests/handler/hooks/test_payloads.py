@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from handler.hooks.payloads import ALERTS_AT_MOST, Payload, Sender, ToldAlert, Unreadable, instant_of, read
-from handler.store.interface import AlertStatus
+from handler.store.outside import AlertStatus
 from tests.support.hooks import FINGERPRINT, a_grafana_alert, alertmanager, an_alert, body, grafana
 from tests.support.trigger import NOON
 

@@ -7,7 +7,7 @@ import pytest
 from config.effects import EffectKind
 from config.units import Instant
 from handler.hooks.tokens import finished, hashed, holder, is_name, mint, mint_id, rotated
-from handler.store.interface import StoredHook
+from handler.store.outside import StoredHook
 from tests.support.trigger import NOON
 from trigger.verdicts import Direction
 

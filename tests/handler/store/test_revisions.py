@@ -21,7 +21,8 @@ from sqlalchemy.exc import OperationalError
 from config.errors import Refused, StoreError
 from config.units import GroupId
 from handler.store.database import writer_engine
-from handler.store.interface import AlertStatus, EventKind
+from handler.store.interface import EventKind
+from handler.store.outside import AlertStatus
 from handler.store.revisions import MIGRATIONS, to_head
 from handler.store.schema import HEAD, METADATA
 from handler.world import Phase

@@ -1,0 +1,54 @@
+"""The desk for members: what people may ask to be done to one of them, by name. Implements `handler.web.members`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from config.model import Adjustment, Verb
+from config.units import GroupId, MemberName
+from handler.app.door import Question
+from handler.app.engine import Engine
+from handler.app.fates import chosen, to_protect, to_replace, to_unprotect
+from handler.app.finding import record_of, room_of
+from handler.app.wishes import wish_of
+from handler.world import Record
+from trigger.requests import Decision
+
+
+class MemberDesk:
+    """Every public method is one act; each is recorded in the group's history with who asked."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    async def replace(self, group: GroupId, member: MemberName, *, by: str) -> None:
+        """Have another member in this one's place: the new one comes first."""
+        await self._alter(group, member, "replace", by, to_replace)
+
+    async def dismiss(self, group: GroupId, member: MemberName, *, force: bool, by: str) -> Decision:
+        """Lower the size by one, and have this very member leave for it."""
+        room, parts = room_of(self._engine, group), self._engine.parts
+        async with self._engine.keeper.between(room):
+            found = await asyncio.to_thread(record_of, parts.store, group, member)
+            now = parts.clock()
+            leaving = (chosen(found, now.wall, force=force),)
+            request = wish_of(room, Adjustment(verb=Verb.REMOVE, amount=1), now, by=by, force=force)
+            return await self._engine.door.ask(Question(room=room, at=now, requests=(request,), leaving=leaving))
+
+    async def protect(self, group: GroupId, member: MemberName, *, protected: bool, by: str) -> None:
+        """Never choose this member as surplus (or do so again)."""
+        act = "protect" if protected else "unprotect"
+        await self._alter(group, member, act, by, to_protect if protected else to_unprotect)
+
+    async def _alter(
+        self, group: GroupId, member: MemberName, act: str, by: str, change: Callable[[Record], Record]
+    ) -> None:
+        room, store = room_of(self._engine, group), self._engine.parts.store
+        now = self._engine.parts.clock().wall
+
+        def altered() -> None:
+            store.save((change(record_of(store, group, member)),), room.definition.cloud.id)
+            store.note(group, act, by, str(member), now)
+
+        await self._engine.keeper.alter(room, altered)

@@ -1,0 +1,124 @@
+"""The part of the SQLite store that remembers members, and the journal of what was done to them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+from sqlalchemy import Connection, bindparam, update
+from sqlalchemy.dialects.sqlite import insert
+
+from config.units import BalancerId, CloudId, GroupId, Instant, MemberName
+from handler.steps import Result
+from handler.store import rows
+from handler.store.interface import Creates, Event
+from handler.store.schema import steps
+from handler.store.session import Session, write_note
+from handler.world import Record
+from trigger.requests import GroupState
+
+# Built once: putting a statement together takes about as long as running it.
+_NEW_STEP = insert(steps)
+_END_STEP = update(steps).where(steps.c.id == bindparam("row"))
+
+
+class MemberRows(Session):
+    """Records of members are intents, too: they are written before the call that makes them true."""
+
+    def members(self, group: GroupId) -> tuple[Record, ...]:
+        """Members that are not GONE, sorted by sequence."""
+
+        def read() -> tuple[Record, ...]:
+            with self._snapshot() as connection:
+                return rows.read_members(connection, group)
+
+        if self._closed:
+            raise self._is_closed()
+        return self._fleets.read(group, read)
+
+    def gone(self, group: GroupId, names: Collection[MemberName]) -> frozenset[MemberName]:
+        """Which of these names are remembered as GONE; retention forgets them in time."""
+        with self._snapshot() as connection:
+            return rows.read_gone(connection, group, names)
+
+    def lower(self, act: Event, state: GroupState, leaving: Sequence[Record], cloud: CloudId) -> None:
+        """Write down who leaves together with the size that follows them, and why, in one transaction."""
+
+        def write(connection: Connection) -> None:
+            rows.write_members(connection, leaving, cloud)
+            write_note(connection, act, state)
+
+        self._writer.do(write)
+
+    def intend(
+        self,
+        group: GroupId,
+        cloud: CloudId,
+        count: int,
+        balancers: tuple[tuple[BalancerId, int], ...],
+        at: Instant,
+        profile: str | None = None,
+    ) -> tuple[Record, ...]:
+        """Mint ``count`` sequences and write INTENDED records under them, in one transaction, before any call."""
+
+        def write(connection: Connection) -> tuple[Record, ...]:
+            first = rows.last_sequence(connection, group) + 1
+            records = tuple(
+                replace(rows.intended(self._installation, group, sequence, balancers, at), profile=profile)
+                for sequence in range(first, first + count)
+            )
+            rows.write_members(connection, records, cloud)
+            return records
+
+        return self._writer.do(write)
+
+    def save(self, records: Sequence[Record], cloud: CloudId) -> None:
+        """Write records whole (insert or replace), in one transaction; raises the group's sequence to theirs."""
+        self._writer.do(lambda connection: rows.write_members(connection, records, cloud))
+
+    def creates(self, group: GroupId, cloud: CloudId, now: Instant) -> Creates:
+        """How much of the budgets is used."""
+        with self._snapshot() as connection:
+            return rows.count_creates(connection, group, cloud, now)
+
+    def begin_step(
+        self, group: GroupId, name: str, member: MemberName | None, at: Instant, save: Sequence[Record], cloud: CloudId
+    ) -> int:
+        """Write a step's journal line, and the records that must be durable before it, in one transaction."""
+
+        def write(connection: Connection) -> int:
+            rows.write_members(connection, save, cloud)
+            line = {"group": group, "name": name, "member": member, "at": at, "message": ""}
+            return int(connection.execute(_NEW_STEP, line).lastrowid)
+
+        return self._writer.do(write)
+
+    def end_step(
+        self, step: int, result: Result, message: str, at: Instant, save: Sequence[Record], cloud: CloudId
+    ) -> None:
+        """Complete a step's journal line, and write the records that follow from it, in one transaction.
+
+        The line may be gone by retention; the records are written all the same.
+        """
+
+        def write(connection: Connection) -> None:
+            rows.write_members(connection, save, cloud)
+            connection.execute(_END_STEP, {"row": step, "result": result, "message": message, "ended_at": at})
+
+        self._writer.do(write)
+
+    def note_steps(self, lines: Sequence[Event], save: Sequence[Record], cloud: CloudId) -> None:
+        """Write whole lines of steps that have no call, and the records that say so, in one transaction."""
+
+        def write(connection: Connection) -> None:
+            rows.write_members(connection, save, cloud)
+            if lines:
+                connection.execute(_NEW_STEP, [_step_line(line) for line in lines])
+
+        self._writer.do(write)
+
+
+def _step_line(line: Event) -> dict[str, object]:
+    ended = line.at + (line.took or 0.0)
+    said = {name: getattr(line, name) for name in ("group", "name", "at", "result", "message")}
+    return said | {"member": line.by, "ended_at": ended}

@@ -1,0 +1,62 @@
+"""What every part of the SQLite store works with: the writer, the readers, and what was read last."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from sqlalchemy import Connection, Engine
+from sqlalchemy.dialects.sqlite import insert
+
+from config.errors import StoreError
+from config.units import GroupId
+from handler.store import rows
+from handler.store.database import translated
+from handler.store.interface import Event
+from handler.store.kept import Kept
+from handler.store.recording import Recorder
+from handler.store.schema import notes
+from handler.store.writer import Writer
+from handler.world import Record
+from trigger.requests import GroupState
+
+
+class Fleets(Kept[GroupId, tuple[Record, ...]]):
+    """The members of each group, as they were read last."""
+
+
+class Session:
+    """One open store. Reads see one state each; writes go through the one writer."""
+
+    def __init__(
+        self, path: Path, installation: str, writer: Writer, reading: Engine, recorder: Recorder, fleets: Fleets
+    ) -> None:
+        self._path = path
+        self._installation = installation
+        self._writer = writer
+        self._reading = reading
+        self._recorder = recorder
+        self._fleets = fleets
+        self._closed = False
+
+    @contextlib.contextmanager
+    def _snapshot(self) -> Iterator[Connection]:
+        """Read one state of the store, whatever is written meanwhile."""
+        if self._closed:
+            raise self._is_closed()
+        with translated(self._path), self._reading.connect() as connection:
+            yield connection
+
+    def _is_closed(self) -> StoreError:
+        return StoreError(f"store {self._path} is closed")
+
+
+def write_note(connection: Connection, act: Event, state: GroupState | None) -> None:
+    """Write a line of history, and the state that it leads to; what that does to desired size is told by the line."""
+    line: dict[str, object] = {name: getattr(act, name) for name in ("group", "name", "by", "message", "at")}
+    if state is not None:
+        before = rows.desired_of(connection, act.group)
+        rows.write_states(connection, {act.group: state})
+        line |= {"desired_from": before, "desired_to": state.desired} if before != state.desired else {}
+    connection.execute(insert(notes).values(line))

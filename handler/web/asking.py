@@ -1,0 +1,34 @@
+"""What routes that change something share: who asks, and how a decision is answered."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Header
+from fastapi.responses import JSONResponse
+
+from handler.web.render import Json, plain
+from trigger.reasons import Reason
+from trigger.requests import Decision
+from trigger.words import sentence_of
+
+By = Annotated[str, Header(alias="X-Trimtab-User", max_length=64, description="Who asks; recorded in the history.")]
+
+
+def decided(decision: Decision) -> JSONResponse:
+    """202 for a size that is made, now or in its turn, 200 for one that is there, 403 for one that will not be."""
+    answers = [_answer(answer.request.id, answer.reason, plain(answer.clamps)) for answer in decision.answers]
+    body: dict[str, Json] = {
+        "reason": decision.reason.value,
+        "desired_from": decision.desired_from,
+        "desired_to": decision.desired_to,
+        "revision": decision.state.revision,
+        "answers": list(answers),
+    }
+    if decision.winner is not None or any(each.reason is Reason.WAITING_TURN for each in decision.answers):
+        return JSONResponse(body, 202)
+    return JSONResponse(body, 200 if all(each.reason is Reason.NO_CHANGE for each in decision.answers) else 403)
+
+
+def _answer(request: str, reason: Reason, clamps: Json) -> Json:
+    return {"request": request, "reason": reason.value, "words": sentence_of(reason), "clamps": clamps}
