@@ -64,6 +64,15 @@ class SeatState(enum.Enum):
     """Finishes what it has, is given nothing new."""
 
 
+class Health(enum.Enum):
+    """What a balancer's health check says of a member."""
+
+    HEALTHY = "healthy"
+    FAILING = "failing"
+    UNKNOWN = "unknown"
+    """Checked, and the answer says nothing: not checked yet, on its way from one to the other, or set aside."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seat:
     """A member's place on one balancer."""
@@ -72,6 +81,8 @@ class Seat:
     state: SeatState
     connections: int | None
     """Work in hand; ``None``: the balancer cannot tell (which is not zero)."""
+    health: Health | None = None
+    """``None``: nobody checks it here (which is neither healthy nor failing)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

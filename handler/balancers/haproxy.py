@@ -19,17 +19,18 @@ from config.model import HaproxyBalancer
 from config.units import MemberName
 from handler.balancers.exchange import Address, exchange
 from handler.balancers.haproxy_answers import (
+    Load,
     Process,
     Server,
     Unreadable,
     read_algorithm,
+    read_loads,
     read_process,
     read_servers,
-    read_sessions,
 )
 from handler.balancers.names import ours
 from handler.launches import LaunchId
-from handler.world import Seat
+from handler.world import Health, Seat
 
 _WITHIN = 2.0
 _LONGEST_ANSWER = 16 * 1024 * 1024
@@ -52,10 +53,10 @@ class HaproxyDriver:
         self._backend = declaration.backend
 
     def seats(self) -> Mapping[MemberName, Seat]:
-        """The backend's servers under launch ids, with their current sessions."""
-        sessions = self._read(f"show stat {self._named()} 4 -1", read_sessions)
+        """The backend's servers under launch ids, with their current sessions and what their checks say."""
+        loads = self._read(f"show stat {self._named()} 4 -1", read_loads)
         return {
-            MemberName(name): Seat(member=MemberName(name), state=server.state, connections=sessions.get(name))
+            MemberName(name): _seat(MemberName(name), server, loads.get(name))
             for name, server in self._servers().items()
             if LaunchId.parse(name) is not None
         }
@@ -182,6 +183,13 @@ class HaproxyDriver:
 
     def _unexpected(self, command: str, text: str) -> Transient:
         return Transient(f"HAProxy at {self._socket} answered {command!r} with {text[:200]!r}", retry_after=1.0)
+
+
+def _seat(member: MemberName, server: Server, load: Load | None) -> Seat:
+    if load is None:  # added between the two questions: nothing is known of it yet
+        health = Health.UNKNOWN if server.checked else None
+        return Seat(member=member, state=server.state, connections=None, health=health)
+    return Seat(member=member, state=server.state, connections=load.sessions, health=load.health)
 
 
 def _numeric(member: MemberName, address: str) -> IPv4Address | IPv6Address:

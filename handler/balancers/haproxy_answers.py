@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, ip_address
 
-from handler.world import SeatState
+from handler.world import Health, SeatState
 
 _PARKED_BITS = 0x01 | 0x02 | 0x04 | 0x20
 """``srv_admin_state``: maintenance by command, inherited, by configuration, or for want of a resolved name."""
@@ -23,6 +23,16 @@ _CHECKED_BIT = 0x02
 """``srv_check_state``: a health check is configured."""
 
 _SERVERS_VERSION = "1"
+
+_UNCHECKED = "INI"
+"""``check_status``: no check has been made yet."""
+
+_HEALTH: Mapping[str, Health | None] = {
+    "UP": Health.HEALTHY,
+    "DOWN": Health.FAILING,
+    "DOWN (agent)": Health.FAILING,
+    "no check": None,
+}
 
 
 class Unreadable(Exception):
@@ -85,16 +95,45 @@ def _state(admin: int) -> SeatState:
     return SeatState.DRAINING if admin & _DRAINING_BITS else SeatState.SERVING
 
 
-def read_sessions(answer: str) -> Mapping[str, int]:
-    """Read ``show stat BACKEND 4 -1``: current sessions by server name.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Load:
+    """What the statistics say of one server."""
+
+    sessions: int
+    """Now."""
+    health: Health | None
+
+
+def read_loads(answer: str) -> Mapping[str, Load]:
+    """Read ``show stat BACKEND 4 -1``: by server name.
 
     Raises:
         Unreadable: as the class says.
     """
     try:
-        return {row["svname"]: int(row["scur"]) for row in _statistics(answer)}
+        return {
+            row["svname"]: Load(sessions=int(row["scur"]), health=health_of(row["status"], row["check_status"]))
+            for row in _statistics(answer)
+        }
     except (KeyError, ValueError) as problem:
         raise Unreadable(f"statistics of another form: {answer[:80]!r}") from problem
+
+
+def health_of(status: str, check: str) -> Health | None:
+    """Say what a server's ``status`` and ``check_status`` mean; ``None``: no check is made.
+
+    A server counts as UP before its first check (``INI``), which says nothing of it.
+
+    HAProxy counts before it changes its mind: ``UP 1/3`` has failed lately, ``DOWN 1/2`` has answered lately, and
+    neither says anything yet. ``NOLB`` answers, and asks for no new work (``disable-on-404``); ``DRAIN`` and ``MAINT``
+    hide what the check says.
+
+    >>> health_of("UP", "L7OK"), health_of("DOWN 1/2", "L7OK"), health_of("no check", "")
+    (<Health.HEALTHY: 'healthy'>, <Health.UNKNOWN: 'unknown'>, None)
+    """
+    if check == _UNCHECKED:
+        return Health.UNKNOWN
+    return _HEALTH.get(status, Health.UNKNOWN)
 
 
 def read_algorithm(answer: str) -> str:

@@ -13,7 +13,19 @@ class Balancer(Protocol):
     """Seats members and takes them away, always by name. Seats of others are never listed or touched."""
 
     def seats(self) -> Mapping[MemberName, Seat]:
-        """Everyone seated under a name that is a launch id. Never partial: what cannot be read whole raises."""
+        """Everyone seated under a name that is a launch id. Never partial: what cannot be read whole raises.
+
+        A seat's health is ``None`` where nobody checks it, and only a word that means *this member does not answer* is
+        FAILING; any other word, and any word that is not known, is UNKNOWN:
+
+        ==================================  =================  =====================  ================================
+        ..                                  HEALTHY            FAILING                ``None``
+        ==================================  =================  =====================  ================================
+        HAProxy ``status``                  ``UP``             ``DOWN``               ``no check``
+        Octavia ``operating_status``        ``ONLINE``         ``ERROR``              ``NO_MONITOR``
+        NetScaler ``svrstate``              ``UP``             ``DOWN``               without a monitor
+        ==================================  =================  =====================  ================================
+        """
         ...
 
     def join(self, member: MemberName, address: str, port: int) -> None:

@@ -54,7 +54,10 @@ class SharedListenerBalancer:
         return self._directory / f"{self._id}.sock"
 
     def seats(self) -> Mapping[MemberName, Seat]:
-        """Everyone seated, also those whose process has not come yet or has died."""
+        """Everyone seated, also those whose process has not come yet or has died.
+
+        Nobody's health is told: the holder makes no checks, and a process that dies is for its cloud to see.
+        """
         seated = {}
         for name, state, connections in self._roll().seats:
             if LaunchId.parse(name) is not None:

@@ -16,7 +16,7 @@ from handler.launches import LaunchId
 from handler.orchestrators.interface import Launch
 from handler.orchestrators.machines import Machine
 from handler.orchestrators.simulation import Answer, Simulation
-from handler.world import Listing, Seat, SeatState, Server, ServerState
+from handler.world import Health, Listing, Seat, SeatState, Server, ServerState
 from tests.support.worlds import NOW
 
 T = TypeVar("T")
@@ -231,6 +231,8 @@ class FakeBalancer:
     states: dict[MemberName, SeatState] = field(default_factory=dict)
     addresses: dict[MemberName, tuple[str, int]] = field(default_factory=dict)
     drained: dict[MemberName, Instant] = field(default_factory=dict)
+    health: dict[MemberName, Health] = field(default_factory=dict)
+    """What its check says of those whom it is known to check."""
     lives: int = 1
     looks: int = 0
     """How often it was asked which life this is."""
@@ -238,7 +240,7 @@ class FakeBalancer:
     def seats(self) -> Mapping[MemberName, Seat]:
         with self.faults.around("seats"):
             return {
-                name: Seat(member=name, state=state, connections=self._connections(name))
+                name: Seat(member=name, state=state, connections=self._connections(name), health=self.health.get(name))
                 for name, state in self.states.items()
             }
 

@@ -13,6 +13,7 @@ from handler.desired import Definition, DesiredState, Limits
 from handler.launches import LaunchId
 from handler.store.interface import StoredGroup
 from handler.world import (
+    Health,
     Leaving,
     Member,
     Phase,
@@ -109,8 +110,13 @@ def a_member(
     )
 
 
-def a_seat(sequence: int = 1, state: SeatState = SeatState.SERVING, connections: int | None = None) -> Seat:
-    return Seat(member=name_of(sequence), state=state, connections=connections)
+def a_seat(
+    sequence: int = 1,
+    state: SeatState = SeatState.SERVING,
+    connections: int | None = None,
+    health: Health | None = None,
+) -> Seat:
+    return Seat(member=name_of(sequence), state=state, connections=connections, health=health)
 
 
 def a_world(

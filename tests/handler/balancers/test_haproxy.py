@@ -13,11 +13,14 @@ from config.errors import Permanent, Transient
 from config.model import HaproxyBalancer
 from config.units import BalancerId, MemberName
 from handler.balancers.haproxy import HaproxyDriver
+from handler.world import Health
 from tests.support.balancers import HaproxyStage, a_name, connections_of, get, haproxy_stage
+from tests.support.haproxy import free_tcp_port
 from tests.support.waiting import until
 
 NAME = MemberName("web-k3f9ab-1")
 INFO = "Version: {version}\nPid: 7\nStart_time_sec: 1795228107\n\n"
+NO_STATISTICS = "# pxname,svname,scur,status,check_status,\n\n"
 NO_SERVERS = "1\n# be_id be_name srv_id srv_name srv_addr srv_admin_state srv_check_state srv_port\n\n"
 ONE_SERVER = NO_SERVERS[:-1] + "3 web 2 web-k3f9ab-1 127.0.0.1 {admin} {check} 9001\n\n"
 
@@ -102,13 +105,16 @@ def test_a_server_with_connections_left_is_deleted_later(tmp_path: Path) -> None
 
 def test_a_truncated_table_is_not_an_empty_one(tmp_path: Path) -> None:
     cut = ONE_SERVER.format(admin=0, check=0)[:-30]
-    script = {"show stat": "# pxname,svname,scur,\n\n", "show servers": cut}
+    script = {"show stat": NO_STATISTICS, "show servers": cut}
     with scripted(tmp_path, script) as (driver, _), pytest.raises(Transient, match="without its end"):
         driver.seats()
 
 
 def test_a_server_that_the_statistics_do_not_show_has_unknown_connections(tmp_path: Path) -> None:
-    script = {"show stat": "# pxname,svname,scur,\n\n", "show servers": ONE_SERVER.format(admin=0, check=0)}
+    script = {
+        "show stat": NO_STATISTICS,
+        "show servers": ONE_SERVER.format(admin=0, check=0),
+    }
     with scripted(tmp_path, script) as (driver, _):
         assert driver.seats()[NAME].connections is None
 
@@ -188,6 +194,32 @@ def test_a_member_is_checked_where_its_neighbours_are(stage: HaproxyStage) -> No
         driver.join(NAME, "::1", 9)
         driver.enable(NAME)
         assert "INI" in next(row for row in stage.haproxy.ask("show stat watched 4 -1").splitlines() if NAME in row)
+
+
+CHECKED = """backend watched
+    balance roundrobin
+    default-server inter 50ms rise 1 fall 1
+    server web-k3f9ab-1 127.0.0.1:{open} check
+    server web-k3f9ab-2 127.0.0.1:{shut} check
+    server web-k3f9ab-3 127.0.0.1:{shut}
+    server web-k3f9ab-4 127.0.0.1:{shut} check disabled
+    server web-k3f9ab-5 127.0.0.1:{open} check
+"""
+
+
+JUDGED = {MemberName("web-k3f9ab-1"): Health.HEALTHY, MemberName("web-k3f9ab-2"): Health.FAILING}
+
+
+@pytest.mark.real("haproxy")
+def test_what_the_checks_say_is_told_of_each_seat(stage: HaproxyStage) -> None:
+    driver = a_driver(stage.haproxy.socket, backend="watched")
+    with socketserver.TCPServer(("127.0.0.1", 0), socketserver.BaseRequestHandler) as answering:
+        shut = free_tcp_port()
+        with reconfigured(stage, CHECKED.format(open=answering.server_address[1], shut=shut)):
+            stage.haproxy.ask("set server watched/web-k3f9ab-5 state drain")
+            until(lambda: all(driver.seats()[name].health is health for name, health in JUDGED.items()))
+            told = {name.rpartition("-")[2]: seat.health for name, seat in driver.seats().items()}
+    assert told == {"1": Health.HEALTHY, "2": Health.FAILING, "3": None, "4": Health.UNKNOWN, "5": Health.UNKNOWN}
 
 
 @pytest.mark.real("haproxy")

@@ -7,15 +7,17 @@ from ipaddress import IPv4Address, IPv6Address
 import pytest
 
 from handler.balancers.haproxy_answers import (
+    Load,
     Process,
     Server,
     Unreadable,
+    health_of,
     read_algorithm,
+    read_loads,
     read_process,
     read_servers,
-    read_sessions,
 )
-from handler.world import SeatState
+from handler.world import Health, SeatState
 
 HEAD = (
     "1\n# be_id be_name srv_id srv_name srv_addr srv_op_state srv_admin_state srv_uweight srv_iweight "
@@ -23,7 +25,7 @@ HEAD = (
     "bk_f_forced_id srv_f_forced_id srv_fqdn srv_port srvrecord srv_use_ssl srv_check_port srv_check_addr "
     "srv_agent_addr srv_agent_port\n"
 )
-STATISTICS = "# pxname,svname,qcur,qmax,scur,smax,status,algo,\n"
+STATISTICS = "# pxname,svname,qcur,qmax,scur,smax,status,check_status,algo,\n"
 INFO = "Name: HAProxy\nVersion: {version}\nPid: 6724\nUptime: 0d 0h00m01s\n{started}node: vm\n\n"
 
 
@@ -92,30 +94,63 @@ def test_servers_that_are_not_understood_whole_are_not_read(answer: str) -> None
 
 
 def test_sessions_are_read_by_server() -> None:
-    answer = STATISTICS + "web,web-k3f9ab-1,0,0,3,9,UP,,\nweb,theirs,0,0,0,0,MAINT,,\n\n"
-    assert read_sessions(answer) == {"web-k3f9ab-1": 3, "theirs": 0}
+    answer = STATISTICS + "web,web-k3f9ab-1,0,0,3,9,UP,L7OK,,\nweb,theirs,0,0,0,0,MAINT,,,\n\n"
+    assert read_loads(answer) == {
+        "web-k3f9ab-1": Load(sessions=3, health=Health.HEALTHY),
+        "theirs": Load(sessions=0, health=Health.UNKNOWN),
+    }
+
+
+@pytest.mark.parametrize(
+    ("status", "health"),
+    [
+        pytest.param("UP", Health.HEALTHY, id="up"),
+        pytest.param("DOWN", Health.FAILING, id="down"),
+        pytest.param("DOWN (agent)", Health.FAILING, id="down-says-its-agent"),
+        pytest.param("no check", None, id="not-checked"),
+        pytest.param("UP 1/3", Health.UNKNOWN, id="on-its-way-down"),
+        pytest.param("DOWN 1/2", Health.UNKNOWN, id="on-its-way-up"),
+        pytest.param("NOLB", Health.UNKNOWN, id="asks-for-no-new-work"),
+        pytest.param("NOLB 1/3", Health.UNKNOWN, id="asks-for-no-new-work-and-failed-lately"),
+        pytest.param("DRAIN", Health.UNKNOWN, id="drains"),
+        pytest.param("DRAIN 1/3", Health.UNKNOWN, id="drains-and-failed-lately"),
+        pytest.param("DRAIN (agent)", Health.UNKNOWN, id="drains-says-its-agent"),
+        pytest.param("MAINT", Health.UNKNOWN, id="maintenance"),
+        pytest.param("MAINT (via web/other)", Health.UNKNOWN, id="maintenance-of-another"),
+        pytest.param("MAINT (resolution)", Health.UNKNOWN, id="name-not-resolved"),
+        pytest.param("", Health.UNKNOWN, id="nothing-said"),
+        pytest.param("down", Health.UNKNOWN, id="a-word-that-is-not-known"),
+    ],
+)
+def test_only_down_is_failing(status: str, health: Health | None) -> None:
+    assert health_of(status, "" if health is None else "L7OK") is health
+
+
+@pytest.mark.parametrize("status", ["UP", "DOWN"])
+def test_before_its_first_check_nothing_is_said_of_a_server(status: str) -> None:
+    assert health_of(status, "INI") is Health.UNKNOWN
 
 
 @pytest.mark.parametrize(
     "answer",
     [
-        pytest.param(STATISTICS + "web,web-k3f9ab-1,0,0,3,9,UP,,\n", id="cut"),
-        pytest.param(STATISTICS + "web,web-k3f9ab-1,0,0,,9,UP,,\n\n", id="no-count"),
+        pytest.param(STATISTICS + "web,web-k3f9ab-1,0,0,3,9,UP,L7OK,,\n", id="cut"),
+        pytest.param(STATISTICS + "web,web-k3f9ab-1,0,0,,9,UP,,,\n\n", id="no-count"),
         pytest.param("# something,else\n\n", id="another-table"),
     ],
 )
 def test_sessions_that_are_not_understood_are_not_zero(answer: str) -> None:
     with pytest.raises(Unreadable):
-        read_sessions(answer)
+        read_loads(answer)
 
 
 def test_the_algorithm_is_the_backend_s() -> None:
-    assert read_algorithm(STATISTICS + "src,BACKEND,0,0,0,0,UP,source,\n\n") == "source"
+    assert read_algorithm(STATISTICS + "src,BACKEND,0,0,0,0,UP,,source,\n\n") == "source"
 
 
 def test_an_algorithm_that_is_hidden_is_not_read() -> None:
     with pytest.raises(Unreadable):
-        read_algorithm(STATISTICS + "src,BACKEND,0,0,0,0,UP,,\n\n")
+        read_algorithm(STATISTICS + "src,BACKEND,0,0,0,0,UP,,,\n\n")
 
 
 @pytest.mark.parametrize(
