@@ -11,10 +11,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from config.access import BY_SYSTEM, PUBLIC, SecretRef, ServerSource, SnmpAccess, Trust
+from config.access import PUBLIC, ServerSource, SnmpAccess
 from config.adjustments import Action
 from config.adjustments import Adjustment as Adjustment  # noqa: PLC0414 part of the model to its readers
 from config.adjustments import Verb as Verb  # noqa: PLC0414 part of the model to its readers
+from config.clouds import STOCK
+from config.clouds import Budget as Budget  # noqa: PLC0414 part of the model to its readers
+from config.clouds import Cloud as Cloud  # noqa: PLC0414 part of the model to its readers
+from config.clouds import CloudstackCloud as CloudstackCloud  # noqa: PLC0414 part of the model to its readers
+from config.clouds import ProcessCloud as ProcessCloud  # noqa: PLC0414 part of the model to its readers
+from config.clouds import SimulatedCloud as SimulatedCloud  # noqa: PLC0414 part of the model to its readers
 from config.counters import Counter
 from config.effects import Alert
 from config.expressions import Expression
@@ -29,7 +35,6 @@ from config.recipes import Recipe as Recipe  # noqa: PLC0414 part of the model t
 from config.recording import Recording
 from config.reductions import Reduce, Reduction
 from config.schedules import Schedule
-from config.simulation import Behaviour
 from config.units import (
     AlertId,
     BalancerId,
@@ -155,55 +160,7 @@ class Policy:
     quiet_scope: QuietScope = QuietScope.GROUP
 
 
-# Clouds, balancers, profiles: where members come from and where they serve.
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Budget:
-    """How much may be created: the brake on a runaway."""
-
-    outstanding: int = 10
-    """Creates that are not yet in service."""
-    per_hour: int = 60
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProcessCloud:
-    """Members are processes of this machine, each on a loopback address of its own."""
-
-    id: CloudId
-    budget: Budget = Budget()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SimulatedCloud:
-    """Members are only played, inside Trimtab."""
-
-    id: CloudId
-    behaviour: Behaviour = field(default_factory=Behaviour)
-    budget: Budget = Budget()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CloudstackCloud:
-    """Members are virtual machines of one CloudStack account."""
-
-    id: CloudId
-    endpoint: str
-    api_key: SecretRef
-    secret: SecretRef
-    trust: Trust = BY_SYSTEM
-    timeout: Seconds = 15.0
-    """For one answer, all of it."""
-    job_timeout: Seconds = 120.0
-    """How long a job is waited for; it goes on after that."""
-    expunge: bool = False
-    """Removed machines cannot be recovered."""
-    budget: Budget = Budget()
-
-
-Cloud = ProcessCloud | SimulatedCloud | CloudstackCloud
-"""Closed union of the kinds of cloud."""
+# Balancers and profiles: where members serve, and what they are made of.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -333,7 +290,7 @@ class Group:
     freshness: int = 3
     """Intervals after which the newest value is stale."""
     projection: Projection = Projection.ON
-    budget: Budget = Budget()
+    budget: Budget = STOCK
     max_growth: Pace | None = None
     """What policies and alarms may add in a span of time."""
     max_shrinkage: Pace | None = None

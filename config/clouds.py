@@ -1,0 +1,61 @@
+"""The kinds of cloud that members come from, and how to reach each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from config.access import BY_SYSTEM, SecretRef, Trust
+from config.simulation import Behaviour
+from config.units import CloudId, Seconds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budget:
+    """How much may be created: the brake on a runaway."""
+
+    outstanding: int = 10
+    """Creates that are not yet in service."""
+    per_hour: int = 60
+
+
+STOCK = Budget()
+"""What is allowed where nobody says anything else."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessCloud:
+    """Members are processes of this machine, each on a loopback address of its own."""
+
+    id: CloudId
+    budget: Budget = STOCK
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimulatedCloud:
+    """Members are only played, inside Trimtab."""
+
+    id: CloudId
+    behaviour: Behaviour = field(default_factory=Behaviour)
+    budget: Budget = STOCK
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CloudstackCloud:
+    """Members are virtual machines of one CloudStack account."""
+
+    id: CloudId
+    endpoint: str
+    api_key: SecretRef
+    secret: SecretRef
+    trust: Trust = BY_SYSTEM
+    timeout: Seconds = 15.0
+    """For one answer, all of it."""
+    job_timeout: Seconds = 120.0
+    """How long a job is waited for; it goes on after that."""
+    expunge: bool = False
+    """Removed machines cannot be recovered."""
+    budget: Budget = STOCK
+
+
+Cloud = ProcessCloud | SimulatedCloud | CloudstackCloud
+"""Closed union of the kinds of cloud."""
