@@ -8,8 +8,10 @@ made, it is looked for.
 from __future__ import annotations
 
 import base64
+import re
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import assert_never
 
 from config.access import SecretRef
@@ -19,7 +21,7 @@ from config.units import GroupId, Instant, MemberName, Seconds
 from handler.launches import LaunchId
 from handler.orchestrators.cloudstack_answers import JobState, Machine, job_of, machine_of, refusal, text
 from handler.orchestrators.cloudstack_ids import AFFINITY_GROUP, NETWORK, OFFERING, TEMPLATE, ZONE, Ids
-from handler.orchestrators.cloudstack_names import MARK, host_name, member_of, short_name
+from handler.orchestrators.cloudstack_names import MARK, RELEASED, TAG, host_name, mark_of, member_of, short_name
 from handler.orchestrators.cloudstack_wire import Wire
 from handler.orchestrators.interface import Launch
 from handler.orchestrators.turns import Turns
@@ -28,6 +30,7 @@ from handler.world import Listing, Server
 _FIRST_PAUSE: Seconds = 0.5
 _LONGEST_PAUSE: Seconds = 8.0
 _GROWTH = 1.5
+_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _ON_THEIR_WAY = frozenset({"Stopping", "Expunging"})
 
 
@@ -61,13 +64,18 @@ class CloudstackOrchestrator:
         Raises:
             DriverError: not even the first page can be read.
         """
-        machines, because = self._machines(f"{group}-{self._installation}-")
-        ours = [(self._member(machine), machine) for machine in machines]
-        servers = tuple(
-            self._server(name, machine)
-            for name, machine in ours
-            if name is not None and _group_of(name) == group and not machine.is_gone
-        )
+        listing = self._listed(f"{group}-{self._installation}-")
+        servers = tuple(server for server in listing.servers if _group_of(server.name) == group)
+        return replace(listing, servers=servers)
+
+    def list_all(self) -> Listing:
+        """As `list`, of all groups."""
+        return self._listed(f"-{self._installation}-")
+
+    def _listed(self, keyword: str) -> Listing:
+        machines, because = self._machines(keyword=keyword)
+        ours = [(self._member(machine), machine) for machine in machines if not machine.is_gone]
+        servers = tuple(self._server(name, machine) for name, machine in ours if name is not None)
         return Listing(servers=servers, complete=not because, because=because)
 
     def find(self, name: MemberName) -> Server | None:
@@ -85,8 +93,8 @@ class CloudstackOrchestrator:
         """
         name = launch.id.name
         with self._turns.of(name):
-            bearing = self._bearing(name)
-            return self._server(name, bearing[0] if bearing else self._made(launch))
+            called = self._called(name)
+            return self._server(name, called[0] if called else self._made(launch))
 
     def destroy(self, name: MemberName, *, grace: Seconds) -> None:
         """Have CloudStack stop the machine and destroy it. How long it may take to stop, CloudStack alone decides."""
@@ -94,6 +102,71 @@ class CloudstackOrchestrator:
             for machine in self._bearing(name):
                 if machine.word not in _ON_THEIR_WAY:
                     self._destroy(name, machine)
+
+    # Marks of machines that are there: a tag, and a display name for people.
+
+    @property
+    def fixed_marks(self) -> str:
+        """They can be written."""
+        return ""
+
+    def stranger(self, named: str) -> Server | None:
+        """Look for a machine of the account by its id, host name or display name.
+
+        Raises:
+            Permanent: it bears a mark, or several machines have the name.
+            Transient: none was seen, and not all could be.
+        """
+        machines, because = self._machines(keyword=named)
+        called = [machine for machine in machines if named in {machine.host, machine.display} and not machine.is_gone]
+        found = self._with_id(named) or called
+        if because and not found:
+            raise Transient(because)
+        if len(found) > 1:
+            ids = ", ".join(machine.id for machine in found)
+            raise Permanent(f"{self._cloud.id}: {len(found)} machines are called {named}: write the id ({ids})")
+        for machine in found:
+            self._refuse_marked(machine, named)
+            return self._server(MemberName(machine.host), machine)
+        return None
+
+    def mark(self, id: str, launch: LaunchId) -> Server:
+        """Tag a machine and call it by the member's name. Of two who tag it at once, CloudStack refuses one.
+
+        Raises:
+            Permanent: there is no such machine, or it bears another mark.
+            Transient: anything else; it may have been tagged.
+        """
+        with self._turns.of(launch.name):
+            for machine in self._with_id(id):
+                if machine.tag != launch.name:
+                    self._refuse_marked(machine, id)
+                    self._tag("createTags", id, TAG, launch.name)
+                if machine.display != launch.name:
+                    self._wire.ask("updateVirtualMachine", id=id, displayname=launch.name)
+                return self._server(launch.name, machine)
+        raise Permanent(f"{self._cloud.id}: there is no machine {id}")
+
+    def unmark(self, name: MemberName) -> None:
+        """Tag what was made as a member, and take off the tag of what was given; display names stay as they are."""
+        with self._turns.of(name):
+            for machine in self._bearing(name):
+                made = member_of(self._installation, host=machine.host, display=machine.display, mark=machine.mark)
+                if made is not None and not machine.released:
+                    self._tag("createTags", machine.id, RELEASED, "true")
+                if machine.tag is not None:
+                    self._tag("deleteTags", machine.id, TAG, machine.tag)
+
+    def _refuse_marked(self, machine: Machine, named: str) -> None:
+        borne = mark_of(host=machine.host, mark=machine.mark, tag=machine.last_word)
+        if borne is not None:
+            raise Permanent(f"{self._cloud.id}: {named} bears the mark {borne}")
+
+    def _tag(self, command: str, id: str, key: str, value: str) -> None:
+        given = {"resourceids": id, "resourcetype": "UserVm", "tags[0].key": key, "tags[0].value": value}
+        state, result = self._ended(text(self._wire.ask(command, **given), "jobid"))
+        if state is not JobState.DONE:
+            raise Transient(str(refusal(result, f"{self._cloud.id}: {command} of {id}")))
 
     # Making.
 
@@ -120,9 +193,9 @@ class CloudstackOrchestrator:
     def _cleared(self, name: MemberName, failure: DriverError) -> DriverError:
         """Remove what a failed deployment left behind. While anything is, the failure is not permanent."""
         try:
-            for machine in self._bearing(name):
+            for machine in self._called(name):
                 self._destroy(name, machine)
-            left = self._bearing(name)
+            left = self._called(name)
         except DriverError as error:
             return Transient(f"{failure}; what is left of it could not be removed: {error}")
         return Transient(f"{failure}; what is left of it is being removed") if left else failure
@@ -184,28 +257,58 @@ class CloudstackOrchestrator:
         Raises:
             Transient: none was seen, and not all could be.
         """
+        called = self._called(name)
+        if called or not self._is_ours(name):
+            return called
+        return self._of(name, {"tags[0].key": TAG, "tags[0].value": name})  # given to us, and renamed by somebody
+
+    def _called(self, name: MemberName) -> tuple[Machine, ...]:
+        """Those among them that are called so. Raises as `_bearing`."""
         launch = LaunchId.parse(name)
-        if launch is None or launch.installation != self._installation:
+        if launch is None or not self._is_ours(name):
             return ()
+        hosts = dict.fromkeys((launch.name, short_name(launch)))
+        return self._of(name, *({"keyword": host} for host in hosts))
+
+    def _is_ours(self, name: MemberName) -> bool:
+        launch = LaunchId.parse(name)
+        return launch is not None and launch.installation == self._installation
+
+    def _of(self, name: MemberName, *asked: Mapping[str, str]) -> tuple[Machine, ...]:
         found: dict[str, Machine] = {}
-        for host in dict.fromkeys((launch.name, short_name(launch))):
-            machines, because = self._machines(host)
+        for by in asked:
+            machines, because = self._machines(**by)
             found |= {machine.id: machine for machine in machines if self._member(machine) == name}
             if because and not found:
                 raise Transient(because)
         there = (machine for machine in found.values() if not machine.is_gone)
         return tuple(sorted(there, key=lambda machine: (machine.created_at, machine.id)))
 
-    def _machines(self, keyword: str) -> tuple[tuple[Machine, ...], str]:
-        """Machines of the account with this in host or display name, once each; and why that is not all."""
-        entries = self._wire.every("listVirtualMachines", "virtualmachine", keyword=keyword, details="nics")
+    def _with_id(self, id: str) -> Sequence[Machine]:
+        """The machine with this id of the cloud's own, unless there is none, or it is destroyed.
+
+        Raises:
+            Transient: it was not seen, and not all could be.
+        """
+        if not _ID.fullmatch(id):
+            return ()
+        machines, because = self._machines(id=id)
+        found = [machine for machine in machines if machine.id == id and not machine.is_gone]
+        if because and not found:
+            raise Transient(because)
+        return found
+
+    def _machines(self, **by: str) -> tuple[tuple[Machine, ...], str]:
+        """Machines of the account, once each, and why that is not all; ``keyword`` is of host and display names."""
+        entries = self._wire.every("listVirtualMachines", "virtualmachine", details="nics", **by)
         read = [machine_of(entry) for entry in entries.read]
         machines = {machine.id: machine for machine in read if machine is not None}
         senseless = f"{self._cloud.id}: listVirtualMachines shows entries that make no sense" if None in read else ""
         return tuple(machines.values()), entries.because or senseless
 
     def _member(self, machine: Machine) -> MemberName | None:
-        return member_of(self._installation, host=machine.host, display=machine.display, mark=machine.mark)
+        said = {"host": machine.host, "display": machine.display}
+        return member_of(self._installation, **said, mark=machine.mark, tag=machine.last_word)
 
     def _server(self, name: MemberName, machine: Machine) -> Server:
         return Server(

@@ -12,7 +12,7 @@ from datetime import datetime
 
 from config.errors import DriverError, Permanent, Transient
 from config.units import Instant, Seconds
-from handler.orchestrators.cloudstack_names import MARK
+from handler.orchestrators.cloudstack_names import MARK, RELEASED, TAG
 from handler.world import ServerState
 
 _LONGEST = 300
@@ -39,6 +39,10 @@ class Machine:
     display: str
     mark: str | None
     """``None``: bears none, or the cloud does not show details."""
+    tag: str | None
+    """Which member it was made by being given to Trimtab."""
+    released: bool
+    """It was taken from Trimtab."""
     word: str
     """Its state in CloudStack's words."""
     busy: bool
@@ -51,6 +55,11 @@ class Machine:
     def is_gone(self) -> bool:
         """Destroyed: it serves no more, and only a person could recover it."""
         return self.word == _GONE
+
+    @property
+    def last_word(self) -> str | None:
+        """What tags say it is; ``None``: nothing."""
+        return RELEASED if self.tag is None and self.released else self.tag
 
     def state(self, now: Instant, settling: Seconds) -> ServerState:
         """Fold its state. A new machine is Stopped until its start begins: for ``settling`` seconds that is building.
@@ -77,12 +86,14 @@ def machine_of(entry: object) -> Machine | None:
     created_at = _instant(text(entry, "created"))
     if not (own_id and host and word) or created_at is None:
         return None
-    details = entry.get("details")
+    details, tags = entry.get("details"), _tags(entry.get("tags"))
     return Machine(
         id=own_id,
         host=host,
         display=text(entry, "displayname"),
         mark=(text(details, MARK) or None) if isinstance(details, Mapping) else None,
+        tag=tags.get(TAG),
+        released=RELEASED in tags,
         word=word,
         busy=bool(text(entry, "jobid")) and entry.get("jobstatus") == 0,
         address=_address(entry.get("nic")),
@@ -97,6 +108,10 @@ def _address(nics: object) -> str | None:
         if address := text(nic, "ipaddress") or text(nic, "ip6address"):
             return address
     return None
+
+
+def _tags(tags: object) -> Mapping[str, str]:
+    return {text(tag, "key"): text(tag, "value") for tag in tags} if isinstance(tags, list) else {}
 
 
 def _instant(said: str) -> Instant | None:

@@ -51,3 +51,48 @@ class Orchestrator(Protocol):
     def destroy(self, name: MemberName, *, grace: Seconds) -> None:
         """Begin to remove a machine: it is told to stop, and made to after ``grace``. Gone already is success."""
         ...
+
+    def list_all(self) -> Listing:
+        """List the machines of every group of this installation, by mark, as `list` does those of one.
+
+        Groups that nobody remembers are among them: this is how what was left behind is found.
+        """
+        ...
+
+    # Machines that are given to Trimtab, or taken from it
+
+    @property
+    def fixed_marks(self) -> str:
+        """Why marks can neither be written on machines that are there nor be taken off them; empty: they can.
+
+        Where it says something, `stranger`, `mark` and `unmark` raise `Permanent` with it.
+        """
+        ...
+
+    def stranger(self, named: str) -> Server | None:
+        """Look for a machine that bears no mark of any installation, by the cloud's own id or, if none has it, by name.
+
+        Its ``name`` is the cloud's own. ``None`` is a *definite* not-found.
+
+        Raises:
+            Permanent: it bears a mark (the message has it), or several machines have the name (it has their ids).
+        """
+        ...
+
+    def mark(self, id: str, launch: LaunchId) -> Server:
+        """Write a mark on the machine with this id of the cloud's own. Bears it already is success.
+
+        From then on it is the member ``launch.name`` to `list`, `find` and `destroy`, whatever else it is called.
+        `Transient` may mean that it was done all the same.
+
+        Raises:
+            Permanent: there is no such machine, or it bears another mark.
+        """
+        ...
+
+    def unmark(self, name: MemberName) -> None:
+        """Take a member's mark off; the machine goes on, and is nobody's. One that is not there is success.
+
+        That holds for machines that were made with a mark as well: they are never listed or found under it again.
+        """
+        ...

@@ -14,6 +14,7 @@ from pathlib import Path
 from config.errors import Permanent, Transient
 from config.model import ProcessCloud, ProcessRecipe
 from config.units import GroupId, Instant, MemberName, Seconds
+from handler.launches import LaunchId
 from handler.orchestrators import children
 from handler.orchestrators.departures import Departures
 from handler.orchestrators.interface import Launch, Papers, no_papers
@@ -23,6 +24,7 @@ from handler.orchestrators.turns import Turns
 from handler.world import Listing, Server, ServerState
 
 _LOGS_KEPT = 100
+_FIXED = "a process bears its mark in its environment, which nobody can write from outside"
 _WORDS = {"T": "stopped", "t": "traced", "Z": "ended", "X": "ended"}
 """The kernel's letters that say more than "running"; a machine at rest must not look changed at every listing."""
 
@@ -53,13 +55,20 @@ class ProcessOrchestrator:
 
     def list(self, group: GroupId) -> Listing:
         """Complete unless ``/proc`` or the roll cannot be read."""
+        return self._listed(lambda mark: mark.group == group)
+
+    def list_all(self) -> Listing:
+        """As `list`, of all groups."""
+        return self._listed(lambda mark: True)
+
+    def _listed(self, is_asked: Callable[[LaunchId], bool]) -> Listing:
         children.reap()
         try:
             members = self._roll.muster().members.values()
         except OSError as error:
             return Listing(servers=(), complete=False, because=f"{self._cloud}: processes cannot be listed: {error}")
-        ours = sorted((member for member in members if member.mark.id.group == group), key=_sequence)
-        return Listing(servers=tuple(self._server(member) for member in ours), complete=True)
+        asked = sorted((member for member in members if is_asked(member.mark.id)), key=lambda member: member.mark.id)
+        return Listing(servers=tuple(self._server(member) for member in asked), complete=True)
 
     def find(self, name: MemberName) -> Server | None:
         """Waits for a `create` of the same name, so that ``None`` is definite."""
@@ -88,6 +97,31 @@ class ProcessOrchestrator:
         with self._turns.of(name), _seeing():
             for leader in self._roll.sessions(name):
                 self._departures.begin(leader, grace)
+
+    # Marks
+
+    @property
+    def fixed_marks(self) -> str:
+        """A mark is given with the program's start, and is the program's to keep."""
+        return f"{self._cloud}: {_FIXED}"
+
+    def stranger(self, named: str) -> Server | None:
+        """Look for nobody.
+
+        Raises:
+            Permanent: always.
+        """
+        raise Permanent(self.fixed_marks)
+
+    def mark(self, id: str, launch: LaunchId) -> Server:
+        """Raise as `stranger`."""
+        raise Permanent(self.fixed_marks)
+
+    def unmark(self, name: MemberName) -> None:
+        """Raise as `stranger`."""
+        raise Permanent(self.fixed_marks)
+
+    # Inside
 
     def _server(self, member: Bearer) -> Server:
         process = member.process
@@ -147,7 +181,3 @@ def _seeing() -> Iterator[None]:
         raise Permanent(f"{error}: members and the state directory must belong to the user of Trimtab") from error
     except OSError as error:
         raise Transient(f"this machine did not answer: {error}") from error
-
-
-def _sequence(member: Bearer) -> int:
-    return member.mark.id.sequence

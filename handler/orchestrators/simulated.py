@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
-from config.errors import DriverError
+from config.errors import DriverError, Permanent
 from config.model import SimulatedCloud
 from config.units import GroupId, Instant, MemberName, Seconds
 from handler.launches import LaunchId
@@ -47,6 +48,11 @@ class SimulatedOrchestrator:
         mark = LaunchId(installation=self._installation, group=group, sequence=1).name.rpartition("-")[0]
         return self._answered(lambda cloud, now: cloud.list(mark, now))
 
+    def list_all(self) -> Listing:
+        """As `list`, of all groups."""
+        told = self._answered(lambda cloud, now: cloud.list(None, now))
+        return replace(told, servers=tuple(server for server in told.servers if self._is_ours(server.name)))
+
     def find(self, name: MemberName) -> Server | None:
         """Never late: ``None`` is definite. Another installation's servers are nobody's here."""
         if not self._is_ours(name):
@@ -66,6 +72,43 @@ class SimulatedOrchestrator:
         """Begin to remove a server: it is gone after the declared time, and ``grace`` at the latest."""
         if self._is_ours(name):
             self._answered(lambda cloud, now: cloud.destroy(name, now, grace=grace))
+
+    # Marks: a server's name is its mark, and names can be changed.
+
+    @property
+    def fixed_marks(self) -> str:
+        """They can be written."""
+        return ""
+
+    def stranger(self, named: str) -> Server | None:
+        """Look for a server by its id or name.
+
+        Raises:
+            Permanent: it is a member, of whatever installation.
+        """
+        found = self._answered(lambda cloud, now: cloud.known(named, now))
+        if found is not None and LaunchId.parse(found.name) is not None:
+            raise Permanent(f"{named} bears the mark {found.name}")
+        return found
+
+    def mark(self, id: str, launch: LaunchId) -> Server:
+        """Give a server the member's name.
+
+        Raises:
+            Permanent: there is none with this id, or it is another member.
+            Transient: anything declared of creations.
+        """
+        return self._answered(lambda cloud, now: cloud.rename(id, launch.name, now))
+
+    def unmark(self, name: MemberName) -> None:
+        """Call a server by its id, which is no member's name."""
+        if not self._is_ours(name):
+            return
+        server = self.find(name)
+        if server is not None:
+            self._answered(lambda cloud, now: cloud.rename(server.id, server.id, now))
+
+    # Inside
 
     def _answered(self, ask: Callable[[Simulation, Instant], Answer[T]]) -> T:
         with self._turn, self._ledger.turn() as (cloud, now):

@@ -11,12 +11,13 @@ import heapq
 import math
 from collections import Counter, deque
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, Never, TypeVar
 
 from config.errors import DriverError, Permanent, Transient
 from config.simulation import Behaviour, Happening, Incident
 from config.units import Instant, Seconds
+from handler.launches import LaunchId
 from handler.orchestrators.fates import Slip, born, draw, slip
 from handler.orchestrators.machines import Machine, View
 from handler.world import Listing, Server, ServerState
@@ -101,6 +102,40 @@ class Simulation:
             raise AssertionError(f"{name} is gone as soon as it is made")
         return self._said(wrong, made, f"the cloud could not make {name}")
 
+    def known(self, named: str, now: Instant) -> Answer[Server | None]:
+        """Ask for one server by its id or, if none has it, by its name."""
+        now = self.advance(now)
+        if (refused := self._refused(now)) is not None:
+            return refused
+        machine = self._with_id(named, now)
+        seen = self._seen(named, now) if machine is None else machine.view(now).server
+        return Answer(takes=self.behaviour.call, given=seen)
+
+    def rename(self, id: str, name: str, now: Instant) -> Answer[Server]:
+        """Call a server by another name; one that has a name of Trimtab's form gives it up only for its own id.
+
+        It fails as creations do. Listings that are late show it under its old name for a while.
+        """
+        now = self.advance(now)
+        if (refused := self._refused(now)) is not None:
+            return refused
+        machine, failed = self._with_id(id, now), f"the cloud could not call {id} {name}"
+        wrong = slip(self.behaviour.create, self._chance("rename", name))
+        if wrong is Slip.ERROR:
+            return Answer(takes=self.behaviour.call, given=Transient(failed))
+        if machine is None:
+            return Answer(takes=self.behaviour.call, given=Permanent(f"there is no server {id}"))
+        if name not in {machine.name, id} and LaunchId.parse(machine.name) is not None:
+            return Answer(takes=self.behaviour.call, given=Permanent(f"{id} bears the mark {machine.name}"))
+        if machine.name != name:
+            self.put(machine.gone(now))
+            machine = replace(machine, name=name)
+            self.put(machine)
+        server = machine.view(now).server
+        if server is None:
+            raise AssertionError(f"{id} is gone as soon as it is called {name}")
+        return self._said(wrong, server, failed)
+
     def destroy(self, name: str, now: Instant, *, grace: Seconds) -> Answer[None]:
         """Begin to remove a server; one that is not there, or is going already, stays as it is."""
         now = self.advance(now)
@@ -180,6 +215,9 @@ class Simulation:
                 if server is not None:
                     yield server
 
+    def _with_id(self, id: str, now: Instant) -> Machine | None:
+        return next((machine for machine in self.machines(now) if machine.id == id), None)
+
     def _seen(self, name: str, now: Instant) -> Server | None:
         machine = self._machines.get(name)
         return None if machine is None else machine.view(now).server
@@ -230,7 +268,7 @@ class Simulation:
 
     def _forget(self, machine: Machine) -> None:
         del self._machines[machine.name], self._marks[machine.mark][machine.name]
-        for call in ("create", "destroy"):
+        for call in ("create", "destroy", "rename"):
             self._asked.pop((call, machine.name), None)
 
 

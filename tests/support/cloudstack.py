@@ -57,6 +57,9 @@ class CloudstackStage:
     def kill(self, server: Server) -> None:
         del self.wire.vms[server.id]
 
+    def stranger(self, name: str) -> str:
+        return self.wire.add(name).id
+
     def count(self, name: MemberName) -> int:
         return len(self.wire.bearing(name))
 

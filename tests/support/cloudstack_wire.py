@@ -18,6 +18,7 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -73,6 +74,7 @@ class Vm:
     state: str = "Stopped"
     given: dict[str, str] = field(default_factory=dict)
     """The whole call that made it."""
+    tags: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass
@@ -199,19 +201,20 @@ class CloudstackWire:
             raise ApiError(401, text)
 
     def _obey(self, command: str, given: dict[str, str]) -> dict[str, Any]:
-        match command:
-            case "deployVirtualMachine":
-                return self._deploy(given)
-            case "destroyVirtualMachine":
-                return self._destroy(given)
-            case "queryAsyncJobResult":
-                return self._job(given)
-            case "listVirtualMachines":
-                return self._list_machines(given)
-            case _ if command.startswith("list"):
-                return self._list(command, given)
-            case _:
-                raise ApiError(401, f"The given command '{command}' either does not exist, is not available for user.")
+        own = {
+            "deployVirtualMachine": self._deploy,
+            "destroyVirtualMachine": self._destroy,
+            "updateVirtualMachine": self._update,
+            "queryAsyncJobResult": self._job,
+            "listVirtualMachines": self._list_machines,
+            "createTags": partial(self._tag, command),
+            "deleteTags": partial(self._tag, command),
+        }
+        if command in own:
+            return own[command](given)
+        if command.startswith("list"):
+            return self._list(command, given)
+        raise ApiError(401, f"The given command '{command}' either does not exist, is not available for user.")
 
     def _deploy(self, given: dict[str, str]) -> dict[str, Any]:
         for parameter, kind in (
@@ -249,12 +252,7 @@ class CloudstackWire:
         return {"id": vm.id, "jobid": self._begin(end, vm.id)}
 
     def _destroy(self, given: dict[str, str]) -> dict[str, Any]:
-        vm = self.vms.get(given["id"])
-        if vm is None:
-            text = (
-                f"Invalid parameter id value={given['id']} due to incorrect long value format, or entity does not exist"
-            )
-            raise ApiError(431, text)
+        vm = self._named(given["id"])
         expunge = given.get("expunge") == "true"
         if expunge and not self.may_expunge:
             raise ApiError(531, "Account does not have permission for expunging.")
@@ -264,6 +262,32 @@ class CloudstackWire:
             if expunge:
                 self.vms.pop(vm.id, None)
             return 1, {"virtualmachine": self._shown(vm)}
+
+        return {"jobid": self._begin(end, vm.id)}
+
+    def _named(self, id: str) -> Vm:
+        if id not in self.vms:
+            text = f"Invalid parameter id value={id} due to incorrect long value format, or entity does not exist"
+            raise ApiError(431, text)
+        return self.vms[id]
+
+    def _update(self, given: dict[str, str]) -> dict[str, Any]:
+        vm = self._named(given["id"])
+        vm.display = given.get("displayname", vm.display)
+        return {"virtualmachine": self._shown(vm)}
+
+    def _tag(self, command: str, given: dict[str, str]) -> dict[str, Any]:
+        """A resource has one tag of a key at most: of two who create it, one is refused."""
+        vm, key, value = self._named(given["resourceids"]), given["tags[0].key"], given["tags[0].value"]
+
+        def end() -> Answer:
+            if command == "deleteTags":
+                vm.tags.pop(key, None)
+            elif key in vm.tags:
+                return 2, {"errorcode": 431, "errortext": f"tag {key} already on UserVm with id {vm.id}"}
+            else:
+                vm.tags[key] = value
+            return 1, {"success": True}
 
         return {"jobid": self._begin(end, vm.id)}
 
@@ -302,6 +326,10 @@ class CloudstackWire:
         keyword = given.get("keyword", "").lower()
         newest_first = reversed([vm for vm in self.vms.values() if vm.id not in self.hidden])
         found = [vm for vm in newest_first if keyword in vm.name.lower() or keyword in vm.display.lower()]
+        if "id" in given:
+            found = [vm for vm in found if vm is self._named(given["id"])]
+        if "tags[0].key" in given:
+            found = [vm for vm in found if vm.tags.get(given["tags[0].key"]) == given["tags[0].value"]]
         return self._page("virtualmachine", [self._shown(vm) for vm in found], given)
 
     def _list(self, command: str, given: dict[str, str]) -> dict[str, Any]:
@@ -338,6 +366,7 @@ class CloudstackWire:
             said["nic"] = [{"isdefault": False, "ipaddress": "192.0.2.1"}, {"isdefault": True, "ipaddress": vm.address}]
         if vm.details:
             said["details"] = vm.details
+        said["tags"] = [{"key": key, "value": value, "resourcetype": "UserVm"} for key, value in vm.tags.items()]
         pending = [number for number, job in self.jobs.items() if job.vm == vm.id and job.ended is None]
         return said | ({"jobid": pending[-1], "jobstatus": 0} if pending else {})
 

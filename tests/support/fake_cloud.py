@@ -107,6 +107,7 @@ class FakeCloud:
     """Listings show every second machine, and say that this is not all."""
     created: list[MemberName] = field(default_factory=list)
     destroyed: list[MemberName] = field(default_factory=list)
+    unmarked: list[MemberName] = field(default_factory=list)
     before_create: Callable[[MemberName], None] = lambda name: None
     before_destroy: Callable[[MemberName], None] = lambda name: None
 
@@ -142,6 +143,26 @@ class FakeCloud:
             self.before_destroy(name)
             self.destroyed.append(name)
             self._ask(lambda now: self.simulation.destroy(name, now, grace=grace))
+
+    def list_all(self) -> Listing:
+        return self.list(GroupId(""))
+
+    fixed_marks = ""
+
+    def stranger(self, named: str) -> Server | None:
+        with self.faults.around("stranger"):
+            return self._ask(lambda now: self.simulation.known(named, now))
+
+    def mark(self, id: str, launch: LaunchId) -> Server:
+        with self.instants.around(f"mark {launch.name}"), self.faults.around("mark"):
+            return self._ask(lambda now: self.simulation.rename(id, launch.name, now))
+
+    def unmark(self, name: MemberName) -> None:
+        with self.instants.around(f"unmark {name}"), self.faults.around("unmark"):
+            self.unmarked.append(name)
+            server = self._ask(lambda now: self.simulation.find(name, now))
+            if server is not None:
+                self._ask(lambda now: self.simulation.rename(server.id, server.id, now))
 
     def _ask(self, ask: Callable[[Instant], Answer[T]]) -> T:
         with self._turn:

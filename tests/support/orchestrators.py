@@ -46,6 +46,10 @@ class Stage(Protocol):
         """End a machine behind the driver's back."""
         ...
 
+    def stranger(self, name: str) -> str:
+        """Put a machine there that bears no mark; its id."""
+        ...
+
     def count(self, name: MemberName) -> int:
         """How many machines bear the name, asked without the driver."""
         ...
@@ -101,6 +105,9 @@ class ProcessStage:
     def kill(self, server: Server) -> None:
         os.kill(pid_of(server), signal.SIGKILL)
 
+    def stranger(self, name: str) -> str:
+        return str(os.posix_spawn("/bin/sleep", ["sleep", "60"], {"NAME": name}, setsid=True))
+
     def count(self, name: MemberName) -> int:
         return len(bearing(f"TRIMTAB_MEMBER={name}"))
 
@@ -154,6 +161,10 @@ class SimulatedStage:
             machine = simulation.machine(server.name)
             assert machine is not None
             simulation.put(machine.gone(now))
+
+    def stranger(self, name: str) -> str:
+        with self.opened() as (simulation, now):
+            return simulation.add(name, now).id
 
     def count(self, name: MemberName) -> int:
         with self.opened() as (simulation, now):

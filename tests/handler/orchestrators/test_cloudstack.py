@@ -518,3 +518,54 @@ def test_the_table_makes_the_driver_without_asking_anything(clock: Clock, tmp_pa
 
     with pytest.raises(Permanent, match="no secrets"):
         cloud.list(WEB)
+
+
+# Marks of machines that are there.
+
+
+def test_a_machine_that_was_given_is_found_though_somebody_renamed_it(stage: CloudstackStage) -> None:
+    own, cloud = stage.stranger("database"), stage.driver()
+    cloud.mark(own, stage.launch(5).id)
+    assert (stage.wire.vms[own].name, stage.wire.vms[own].display) == ("database", name(5))
+
+    stage.wire.vms[own].display = "renamed by hand"
+
+    found = cloud.find(name(5))
+    assert found is not None
+    assert found.id == own
+
+
+def test_several_machines_with_one_name_are_told_apart_by_id(stage: CloudstackStage) -> None:
+    ids = [stage.stranger("database") for _ in range(2)]
+
+    with pytest.raises(Permanent, match=f"2 machines are called database: write the id .*{ids[0]}"):
+        stage.driver().stranger("database")
+
+    found = stage.driver().stranger(ids[0])
+    assert found is not None
+    assert found.id == ids[0]
+
+
+def test_a_machine_that_somebody_else_tags_first_is_theirs(stage: CloudstackStage) -> None:
+    own = stage.stranger("database")
+
+    def race(command: str) -> None:
+        if command == "createTags":
+            stage.wire.vms[own].tags["trimtab"] = "web-zzzzzz-1"
+
+    stage.wire.before = race
+    with pytest.raises(Transient, match="tag trimtab already"):
+        stage.driver().mark(own, stage.launch(5).id)
+    with pytest.raises(Permanent, match="bears the mark web-zzzzzz-1"):
+        stage.driver().mark(own, stage.launch(5).id)
+
+
+@pytest.mark.parametrize("lost", ["createTags", "updateVirtualMachine"])
+def test_a_mark_whose_answer_was_lost_is_there_when_it_is_written_again(stage: CloudstackStage, lost: str) -> None:
+    own = stage.stranger("database")
+    stage.wire.script(lost, LOST)
+    with pytest.raises(Transient):
+        stage.driver().mark(own, stage.launch(5).id)
+
+    assert stage.driver().mark(own, stage.launch(5).id).id == own
+    assert [server.name for server in stage.driver().list(WEB).servers] == [name(5)]
