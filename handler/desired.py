@@ -11,6 +11,16 @@ from config.units import BalancerId, Instant, Seconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Rolling:
+    """All members that are not made of the profile of now are to be replaced, a few at a time."""
+
+    surge: int
+    """Members that there may be above the desired size, rolled ones that still leave included."""
+    unavailable: int
+    """Members that may be missing in service because of it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DesiredState:
     """How many members there must be; the newest revision wins."""
 
@@ -21,6 +31,8 @@ class DesiredState:
     """The group is being deleted with its members: everyone leaves, protected or not."""
     paused: bool = False
     """A person stopped convergence: the group is looked at, and nothing is done unless it is being deleted."""
+    roll: Rolling | None = None
+    """A roll that is under way."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -44,10 +44,11 @@ _PACE: dict[Wait, Seconds | None] = {
     Wait.BUDGET: 30.0,
     Wait.BUILD_BACK_OFF: 30.0,
     Wait.PROTECTED: None,
+    Wait.ROLLING: None,
     Wait.NO_DESIRED: 5.0,
     Wait.PAUSED: None,
 }
-"""How often each wait is looked at; ``None``: only a person ends it, the group's interval does."""
+"""How often each wait is looked at; ``None``: what ends it is looked at anyway, or only a person ends it."""
 
 _IDLE_STEPS = (NoteAbsence, NotePresence, Destroy)
 """Done, they leave nothing to do at once."""

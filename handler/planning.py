@@ -50,6 +50,7 @@ def plan(desired: DesiredState, world: World, definition: Definition, limits: Li
     else:
         choice = choose(scene)
         waits[Wait.PROTECTED] += choice.kept
+        waits[Wait.ROLLING] += choice.rolling
         departing, staying = _moves(scene, choice, waits)
         created = creations(scene, choice)
         waits[created.because] += created.held

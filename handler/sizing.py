@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from config.model import OnVanish
+from config.model import OnVanish, Victims
 from config.units import Instant, MemberName
 from handler.desired import Definition, DesiredState, Limits
 from handler.distrust import doubts_of
 from handler.doubts import Doubt
 from handler.roles import COUNTED, Cast, Role, is_witnessed, role, sequence_of
+from handler.rolling import WORDS, Batch, batch
 from handler.settled import nominees, sifted
 from handler.steps import Create, Wait
 from handler.victims import Preference
@@ -71,13 +72,15 @@ class Choice:
 
     leaving: Mapping[MemberName, Leaving]
     forgotten: frozenset[MemberName]
-    counted: int = 0
-    """How many members serve or will, those among them that are to leave as surplus included."""
+    missing: int = 0
+    """How many more there are to be."""
+    rolling: int = 0
+    """How many more a roll is to replace."""
     kept: int = 0
     unsettled: tuple[Cast, ...] = ()
     """Settled members among those that are to leave."""
     because: Mapping[MemberName, str] = field(default_factory=dict)
-    """Of those who are surplus: why these, in words."""
+    """Of those who are surplus or rolled: why these, in words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,42 +173,64 @@ def _is_given_up(record: Record | None, seen: Role, limits: Limits) -> bool:
 
 
 def choose(scene: Scene) -> Choice:
-    """Say who is to leave: the unfit at once; surplus and replaced ones when enough is known to choose."""
+    """Say who is to leave: the unfit at once; rolled, surplus and replaced ones when enough is known to choose."""
     if scene.desired.deleting:
         return _everyone(scene)
-    leaving: dict[MemberName, Leaving] = {}
+    leaving, kept = _unfit(scene)
     forgotten = {member.name for member, seen in scene.casts if _is_given_up(member.record, seen, scene.limits)}
-    because: Mapping[MemberName, str] = {}
-    kept = 0
-    unsettled: tuple[Cast, ...] = ()
-    for member, seen in scene.casts:
-        if seen not in _UNFIT or member.record is None or is_doubted((member, seen), scene):
-            continue
-        if member.record.protected:
-            kept += 1
-        else:
-            leaving[member.name] = _UNFIT[seen]
     counted = [cast for cast in scene.casts if _counts(cast, scene)]
-    if scene.may_choose:
-        surplus, order = max(len(scene.settled) + len(counted) - scene.target, 0), scene.definition.group.victims
-        disproved = {member.name for member, seen in counted if seen is Role.DISPROVED}
-        nominated = {member.name: (member, Role.SERVING) for member in nominees(scene.settled, surplus, order)}
-        preference = Preference(order=order, world=scene.world, revision=scene.desired.revision)
-        turns = choose_victims([*counted, *nominated.values()], surplus, preference)
-        because = {member.name: why for member, why in turns}
-        unsettled = tuple(nominated[name] for name in because if name in nominated)
-        kept += surplus - len(because)
-        forgotten.update(name for name in because if name in disproved)
-        leaving.update((name, Leaving.SURPLUS) for name in because if name not in disproved)
-        leaving.update(_replaced(scene, leaving, len(scene.settled) - len(unsettled)))
+    if not scene.may_choose:
+        missing = max(scene.target - len(scene.settled) - len(counted), 0)
+        return Choice(leaving=leaving, forgotten=frozenset(forgotten), missing=missing, kept=kept)
+    step = _step(scene)
+    rolled = {cast[0].name: cast for cast in step.leaving}
+    settled = [member for member in scene.settled if member.name not in rolled] if rolled else scene.settled
+    counted = [cast for cast in counted if cast[0].name not in rolled]
+    size, number = scene.target + step.above, len(settled) + len(counted)
+    turns = _surplus(scene, settled, counted, max(number - size, 0))
+    disproved = {member.name for member, seen in counted if seen is Role.DISPROVED}
+    forgotten.update(name for name in turns if name in disproved)
+    leaving.update((name, Leaving.REPLACED) for name in rolled)
+    leaving.update((name, Leaving.SURPLUS) for name in turns if name not in disproved)
+    unsettled = [member for member in scene.settled if member.name in leaving] if rolled or turns else []
+    leaving.update(_replaced(scene, leaving, len(scene.settled) - len(unsettled)))
     return Choice(
         leaving=leaving,
         forgotten=frozenset(forgotten),
-        counted=len(scene.settled) + len(counted),
-        kept=kept,
-        unsettled=unsettled,
-        because=because,
+        missing=max(size - number - step.going, 0),
+        rolling=step.remaining,
+        kept=kept + step.kept + max(number - size, 0) - len(turns),
+        unsettled=tuple((member, Role.SERVING) for member in unsettled),
+        because=turns | dict.fromkeys(rolled, WORDS),
     )
+
+
+def _unfit(scene: Scene) -> tuple[dict[MemberName, Leaving], int]:
+    """Who leaves because it is of no use, and how many more would if they were not protected."""
+    unfit = [
+        (member.record, seen)
+        for member, seen in scene.casts
+        if seen in _UNFIT and member.record is not None and not is_doubted((member, seen), scene)
+    ]
+    leaving = {record.name: _UNFIT[seen] for record, seen in unfit if not record.protected}
+    return leaving, len(unfit) - len(leaving)
+
+
+def _step(scene: Scene) -> Batch:
+    """What a roll does now; without one, nothing."""
+    roll, limits = scene.desired.roll, scene.limits
+    if roll is None:
+        return Batch()
+    can_make = scene.may_make and limits.creates > 0 and not _backs_off(limits, scene.now)
+    return batch(roll, scene.target, scene.world, scene.settled, scene.casts, can_make=can_make)
+
+
+def _surplus(scene: Scene, settled: Sequence[Member], counted: Sequence[Cast], surplus: int) -> dict[MemberName, str]:
+    """Who is too many, and why these, in the order in which they leave. During a roll the old ones go first."""
+    order = scene.definition.group.victims if scene.desired.roll is None else Victims.OLDEST_PROFILE
+    nominated = [(member, Role.SERVING) for member in nominees(settled, surplus, order)]
+    preference = Preference(order=order, world=scene.world, revision=scene.desired.revision)
+    return {member.name: why for member, why in choose_victims([*counted, *nominated], surplus, preference)}
 
 
 def _everyone(scene: Scene) -> Choice:
@@ -235,9 +260,14 @@ def creations(scene: Scene, choice: Choice) -> Creations:
     """Make what is missing: open intents that were disproved under their own names, the rest as budgets allow."""
     again = [member.name for member, seen in scene.casts if seen is Role.DISPROVED]
     again = [name for name in again if name not in choice.forgotten] if not scene.desired.deleting else []
-    missing = 0 if not scene.may_make else max(scene.target - choice.counted, 0)
-    if scene.limits.back_off_until is not None and scene.now < scene.limits.back_off_until:
+    missing = choice.missing if scene.may_make else 0
+    if _backs_off(scene.limits, scene.now):
         return Creations(steps=(), held=missing + len(again), because=Wait.BUILD_BACK_OFF)
     new = min(missing, max(scene.limits.creates, 0))
     steps = (*(Create(member=name) for name in again), *(Create(member=None) for _ in range(new)))
     return Creations(steps=steps, held=missing - new, because=Wait.BUDGET)
+
+
+def _backs_off(limits: Limits, now: Instant) -> bool:
+    """Whether nothing is made because builds failed."""
+    return limits.back_off_until is not None and now < limits.back_off_until

@@ -154,6 +154,8 @@ class Wait(enum.Enum):
     BUILD_BACK_OFF = "build_back_off"
     PROTECTED = "protected"
     """Members that ought to leave are protected."""
+    ROLLING = "rolling"
+    """A roll is to replace these members, too: their turn comes."""
     NO_DESIRED = "no_desired"
     """No complete listing has been seen yet."""
     PAUSED = "paused"

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from config.model import Group, ProcessCloud, ProcessRecipe, Profile, ReadyProbe
 from config.units import BalancerId, CloudId, GroupId, Instant, MemberName, ProfileId, Seconds
-from handler.desired import Definition, DesiredState, Limits
+from handler.desired import Definition, DesiredState, Limits, Rolling
 from handler.snapshots.parts import Part, Told
 from handler.snapshots.snapshot import Snapshot
 from handler.snapshots.text import read_text
@@ -54,11 +54,20 @@ def _desired(top: Part) -> DesiredState:
     if part is None:
         return DesiredState(size=None, revision=0)
     part.needs("size", "3, or null where there is none yet")
-    given = part.fields(DesiredState)
+    given = part.fields(DesiredState, apart=("roll",))
     size = given.get("size")
     if size is not None and not 0 <= size <= _MOST_MEMBERS:
         part.wrong("size", f"{size} is not 0 to {_MOST_MEMBERS} members")
-    return DesiredState(**{"size": None, "revision": 0, **given})
+    return DesiredState(**{"size": None, "revision": 0, **given}, roll=_roll(part.part("roll")))
+
+
+def _roll(part: Part | None) -> Rolling | None:
+    if part is None:
+        return None
+    roll = Rolling(**{"surge": 0, "unavailable": 0, **part.fields(Rolling)})
+    if min(roll.surge, roll.unavailable) < 0 or not 0 < roll.surge + roll.unavailable <= _MOST_MEMBERS:
+        part.told.wrong(part.where, f"needs surge or unavailable above 0, together at most {_MOST_MEMBERS}")
+    return roll
 
 
 def _definition(top: Part, group: GroupId) -> Definition:

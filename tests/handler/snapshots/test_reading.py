@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from config.errors import DeclarationError
 from handler.app.tables import plan_lines
-from handler.desired import DesiredState, Limits
+from handler.desired import DesiredState, Limits, Rolling
 from handler.snapshots.parts import MOST_PROBLEMS
 from handler.snapshots.reading import read_snapshot
 from handler.snapshots.text import LONGEST
@@ -218,3 +218,22 @@ def test_a_damaged_file_is_planned_or_refused(place: int, junk: bytes) -> None:
     whole = text_of(a_snapshot(a_fleet(2))).encode()
     cut = place % len(whole)
     planned_or_refused(whole[:cut] + junk + whole[cut + len(junk) :])
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        pytest.param({}, None, id="none"),
+        pytest.param({"roll": None}, None, id="null"),
+        pytest.param({"roll": {"surge": 2}}, Rolling(surge=2, unavailable=0), id="one budget"),
+        pytest.param({"roll": {"surge": 0, "unavailable": 3}}, Rolling(surge=0, unavailable=3), id="both"),
+    ],
+)
+def test_a_roll_that_is_under_way_is_read(written: dict[str, Any], expected: Rolling | None) -> None:
+    assert read({"desired": {"size": 1, **written}, "world": {}}).desired.roll == expected
+
+
+@pytest.mark.parametrize("roll", [{}, {"surge": 0}, {"surge": -1, "unavailable": 2}, {"surge": 10**9}])
+def test_a_roll_that_could_not_move_is_refused(roll: dict[str, int]) -> None:
+    with pytest.raises(DeclarationError, match=r"desired\.roll: needs surge or unavailable above 0"):
+        read({"desired": {"size": 1, "roll": roll}, "world": {}})

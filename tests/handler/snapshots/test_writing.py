@@ -12,11 +12,13 @@ from hypothesis import strategies as st
 
 from config.errors import DeclarationError
 from config.model import ProcessRecipe
+from handler.desired import Rolling
 from handler.doubts import Ground
 from handler.planning import plan
 from handler.snapshots.writing import OF_GROUP, laid_out
 from handler.world import World
 from tests.support.planning import SIZES, worlds
+from tests.support.rolling import NEW, OLD, budgets, made_of
 from tests.support.snapshots import a_snapshot, read, text_of
 from tests.support.worlds import NOW, a_definition, a_fleet, desired, limits, name_of
 
@@ -34,6 +36,14 @@ def test_what_is_read_back_is_the_same_world_and_the_same_plan(world: World, siz
         snapshot.at,
     )
     assert back.plan() == snapshot.plan()
+
+
+@given(roll=st.none() | budgets)
+def test_a_roll_that_is_under_way_is_read_back(roll: Rolling | None) -> None:
+    snapshot = a_snapshot(made_of(OLD, OLD, NEW), 2)
+    snapshot = replace(snapshot, desired=replace(snapshot.desired, roll=roll))
+    back = read(text_of(snapshot))
+    assert (back.desired, back.plan()) == (snapshot.desired, snapshot.plan())
 
 
 class Spied:
