@@ -25,6 +25,7 @@ from handler.steps import (
     Confirm,
     Create,
     Destroy,
+    Detach,
     Drain,
     Enable,
     EnterService,
@@ -50,7 +51,7 @@ _AT_ONCE = 500
 
 Call = Create | Join | Enable | Drain | Leave | Destroy
 """Steps that change the world."""
-Notice = TakeUp | Confirm | EnterService | MarkLeaving | NoteAbsence | NotePresence | Forget
+Notice = TakeUp | Confirm | EnterService | MarkLeaving | Detach | NoteAbsence | NotePresence | Forget
 """Steps that only change what we remember."""
 
 _UNTOLD = (NoteAbsence, NotePresence)
@@ -68,6 +69,7 @@ _NAMES = {
     MarkLeaving: "mark_leaving",
     Drain: "drain",
     Leave: "leave",
+    Detach: "detach",
     Destroy: "destroy",
     NoteAbsence: "note_absence",
     NotePresence: "note_presence",
@@ -207,7 +209,7 @@ class Execution:
             name=_NAMES[type(step)],
             by=name,
             result=Result.DONE,
-            message=_told(step) if isinstance(step, MarkLeaving) else "",
+            message=_told(step),
             took=0.0,
         )
 
@@ -298,5 +300,11 @@ def _outcome(
     )
 
 
-def _told(step: MarkLeaving) -> str:
-    return f"{step.why.value}: {step.because}" if step.because else step.why.value
+def _told(step: Notice) -> str:
+    match step:
+        case MarkLeaving(why=why, because=because):
+            return f"{why.value}: {because}" if because else why.value
+        case Detach(balancer=balancer):
+            return balancer
+        case _:
+            return ""

@@ -14,7 +14,7 @@ from config.units import Instant
 from handler.desired import Definition, DesiredState, Limits
 from handler.distrust import whom
 from handler.roles import Cast, Role, is_witnessed
-from handler.seating import Moves, bury, clear, depart, serve
+from handler.seating import Moves, bury, clear, depart, keep
 from handler.sizing import Choice, Scene, by_sequence, choose, creations, is_doubted, lowers, scene_of
 from handler.steps import Confirm, Forget, MarkLeaving, NoteAbsence, NotePresence, Plan, Step, TakeUp, Wait
 from handler.world import Member, Phase, Record, World
@@ -106,7 +106,7 @@ def _moves(scene: Scene, choice: Choice, waits: Counter[Wait]) -> tuple[list[Ste
 def _move(cast: Cast, record: Record, scene: Scene) -> Moves:
     member, seen = cast
     if seen in _STAYING:
-        return serve(member, record, scene.world, scene.definition)
+        return keep(member, record, scene.world, scene.definition, scene.now)
     if seen is Role.LEAVING and not is_witnessed(member, scene.world, scene.limits, scene.now):
         return depart(member, record, scene.world, scene.definition, scene.now)
     if is_doubted(cast, scene) or lowers(cast, scene):

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 
-from config.units import Instant, MemberName
+from config.units import BalancerId, Instant, MemberName
 from handler.desired import Definition
 from handler.roles import sequence_of
 from handler.steps import (
     Confirm,
     Create,
     Destroy,
+    Detach,
     Drain,
     EnterService,
     Forget,
@@ -33,6 +34,8 @@ def before(step: Step, record: Record, server: Server | None, now: Instant) -> R
             after = replace(record, phase=Phase.IN_SERVICE, in_service_at=now)
         case MarkLeaving(why=why):
             after = replace(record, phase=Phase.LEAVING, leaving=why, leaving_at=now)
+        case Detach(balancer=balancer):
+            after = detached(record, balancer)
         case Drain():
             after = replace(record, drained_at=now)
         case NoteAbsence() | NotePresence():
@@ -49,6 +52,17 @@ def _missed(step: NoteAbsence | NotePresence, record: Record, now: Instant) -> R
         return replace(record, absent_listings=0, absent_at=None)
     first = now if record.absent_at is None else record.absent_at
     return replace(record, absent_listings=record.absent_listings + 1, absent_at=first)
+
+
+def detached(record: Record, balancer: BalancerId) -> Record:
+    """The member is off a balancer that it had to leave. The last one of these ends its draining."""
+    detaching = tuple(other for other in record.detaching if other != balancer)
+    return replace(
+        record,
+        balancers=tuple(use for use in record.balancers if use[0] != balancer),
+        detaching=detaching,
+        drained_at=record.drained_at if detaching else None,
+    )
 
 
 def made(record: Record, server: Server, now: Instant) -> Record:

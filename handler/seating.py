@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from config.units import BalancerId, Instant, MemberName, Seconds
 from handler.desired import Definition
 from handler.roles import is_ready
-from handler.steps import Destroy, Drain, Enable, EnterService, Forget, Join, Leave, Step, Wait
+from handler.steps import Destroy, Detach, Drain, Enable, EnterService, Forget, Join, Leave, Step, Wait
 from handler.world import Leaving, Member, Phase, Record, Seat, SeatState, ServerState, World
 
 
@@ -36,7 +36,7 @@ def serve(member: Member, record: Record, world: World, definition: Definition) 
     waits: set[Wait] = set()
     has_served = record.phase is Phase.IN_SERVICE
     fit = _runs(member) and (member.ready is not False if has_served else is_ready(member, definition))
-    for balancer, _ in record.balancers:
+    for balancer in _lasting(record):
         seats = _seats(world, balancer)
         if seats is None:
             waits.add(Wait.BALANCER_UNKNOWN)
@@ -81,6 +81,35 @@ def depart(member: Member, record: Record, world: World, definition: Definition,
     return Moves(tuple(steps), frozenset(waits))
 
 
+def keep(member: Member, record: Record, world: World, definition: Definition, now: Instant) -> Moves:
+    """Have a member that stays serve where it should, and then leave the balancers that it is to be without."""
+    served = serve(member, record, world, definition)
+    if not record.detaching:
+        return served
+    left = withdraw(member, record, world, definition, now)
+    return Moves((*served.steps, *left.steps), served.waits | left.waits)
+
+
+def withdraw(member: Member, record: Record, world: World, definition: Definition, now: Instant) -> Moves:
+    """Take a member that stays out of the balancers that it is to leave, drained like one that goes for good."""
+    steps: list[Step] = []
+    waits: set[Wait] = set()
+    for balancer in record.detaching:
+        seats = _seats(world, balancer)
+        if seats is None:
+            waits.add(Wait.BALANCER_UNKNOWN)
+            continue
+        seat = seats.get(member.name)
+        step = None if seat is None else _unseat(seat, balancer, member, record, definition, now)
+        if step is not None:
+            steps.append(step)
+        if seat is None or isinstance(step, Leave):
+            steps.append(Detach(member=member.name, balancer=balancer))
+        else:
+            waits.add(Wait.DRAINING)
+    return Moves(tuple(steps), frozenset(waits))
+
+
 def clear(member: Member, record: Record | None, world: World) -> Moves:
     """Take away the seats of a member that is gone or going without having been asked."""
     steps: list[Step] = []
@@ -100,6 +129,10 @@ def bury(member: Member, record: Record, world: World) -> Moves:
     return left if left.waits else Moves((*left.steps, Forget(member=member.name)))
 
 
+def _lasting(record: Record) -> Iterator[BalancerId]:
+    return (balancer for balancer, _ in record.balancers if balancer not in record.detaching)
+
+
 def _unseat(
     seat: Seat, balancer: BalancerId, member: Member, record: Record, definition: Definition, now: Instant
 ) -> Drain | Leave | None:
@@ -115,8 +148,9 @@ def _unseat(
 
 
 def _is_worth_draining(member: Member, record: Record, drain: Seconds) -> bool:
+    stays = record.phase is not Phase.LEAVING
     may_serve = member.server.state in _MAY_SERVE if member.server is not None else not member.disproved
-    return drain > 0 and may_serve and record.leaving in _DRAINED_FOR and record.in_service_at is not None
+    return drain > 0 and may_serve and (stays or record.leaving in _DRAINED_FOR) and record.in_service_at is not None
 
 
 def _is_going(member: Member, record: Record, definition: Definition, now: Instant) -> bool:

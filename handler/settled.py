@@ -34,6 +34,8 @@ def _is_settled(member: Member, seats: Mapping[BalancerId, Mapping[MemberName, S
         return False
     if server.state is not ServerState.RUNNING or record.leaving is not None or record.absent_at is not None:
         return False
+    if record.detaching:
+        return False
     for balancer, _ in record.balancers:
         seat = (seats.get(balancer) or {}).get(member.name)
         if seat is None or seat.state is not SeatState.SERVING:

@@ -84,6 +84,14 @@ class Leave:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Detach:
+    """*store*: the member has left the balancer, and stays without it."""
+
+    member: MemberName
+    balancer: BalancerId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Destroy:
     """The machine must not exist."""
 
@@ -121,6 +129,7 @@ Step = (
     | MarkLeaving
     | Drain
     | Leave
+    | Detach
     | Destroy
     | NoteAbsence
     | NotePresence

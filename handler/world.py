@@ -138,7 +138,9 @@ class Record:
     made_at: Instant | None = None
     in_service_at: Instant | None = None
     balancers: tuple[tuple[BalancerId, int], ...] = ()
-    """(balancer, port) that it was made with: a member stays on these whatever is declared later."""
+    """(balancer, port) that it was made with, or attached to since: it stays on these whatever is declared later."""
+    detaching: tuple[BalancerId, ...] = ()
+    """Of those, the ones that it is to leave though it stays itself."""
     leaving: Leaving | None = None
     leaving_at: Instant | None = None
     drained_at: Instant | None = None

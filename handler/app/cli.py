@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from handler.app.balancer_cli import attach, balancers, detach
 from handler.app.check_cli import check
 from handler.app.counters_cli import counters
 from handler.app.eval_cli import evaluate
@@ -51,6 +52,9 @@ app.add_typer(hook, name="hook")
 app.add_typer(record, name="record")
 app.add_typer(export, name="export")
 app.add_typer(imports, name="import")
+app.command()(attach)
+app.command()(detach)
+app.command()(balancers)
 app.command()(check)
 app.command()(probe)
 app.command("eval")(evaluate)

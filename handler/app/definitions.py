@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from config.errors import DeclarationError, Problem
 from config.model import Balancer, Catalogue
 from config.units import BalancerId, GroupId
+from handler.attachments import Attachment, attached
 from handler.desired import Definition
-from handler.store.interface import Store
+from handler.store.interface import Store, StoredGroup
 
 
 def definition_of(
-    catalogue: Catalogue, group: GroupId, kept: Mapping[BalancerId, Balancer] | None = None
+    catalogue: Catalogue,
+    group: GroupId,
+    kept: Mapping[BalancerId, Balancer] | None = None,
+    attachments: Sequence[Attachment] = (),
 ) -> Definition:
     """One group's declaration with all that it refers to.
 
     ``kept`` are balancers that members are still behind: they stay, as declared now if they still are, since members
-    remain on those that they were made with, whatever is declared since.
+    remain on those that they were made with, whatever is declared since. ``attachments`` add to what the group lists.
     """
-    declared = catalogue.groups[group]
+    declared = attached(catalogue.groups[group], attachments)
     profile = catalogue.profiles[declared.profile]
     before = kept or {}
     used = {use.balancer for use in declared.balancers}
@@ -46,14 +50,21 @@ def definitions(catalogue: Catalogue, store: Store, file: Path) -> list[Definiti
         DeclarationError: a group that has members is declared on another cloud.
         StoreError: the store cannot be read.
     """
-    before = {group.id: group.definition for group in store.groups()}
-    found = (_moved(catalogue, before[group], store, file) for group in sorted(catalogue.groups) if group in before)
+    before = {group.id: group for group in store.groups()}
+    found = (
+        _moved(catalogue, before[group].definition, store, file)
+        for group in sorted(catalogue.groups)
+        if group in before
+    )
     if problems := tuple(problem for problem in found if problem is not None):
         raise DeclarationError(problems)
-    return [
-        definition_of(catalogue, group, _kept(before[group], store) if group in before else None)
-        for group in sorted(catalogue.groups)
-    ]
+    return [_declared(catalogue, group, before.get(group), store) for group in sorted(catalogue.groups)]
+
+
+def _declared(catalogue: Catalogue, group: GroupId, before: StoredGroup | None, store: Store) -> Definition:
+    if before is None:
+        return definition_of(catalogue, group)
+    return definition_of(catalogue, group, _kept(before.definition, store), before.attachments)
 
 
 def _moved(catalogue: Catalogue, before: Definition, store: Store, file: Path) -> Problem | None:

@@ -13,6 +13,7 @@ from config.counters import source_word
 from config.errors import Refused
 from config.model import Adjustment, Verb
 from config.units import CounterId, GroupId, Instant, PolicyId, Seconds
+from handler.app.balancer_desk import BalancerDesk
 from handler.app.door import Question
 from handler.app.engine import Engine
 from handler.app.executing import executable, requested
@@ -52,6 +53,7 @@ class Desk:
         self._asked: dict[tuple[GroupId, str], asyncio.Task[Asked]] = {}
         self._probes = asyncio.Semaphore(_PROBES)
         self.members = MemberDesk(engine)
+        self.balancers = BalancerDesk(engine)
         self.webhooks = WebhookDesk(engine)
 
     # Looking

@@ -161,7 +161,7 @@ class Engine:
             count=self.metrics.noticed,
         )
         self._chores: list[asyncio.Task[None]] = []
-        self._changing = asyncio.Lock()
+        self.changing = asyncio.Lock()
         self._balancer_watch = BalancerWatch(self.rooms, parts.balancer_for)
 
     def catalogue(self) -> Catalogue:
@@ -179,7 +179,7 @@ class Engine:
         """
         await self.notifier.recall()
         await self.standstill.recall()
-        async with self._changing:
+        async with self.changing:
             await self._take(await asyncio.to_thread(load, self.parts.file))
         self.notifier.start()
         await self.hooks.load()
@@ -211,7 +211,7 @@ class Engine:
 
     async def reload(self) -> Reloaded:
         """Take the file again: all or nothing. A refused file leaves the old catalogue in force."""
-        async with self._changing:
+        async with self.changing:
             before = self.catalogue()
             try:
                 after = await asyncio.to_thread(load, self.parts.file)
@@ -250,14 +250,14 @@ class Engine:
             Refused: it has been declared again.
             StoreError: it could not be written down, so nobody leaves.
         """
-        async with self._changing:
+        async with self.changing:
             self.refuse_declared(room)
             await self.keeper.alter(room, lambda: self.parts.store.mark_deleting(room.id))
             room.deleting = True
 
     async def forget(self, room: Room) -> None:
         """Drop an ORPHANED group from memory and store. Raises as `empty`."""
-        async with self._changing:
+        async with self.changing:
             if self.rooms.get(room.id) is not room:
                 return  # forgotten already
             self.refuse_declared(room)
@@ -322,6 +322,7 @@ class Engine:
                 deleting=stored.deleting,
                 failed_builds=stored.failed_builds,
                 back_off_until=stored.back_off_until,
+                attachments=stored.attachments,
             )
             return
         if room.state.orphaned is not stored.state.orphaned:

@@ -11,6 +11,7 @@ from collector.outages import Channel, Silence
 from collector.targets import Member as PolledMember
 from collector.targets import Roster
 from config.units import GroupId, Instant, MemberName, PolicyId
+from handler.attachments import Attachment
 from handler.desired import Definition
 from handler.status import MemberState
 from handler.steps import Plan
@@ -68,6 +69,8 @@ class Room:
     wake: asyncio.Event = field(default_factory=asyncio.Event)
     addresses: Mapping[MemberName, str] = field(default_factory=dict)
     """Where each present member was last seen."""
+    attachments: tuple[Attachment, ...] = ()
+    """Of the definition's balancers, those by a person's word."""
     accept_vanished: bool = False
     """A person ordered convergence; the next pass believes that many are gone."""
 
@@ -85,6 +88,7 @@ class Room:
             deleting=self.deleting,
             failed_builds=self.failed_builds,
             back_off_until=self.back_off_until,
+            attachments=self.attachments,
         )
 
     def restart_holds(self) -> None:

@@ -61,6 +61,14 @@ class HaproxyDriver:
             if LaunchId.parse(name) is not None
         }
 
+    def occupants(self) -> Mapping[tuple[str, int], str]:
+        """Every server of the backend that has an address, dynamic or not."""
+        return {
+            (str(server.address), server.port): name
+            for name, server in self._servers().items()
+            if server.address is not None
+        }
+
     def join(self, member: MemberName, address: str, port: int) -> None:
         """Add a server in maintenance. It is health-checked if any server of the backend is.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from config.units import MemberName
 from handler.world import Seat
@@ -46,4 +46,13 @@ class Balancer(Protocol):
 
     def incarnation(self) -> str:
         """Changes when the balancer has restarted or reloaded and may have forgotten members."""
+        ...
+
+
+@runtime_checkable
+class Attendance(Protocol):
+    """A balancer that can tell who else sits there: asked before a whole group is put behind it."""
+
+    def occupants(self) -> Mapping[tuple[str, int], str]:
+        """Everyone seated, whoever that is: (address in its shortest spelling, port) → the name there."""
         ...

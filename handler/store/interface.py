@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from config.units import BalancerId, CloudId, GroupId, Instant, MemberName, Seconds
+from handler.attachments import Attachment
 from handler.desired import Definition
 from handler.steps import Result
 from handler.store.outside import OutsideStore
@@ -31,6 +32,8 @@ class StoredGroup:
     failed_builds: int
     """Builds failed in a row."""
     back_off_until: Instant | None
+    attachments: tuple[Attachment, ...] = ()
+    """Of the definition's balancers, those by a person's word."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,6 +156,15 @@ class Store(OutsideStore, Protocol):
 
     def save_builds(self, group: GroupId, failed_builds: int, back_off_until: Instant | None) -> None:
         """Write down how builds go."""
+        ...
+
+    def attach(
+        self, act: Event, definition: Definition, attachments: Sequence[Attachment], records: Sequence[Record]
+    ) -> None:
+        """Write behind what a group's members are and will be, and why, in one transaction.
+
+        ``attachments`` are all that the group has then; ``records`` are of the members whom it changes.
+        """
         ...
 
     def mark_deleting(self, group: GroupId) -> None:

@@ -11,11 +11,12 @@ from sqlalchemy.dialects.sqlite import insert
 
 from config.errors import StoreError
 from config.units import AlertId, BalancerId, CloudId, GroupId, Instant, MemberName, Seconds
+from handler.attachments import Attachment
 from handler.desired import Definition
 from handler.launches import LaunchId
 from handler.store.fleet import read_fleet_pause
 from handler.store.interface import Creates, StoredGroup
-from handler.store.schema import groups, members, notes, quiets, sequences, signals
+from handler.store.schema import attachments, groups, members, notes, quiets, sequences, signals
 from handler.world import Phase, Record
 from trigger.requests import GroupState, Quiet, Signal, SignalKind
 
@@ -94,6 +95,9 @@ def read_groups(connection: Connection) -> tuple[StoredGroup, ...]:
     """Every group, sorted by id."""
     running = {group: tuple(Quiet(**row) for row in found) for group, found in _lists(connection, quiets, "ordinal")}
     lasting = {group: tuple(Signal(**row) for row in found) for group, found in _lists(connection, signals, *_SIGNAL)}
+    behind = {
+        group: tuple(Attachment(**row) for row in found) for group, found in _lists(connection, attachments, "at")
+    }
     fleet_pause = read_fleet_pause(connection)
     rows = connection.execute(every(groups).order_by(groups.c.id)).mappings()
     return tuple(
@@ -104,6 +108,7 @@ def read_groups(connection: Connection) -> tuple[StoredGroup, ...]:
                 signals=lasting.get(row["id"], ()),
                 fleet_pause=fleet_pause,
             ),
+            attachments=behind.get(row["id"], ()),
             **named(row, leaving_out=_STATE),
         )
         for row in rows
@@ -163,6 +168,17 @@ def write_states(
     _change_signals(connection, states, before or {})
 
 
+def write_attachments(connection: Connection, definition: Definition, found: Sequence[Attachment]) -> None:
+    """Replace what a group is attached to, and its definition with it."""
+    group = definition.group.id
+    require(connection, group)
+    connection.execute(update(groups).where(groups.c.id == group).values(definition=definition))
+    connection.execute(delete(attachments).where(attachments.c.group == group))
+    rows = [_fields(attachment) | {"group": group} for attachment in found]
+    if rows:
+        connection.execute(insert(attachments), rows)
+
+
 def desired_of(connection: Connection, group: GroupId) -> int | None:
     """The desired size, if there is a group and it has one."""
     return connection.execute(select(groups.c.desired).where(groups.c.id == group)).scalar()
@@ -216,7 +232,7 @@ def _signal_name(signal: Signal) -> tuple[AlertId, str, SignalKind]:
     return signal.alert, signal.key, signal.kind
 
 
-def _fields(value: Quiet | Signal) -> dict[str, object]:
+def _fields(value: Quiet | Signal | Attachment) -> dict[str, object]:
     return {field.name: getattr(value, field.name) for field in fields(value)}
 
 

@@ -1,8 +1,8 @@
 """The tables, as the newest revision of `migrations/` leaves them.
 
 ========  ============================================================================================
-desired   ``groups`` (declared definition and the door's state), ``quiets``, ``signals``; of all groups, a row of
-          ``meta``: the pause of the whole fleet while it lasts
+desired   ``groups`` (declared definition and the door's state), ``quiets``, ``signals``, ``attachments``; of all
+          groups, a row of ``meta``: the pause of the whole fleet while it lasts
 observed  ``members``, and in ``groups`` how builds go
 identity  ``meta`` (whose store this is), ``sequences`` (outlives its group: a launch id is never used twice)
 history   ``spans``, ``decisions``, ``steps``, ``notes``; outlives its group, goes by retention
@@ -54,7 +54,7 @@ from trigger.reasons import Reason
 from trigger.requests import Clamp, Move, Observed, Pause, SignalKind, Turn, Watched
 from trigger.verdicts import Direction
 
-HEAD = "0009"
+HEAD = "0010"
 """The revision that this release reads and writes."""
 
 E = TypeVar("E", bound=enum.Enum)
@@ -186,6 +186,16 @@ signals = Table(
     Column("until", REAL, nullable=False),
 )
 
+attachments = Table(
+    "attachments",
+    METADATA,
+    _group(primary_key=True, of_groups=True),
+    Column("balancer", Text, primary_key=True),
+    Column("port", Integer, nullable=False),
+    Column("by", Text, nullable=False),
+    Column("at", REAL, nullable=False),
+)
+
 members = Table(
     "members",
     METADATA,
@@ -199,6 +209,7 @@ members = Table(
     Column("made_at", REAL),
     Column("in_service_at", REAL),
     Column("balancers", Document(tuple[tuple[BalancerId, int], ...]), nullable=False),
+    Column("detaching", Document(tuple[BalancerId, ...]), nullable=False, server_default="[]"),
     Column("leaving", Word(Leaving)),
     Column("leaving_at", REAL),
     Column("drained_at", REAL),

@@ -15,6 +15,7 @@ from pathlib import Path
 from sqlalchemy import Connection, delete, update
 
 from config.units import GroupId, Instant
+from handler.attachments import Attachment
 from handler.desired import Definition
 from handler.store import fleet, history, outbox, retention, rows
 from handler.store.alert_rows import AlertRows
@@ -35,6 +36,7 @@ from handler.store.revisions import create_file, to_head
 from handler.store.schema import groups
 from handler.store.session import Fleets, write_note
 from handler.store.writer import Writer
+from handler.world import Record
 from trigger.requests import FleetPause, GroupState
 
 
@@ -109,6 +111,18 @@ class SqliteStore(AlertRows, MemberRows):
     def save_builds(self, group: GroupId, failed_builds: int, back_off_until: Instant | None) -> None:
         """Write down how builds go."""
         self._alter(group, {"failed_builds": failed_builds, "back_off_until": back_off_until})
+
+    def attach(
+        self, act: Event, definition: Definition, attachments: Sequence[Attachment], records: Sequence[Record]
+    ) -> None:
+        """Write behind what a group's members are and will be, and why, in one transaction."""
+
+        def write(connection: Connection) -> None:
+            rows.write_attachments(connection, definition, attachments)
+            rows.write_members(connection, records, definition.cloud.id)
+            write_note(connection, act, None)
+
+        self._writer.do(write)
 
     def mark_deleting(self, group: GroupId) -> None:
         """The group is to be emptied and forgotten."""

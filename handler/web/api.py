@@ -17,6 +17,7 @@ from config.units import CounterId, GroupId, Instant, PolicyId
 from handler.snapshots.writing import written
 from handler.store.interface import Span
 from handler.web.asking import By, decided
+from handler.web.balancers import balancer_routes
 from handler.web.daemon import Asked, Daemon, NoSuch
 from handler.web.discovery import build_discovery
 from handler.web.fleet import fleet_routes
@@ -85,6 +86,7 @@ def build(daemon: Daemon) -> FastAPI:
     app.include_router(_acts(daemon), prefix="/api/v1")
     app.include_router(fleet_routes(daemon), prefix="/api/v1")
     app.include_router(member_routes(daemon), prefix="/api/v1")
+    app.include_router(balancer_routes(daemon), prefix="/api/v1")
     app.include_router(hook_routes(daemon), prefix="/api/v1")
     app.include_router(recording_routes(daemon), prefix="/api/v1")
     app.include_router(_health(daemon))

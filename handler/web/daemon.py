@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from config.errors import Problem
-from config.units import CounterId, GroupId, Instant, MemberName, PolicyId, Seconds
+from config.units import BalancerId, CounterId, GroupId, Instant, MemberName, PolicyId, Seconds
+from handler.attachments import Behind
 from handler.desired import Definition
 from handler.hooks.replies import Reply
 from handler.hooks.tokens import Wanted
@@ -80,6 +81,22 @@ class Members(Protocol):
         ...
 
 
+class Balancers(Protocol):
+    """Behind what groups are. Every method raises as the daemon's do."""
+
+    async def behind(self, group: GroupId) -> tuple[Behind, ...]:
+        """Behind what a group's members are or will be, and by whose word."""
+        ...
+
+    async def attach(self, group: GroupId, balancer: BalancerId, port: int, *, by: str) -> int:
+        """Put all members behind a balancer, now and from now on, or none; returns how many are to join it."""
+        ...
+
+    async def detach(self, group: GroupId, balancer: BalancerId, *, by: str) -> int:
+        """Take all members from behind a balancer, and make no more there; returns how many are to leave it."""
+        ...
+
+
 class Webhooks(Protocol):
     """Ways in for alerts and values, and their tokens. Every method raises as the daemon's do."""
 
@@ -122,6 +139,11 @@ class Daemon(Protocol):
     @property
     def members(self) -> Members:
         """Acts on members."""
+        ...
+
+    @property
+    def balancers(self) -> Balancers:
+        """Behind what groups are."""
         ...
 
     @property

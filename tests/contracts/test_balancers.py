@@ -9,7 +9,7 @@ import pytest
 
 from config.errors import Permanent, Transient
 from config.units import MemberName
-from handler.balancers.interface import Balancer
+from handler.balancers.interface import Attendance, Balancer
 from handler.world import SeatState
 from tests.support.balancers import (
     Stage,
@@ -119,6 +119,15 @@ def test_the_seats_of_others_are_never_listed(stage: Stage) -> None:
     stranger = stage.seat_stranger()
     assert stage.stranger(stranger) is not None
     assert stranger not in stage.balancer.seats()
+
+
+def test_who_sits_where_is_told_of_everybody_by_a_balancer_that_can(stage: Stage) -> None:
+    name, stranger = a_name(), stage.seat_stranger()
+    stage.balancer.join(name, ADDRESS, PORT + 1)
+    if isinstance(stage.balancer, Attendance):
+        occupants = stage.balancer.occupants()
+        assert occupants[ADDRESS, PORT + 1] == name
+        assert stranger in occupants.values()
 
 
 @pytest.mark.parametrize("call", CALLS)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from config.model import Victims
 from handler.roles import Role, role
-from handler.seating import Moves, serve
+from handler.seating import Moves, keep
 from handler.settled import nominees, sifted
 from handler.victims import Preference, Turn, choose
 from handler.world import Leaving, Member, Phase, Record, SeatState, ServerState, World
@@ -33,7 +33,7 @@ def test_of_a_settled_member_every_rule_says_nothing(world: World) -> None:
     for member in settled:
         record = record_of(member)
         assert role(member, world, a_definition(), NOW) is Role.SERVING
-        assert serve(member, record, world, a_definition()) == Moves()
+        assert keep(member, record, world, a_definition(), NOW) == Moves()
         assert (record.phase, record.absent_at) == (SERVED, None), "nothing has to be noted"
 
 
@@ -51,6 +51,7 @@ def test_a_fleet_that_serves_is_settled() -> None:
         pytest.param(a_member(1, Phase.LEAVING), [a_seat(1)], id="leaving"),
         pytest.param(a_member(1, leaving=Leaving.REPLACED), [a_seat(1)], id="to be replaced"),
         pytest.param(a_member(1, absent_at=NOW - 5), [a_seat(1)], id="missed a moment ago"),
+        pytest.param(a_member(1, detaching=(EDGE,)), [a_seat(1)], id="about to leave a balancer"),
         pytest.param(a_member(1), [], id="without its seat"),
         pytest.param(a_member(1), [a_seat(1, SeatState.DRAINING)], id="draining"),
         pytest.param(a_member(1), None, id="behind a balancer that cannot be read"),

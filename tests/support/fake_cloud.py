@@ -255,6 +255,8 @@ class FakeBalancer:
     health: dict[MemberName, Health] = field(default_factory=dict)
     """What its check says of those whom it is known to check."""
     lives: int = 1
+    strangers: dict[tuple[str, int], str] = field(default_factory=dict)
+    """Who else sits there, by address and port."""
     looks: int = 0
     """How often it was asked which life this is."""
 
@@ -264,6 +266,10 @@ class FakeBalancer:
                 name: Seat(member=name, state=state, connections=self._connections(name), health=self.health.get(name))
                 for name, state in self.states.items()
             }
+
+    def occupants(self) -> Mapping[tuple[str, int], str]:
+        with self.faults.around("occupants"):
+            return self.strangers | {self.addresses[name]: name for name in self.states if name in self.addresses}
 
     def join(self, member: MemberName, address: str, port: int) -> None:
         with self.instants.around(f"join {member}"), self.faults.around("join"):

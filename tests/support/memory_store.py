@@ -11,6 +11,7 @@ from threading import RLock
 from config.errors import StoreError
 from config.notices import NotifyTarget
 from config.units import AlertId, BalancerId, CloudId, GroupId, HookId, Instant, MemberName
+from handler.attachments import Attachment
 from handler.desired import Definition
 from handler.launches import LaunchId
 from handler.notices import Filed, Notice, Tried
@@ -98,6 +99,15 @@ class MemoryStore:
         with self._write("save builds"):
             if group in self.kept:
                 self.kept[group] = replace(self.kept[group], failed_builds=failed_builds, back_off_until=back_off_until)
+
+    def attach(
+        self, act: Event, definition: Definition, attachments: Sequence[Attachment], records: Sequence[Record]
+    ) -> None:
+        with self._write("attach"):
+            group = definition.group.id
+            self.kept[group] = replace(self.kept[group], definition=definition, attachments=tuple(attachments))
+            self._keep(records, definition.cloud.id)
+            self.events[next(self._ids)] = act
 
     def mark_deleting(self, group: GroupId) -> None:
         with self._write("mark deleting"):

@@ -7,7 +7,7 @@ from typing import Any, Final
 from hypothesis import strategies as st
 
 from handler.world import Leaving, Phase, SeatState, ServerState, World
-from tests.support.worlds import NOW, a_member, a_seat, a_world
+from tests.support.worlds import EDGE, NOW, a_member, a_seat, a_world
 
 FRESH: Final[dict[str, Any]] = {"intended_at": NOW - 10, "made_at": NOW - 5}
 _ALSO: Final[list[dict[str, Any]]] = [
@@ -15,6 +15,7 @@ _ALSO: Final[list[dict[str, Any]]] = [
     {},
     {"leaving": Leaving.REPLACED},
     {"absent_listings": 2, "absent_at": NOW - 60},
+    {"detaching": (EDGE,), "drained_at": NOW - 90},
 ]
 SIZES: Final = st.sampled_from([None, 0, 1, 3, 9])
 

@@ -321,6 +321,7 @@ def full_record() -> Record:
         made_at=at(-90),
         in_service_at=at(-80),
         balancers=(EDGE, (BalancerId("door"), 80)),
+        detaching=(BalancerId("door"),),
         leaving=Leaving.REPLACED,
         leaving_at=at(-20),
         drained_at=at(-19),

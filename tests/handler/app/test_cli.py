@@ -100,6 +100,7 @@ def test_check_warns_and_exits_1_for_it_only_where_that_is_asked_for(tmp_path: P
         ["member", "list", "web"], ["member", "replace", "web", "web-abcdef-1"],
         ["member", "delete", "web", "web-abcdef-1"],
         ["member", "protect", "web", "web-abcdef-1"],
+        ["attach", "web", "edge", "--port", "80"], ["detach", "web", "edge"], ["balancers", "web"],
     ],
     ids=" ".join,
 )  # fmt: skip

@@ -6,6 +6,7 @@ import pytest
 
 from config.errors import Refused, StoreError
 from config.units import BalancerId, CloudId, GroupId, MemberName
+from handler.attachments import Attachment
 from handler.desired import Definition
 from handler.steps import Result
 from handler.store.interface import Creates, Event, EventKind, Store
@@ -390,6 +391,23 @@ def test_who_leaves_is_written_with_the_size_that_follows_or_not_at_all(store):
     store.lower(act, a_state(3), (left,), LOCAL)
     assert (store.members(WEB), group_of(store).state.desired) == ((left,), 3)
     assert store.history(WEB, before=None, limit=1) == (replace(act, desired_from=4, desired_to=3),)
+
+
+def test_behind_what_members_are_is_one_write_with_behind_what_they_will_be(store):
+    (record,) = store.intend(WEB, LOCAL, 1, (), at(0))
+    there = replace(record, balancers=(EDGE,))
+    attachment = Attachment(balancer=EDGE[0], port=EDGE[1], by="ada", at=at(2))
+    act = Event(at=at(2), group=WEB, kind=EventKind.NOTE, name="attach", by="ada", message="edge")
+    before, stranger = group_of(store).definition, replace(there, group=GroupId("nobody"))
+    with pytest.raises(StoreError):
+        store.attach(act, before, (attachment,), (there, stranger))
+    assert (store.members(WEB), group_of(store).attachments) == ((record,), ())
+    definition = replace(before, group=replace(before.group, balancers=()))
+    store.attach(act, definition, (attachment,), (there,))
+    assert (store.members(WEB), store.history(WEB, before=None, limit=1)) == ((there,), (act,))
+    assert (group_of(store).attachments, group_of(store).definition) == ((attachment,), definition)
+    store.attach(act, definition, (), ())
+    assert group_of(store).attachments == ()
 
 
 def test_who_leaves_by_a_decision_is_written_with_it(store):

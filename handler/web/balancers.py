@@ -1,0 +1,41 @@
+"""``/api/v1/groups/{group}/balancers``: behind what a group is, and changes of that while it runs."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, ConfigDict, Field
+
+from config.units import BalancerId, GroupId
+from handler.web.asking import By
+from handler.web.daemon import Daemon
+from handler.web.render import plain
+
+
+class AttachBody(BaseModel):
+    """Where members serve behind the balancer."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    port: int = Field(ge=1, le=65535)
+
+
+def balancer_routes(daemon: Daemon) -> APIRouter:
+    """The routes."""
+    routes = APIRouter()
+
+    @routes.get("/groups/{group}/balancers", tags=["reading"])
+    async def behind(group: str) -> JSONResponse:
+        return JSONResponse(plain(await daemon.balancers.behind(GroupId(group))))
+
+    @routes.put("/groups/{group}/balancers/{balancer}", tags=["acts"])
+    async def attach(group: str, balancer: str, body: AttachBody, by: By = "api") -> JSONResponse:
+        members = await daemon.balancers.attach(GroupId(group), BalancerId(balancer), body.port, by=by)
+        return JSONResponse({"group": group, "balancer": balancer, "port": body.port, "members": members}, 202)
+
+    @routes.delete("/groups/{group}/balancers/{balancer}", tags=["acts"])
+    async def detach(group: str, balancer: str, by: By = "api") -> JSONResponse:
+        members = await daemon.balancers.detach(GroupId(group), BalancerId(balancer), by=by)
+        return JSONResponse({"group": group, "balancer": balancer, "members": members}, 202)
+
+    return routes

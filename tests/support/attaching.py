@@ -1,0 +1,63 @@
+"""A bed of two balancers, and a person who attaches and detaches its group as the daemon's desk does."""
+
+from __future__ import annotations
+
+from config.model import HaproxyBalancer
+from config.units import BalancerId
+from handler.attachments import Attachment, Change, Standing, to_attach, to_detach
+from handler.store.interface import Event, EventKind
+from handler.world import Record
+from tests.support.beds import Bed
+from tests.support.fake_cloud import FakeBalancer
+from tests.support.worlds import NOW, WEB, a_definition
+
+SIDE = BalancerId("side")
+DECLARED = HaproxyBalancer(id=SIDE, socket="/run/side.sock", backend="web")
+
+
+def an_attachment(port: int = 81) -> Attachment:
+    return Attachment(balancer=SIDE, port=port, by="ada", at=NOW)
+
+
+def a_standing(
+    *records: Record, listed: tuple[BalancerId, ...] = (), attachments: tuple[Attachment, ...] = ()
+) -> Standing:
+    """A group of whose file ``listed`` are the balancers."""
+    definition = a_definition(balancers=listed)
+    return Standing(
+        declared=definition.group,
+        where="model.yaml:9",
+        definition=definition,
+        attachments=attachments,
+        records=records,
+    )
+
+
+def with_side(bed: Bed) -> Bed:
+    """Put a second balancer beside the bed's own."""
+    bed.balancers[SIDE] = FakeBalancer(bed.clock, instants=bed.instants)
+    return bed
+
+
+def attach(bed: Bed) -> None:
+    _write(bed, to_attach(_standing(bed), an_attachment(), DECLARED), "attach")
+
+
+def detach(bed: Bed) -> None:
+    _write(bed, to_detach(_standing(bed), SIDE), "detach")
+
+
+def _standing(bed: Bed) -> Standing:
+    kept = bed.store.kept[WEB]
+    return Standing(
+        declared=bed.definition.group,
+        where="model.yaml:9",
+        definition=kept.definition,
+        attachments=kept.attachments,
+        records=bed.store.members(WEB),
+    )
+
+
+def _write(bed: Bed, change: Change, act: str) -> None:
+    line = Event(at=bed.clock(), group=WEB, kind=EventKind.NOTE, name=act, by="ada")
+    bed.store.attach(line, change.definition, change.attachments, change.records)
