@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import shutil
 import sqlite3
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
@@ -26,7 +26,7 @@ from handler.store.interface import Event, EventKind
 from handler.store.outside import AlertStatus
 from handler.store.revisions import MIGRATIONS, to_head
 from handler.store.schema import HEAD, METADATA
-from handler.world import Phase
+from handler.world import Phase, Record
 from tests.support.store import (
     LOCAL,
     WEB,
@@ -60,19 +60,32 @@ def left_by(schema: int):
 first, second, third, fourth, fifth, sixth, seventh, eighth, ninth = map(left_by, range(1, 10))
 
 
+NEXT = f"{int(HEAD) + 1:04}"
+
+
 @pytest.fixture
 def later(tmp_path: Path) -> Path:
-    """The migrations of a release to come: 0011 replaces ``groups``, as migrations on SQLite do."""
+    """The migrations of a release to come: its first replaces ``groups``, as migrations on SQLite do."""
     scripts = Path(shutil.copytree(MIGRATIONS, tmp_path / "migrations"))
-    (scripts / "versions" / "r0011_eleventh.py").write_text(
+    (scripts / "versions" / "next.py").write_text(
         "import sqlalchemy as sa\n"
         "from alembic import op\n"
-        "revision, down_revision = '0011', '0010'\n"
+        f"revision, down_revision = '{NEXT}', '{HEAD}'\n"
         "def upgrade():\n"
         "    with op.batch_alter_table('groups', recreate='always') as table:\n"
         "        table.add_column(sa.Column('colour', sa.Text))\n"
     )
     return scripts
+
+
+SINCE = {"profile": 9, "detaching": 10}
+"""Fields of records → the schema that has had them first."""
+
+
+def record_of(schema: int) -> Record:
+    """What is told of the record with every field set where a release of that schema wrote it."""
+    defaults = {field.name: field.default for field in fields(Record)}
+    return replace(full_record(), **{name: defaults[name] for name, first in SINCE.items() if first > schema})
 
 
 def rows(path: Path, query: str) -> list[tuple[object, ...]]:
@@ -120,7 +133,7 @@ def test_state_of_schema_0001_is_all_there(first):
     assert (web.failed_builds, web.back_off_until, web.deleting) == (2, at(600), False)
     assert (worker.id, worker.state.desired, worker.state.orphaned) == (GroupId("worker"), None, True)
     intended = [replace(a_record(number, phase=Phase.INTENDED), intended_at=at(2)) for number in (1, 2)]
-    assert store.members(WEB) == (*intended, replace(full_record(), profile=None, detaching=()))
+    assert store.members(WEB) == (*intended, record_of(1))
     assert store.intend(WEB, web.definition.cloud.id, 1, (), at(700))[0].sequence == 8
     assert store.answered(WEB, "alarm-1").reason is Reason.SCALED_OUT
     store.close()
@@ -203,7 +216,7 @@ def test_of_members_of_schema_0008_nobody_knows_what_they_were_made_of(eighth):
     store = opened(eighth)
     assert (store.groups()[0].state, len(store.members(WEB))) == (full_state(), 3)
     assert {record.profile for record in store.members(WEB)} == {None}
-    assert store.members(WEB)[-1] == replace(full_record(), profile=None, detaching=())
+    assert store.members(WEB)[-1] == record_of(8)
     store.save((full_record(),), LOCAL)
     assert store.members(WEB)[-1] == full_record()
     store.close()
@@ -212,7 +225,7 @@ def test_of_members_of_schema_0008_nobody_knows_what_they_were_made_of(eighth):
 def test_nobody_of_schema_0009_is_attached_or_about_to_leave_a_balancer(ninth):
     store = opened(ninth)
     assert [group.attachments for group in store.groups()] == [(), ()]
-    assert store.members(WEB)[-1] == replace(full_record(), detaching=())
+    assert store.members(WEB)[-1] == record_of(9)
     attachment = Attachment(balancer=BalancerId("side"), port=81, by="ada", at=at(700))
     act = Event(at=at(700), group=WEB, kind=EventKind.NOTE, name="attach", by="ada")
     store.attach(act, a_definition("web"), (attachment,), (full_record(),))
@@ -230,8 +243,8 @@ def test_webhooks_of_schema_0003_take_alerts_as_they_did_and_others_may_take_val
 
 
 def test_a_migration_keeps_members_although_it_replaces_groups(first, later):
-    to_head(first, scripts=later, head="0011")
-    assert rows(first, "SELECT version_num FROM alembic_version") == [("0011",)]
+    to_head(first, scripts=later, head=NEXT)
+    assert rows(first, "SELECT version_num FROM alembic_version") == [(NEXT,)]
     assert rows(first, "SELECT id, desired, colour FROM groups") == [("web", 5, None), ("worker", None, None)]
     assert len(rows(first, "SELECT * FROM members")) == 3
     assert len(rows(first, "SELECT * FROM quiets")) == 2
@@ -239,8 +252,8 @@ def test_a_migration_keeps_members_although_it_replaces_groups(first, later):
 
 def test_before_a_migration_a_copy_is_laid_beside(first, later):
     before = rows(first, "SELECT * FROM members")
-    to_head(first, scripts=later, head="0011")
-    copy = first.with_name("trimtab.sqlite.before-0011")
+    to_head(first, scripts=later, head=NEXT)
+    copy = first.with_name(f"trimtab.sqlite.before-{NEXT}")
     assert rows(copy, "SELECT * FROM members") == before
     assert rows(copy, "SELECT version_num FROM alembic_version") == [("0001",)]
     assert copy.stat().st_mode & 0o777 == 0o600
@@ -248,27 +261,27 @@ def test_before_a_migration_a_copy_is_laid_beside(first, later):
 
 
 def test_a_migration_that_fails_leaves_the_store_as_it_was(first, later):
-    with (later / "versions" / "r0011_eleventh.py").open("a") as script:
+    with (later / "versions" / "next.py").open("a") as script:
         script.write("    op.execute('SELECT nonsense')\n")
     with pytest.raises(OperationalError, match="nonsense"):
-        to_head(first, scripts=later, head="0011")
+        to_head(first, scripts=later, head=NEXT)
     store = opened(first)
     assert len(store.members(WEB)) == 3
     store.close()
 
 
 def test_a_migration_that_would_leave_orphan_rows_is_undone(first, later):
-    with (later / "versions" / "r0011_eleventh.py").open("a") as script:
+    with (later / "versions" / "next.py").open("a") as script:
         script.write("    op.execute('DELETE FROM groups')\n")
     with pytest.raises(StoreError, match="rows without their group"):
-        to_head(first, scripts=later, head="0011")
+        to_head(first, scripts=later, head=NEXT)
     assert len(rows(first, "SELECT * FROM groups")) == 2
 
 
 def test_a_store_of_a_newer_release_is_refused_and_untouched(first):
     alter(first, "UPDATE alembic_version SET version_num = '0999'")
     before = first.read_bytes()
-    with pytest.raises(Refused, match=r"schema 0999; this release knows up to 0010\): run that release") as refused:
+    with pytest.raises(Refused, match=rf"schema 0999; this release knows up to {HEAD}\): run that release") as refused:
         opened(first)
     assert "trimtab.sqlite.before-0999" in str(refused.value)
     assert first.read_bytes() == before
