@@ -11,8 +11,8 @@ from sqlalchemy.dialects.sqlite import insert
 
 from config.units import AlertId, GroupId, HookId, Instant
 from handler.store.outside import Delivery, StoredHook
-from handler.store.rows import every, named
-from handler.store.schema import deliveries, hooks
+from handler.store.rows import named
+from handler.store.schema import deliveries, every, hooks
 
 _HOOK = tuple(field.name for field in fields(StoredHook))
 _DELIVERY = tuple(field.name for field in fields(Delivery))

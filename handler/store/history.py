@@ -11,8 +11,8 @@ from sqlalchemy import Connection, RowMapping, Select, Table, and_, bindparam, f
 
 from config.units import GroupId, Instant
 from handler.store.interface import EVERY_KIND, Event, EventKind, Span, StoredAnswer
-from handler.store.rows import every, named
-from handler.store.schema import answers, decisions, notes, spans, steps
+from handler.store.rows import named
+from handler.store.schema import answers, decisions, every, notes, spans, steps
 
 _TABLES = {EventKind.STEP: steps, EventKind.DECISION: decisions, EventKind.NOTE: notes}
 

@@ -12,9 +12,12 @@ from typing import Protocol
 
 from config.units import BalancerId, CloudId, GroupId, Instant, MemberName, Seconds
 from handler.attachments import Attachment
+from handler.declared import Converged, Pinned
 from handler.desired import Definition
+from handler.rolls import Roll
 from handler.steps import Result
 from handler.store.outside import OutsideStore
+from handler.store.rolling import RollingStore
 from handler.world import Record
 from trigger.explain import Explanation, Measured
 from trigger.reasons import Reason
@@ -28,12 +31,26 @@ class StoredGroup:
     id: GroupId
     state: GroupState
     definition: Definition
+    """That is in force: as declared last, but for the profile if an earlier one is pinned."""
     deleting: bool
     failed_builds: int
     """Builds failed in a row."""
     back_off_until: Instant | None
     attachments: tuple[Attachment, ...] = ()
     """Of the definition's balancers, those by a person's word."""
+    declared: int = 1
+    """Number of the newest revision of its definition."""
+    pinned: Pinned | None = None
+    """An earlier revision, whose profile new members are made of."""
+    roll: Roll | None = None
+    """The last one."""
+    converged: Converged | None = None
+    """What it was when a pass last found nothing to do."""
+
+    @property
+    def in_force(self) -> int:
+        """Number of the revision whose profile new members are made of."""
+        return self.declared if self.pinned is None else self.pinned.revision
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,7 +151,7 @@ class Span:
         )
 
 
-class Store(OutsideStore, Protocol):
+class Store(OutsideStore, RollingStore, Protocol):
     """The one place that remembers."""
 
     # Groups

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, MutableMapping, Seque
 from dataclasses import fields
 from typing import Any, cast
 
-from sqlalchemy import Connection, RowMapping, Select, Table, bindparam, case, delete, func, select, update
+from sqlalchemy import Connection, RowMapping, Table, bindparam, case, delete, func, select, update
 from sqlalchemy.dialects.sqlite import insert
 
 from config.errors import StoreError
@@ -14,17 +14,12 @@ from config.units import AlertId, BalancerId, CloudId, GroupId, Instant, MemberN
 from handler.attachments import Attachment
 from handler.desired import Definition
 from handler.launches import LaunchId
+from handler.store.declared import overrides, revise
 from handler.store.fleet import read_fleet_pause
 from handler.store.interface import Creates, StoredGroup
-from handler.store.schema import attachments, groups, members, notes, quiets, sequences, signals
+from handler.store.schema import attachments, every, groups, members, notes, quiets, sequences, signals
 from handler.world import Phase, Record
 from trigger.requests import GroupState, Quiet, Signal, SignalKind
-
-
-def every(table: Table) -> Select[Any]:
-    """All columns, under the names that dataclasses give them."""
-    return select(*(column.label(column.key) for column in table.c))
-
 
 _TOUCHED = "touched"
 _HOUR: Seconds = 3600.0
@@ -99,17 +94,20 @@ def read_groups(connection: Connection) -> tuple[StoredGroup, ...]:
         group: tuple(Attachment(**row) for row in found) for group, found in _lists(connection, attachments, "at")
     }
     fleet_pause = read_fleet_pause(connection)
+    in_force = overrides(connection)
     rows = connection.execute(every(groups).order_by(groups.c.id)).mappings()
     return tuple(
-        StoredGroup(
-            state=GroupState(
-                **{name: row[name] for name in _STATE},
-                quiets=running.get(row["id"], ()),
-                signals=lasting.get(row["id"], ()),
-                fleet_pause=fleet_pause,
-            ),
-            attachments=behind.get(row["id"], ()),
-            **named(row, leaving_out=_STATE),
+        in_force(
+            StoredGroup(
+                state=GroupState(
+                    **{name: row[name] for name in _STATE},
+                    quiets=running.get(row["id"], ()),
+                    signals=lasting.get(row["id"], ()),
+                    fleet_pause=fleet_pause,
+                ),
+                attachments=behind.get(row["id"], ()),
+                **named(row, leaving_out=_STATE),
+            )
         )
         for row in rows
     )
@@ -118,8 +116,9 @@ def read_groups(connection: Connection) -> tuple[StoredGroup, ...]:
 def declare(connection: Connection, definitions: Sequence[Definition], at: Instant) -> None:
     """Make the declared groups those that are not ORPHANED, and note what that changes."""
     orphaned: dict[GroupId, bool] = {}
-    for row in connection.execute(select(groups.c.id, groups.c.orphaned)):
-        orphaned[row.id] = row.orphaned
+    before: dict[GroupId, Definition] = {}
+    for row in connection.execute(select(groups.c.id, groups.c.orphaned, groups.c.definition)):
+        orphaned[row.id], before[row.id] = row.orphaned, row.definition
     declared = {definition.group.id: definition for definition in definitions}
     for group, definition in declared.items():
         if group in orphaned:
@@ -131,6 +130,7 @@ def declare(connection: Connection, definitions: Sequence[Definition], at: Insta
             connection.execute(
                 insert(groups).values(id=group, definition=definition, **_FRESH, **_columns(GroupState()))
             )
+    overruled = revise(connection, before, declared, at)
     gone = [group for group, already in orphaned.items() if group not in declared and not already]
     for group in gone:
         connection.execute(update(groups).where(groups.c.id == group).values(orphaned=True))
@@ -138,6 +138,7 @@ def declare(connection: Connection, definitions: Sequence[Definition], at: Insta
         *((group, "declared") for group in declared if group not in orphaned),
         *((group, "declared_again") for group in declared if orphaned.get(group)),
         *((group, "orphaned") for group in gone),
+        *((group, "rollback_over") for group in overruled),
     ]
     rows = [{"group": group, "at": at, "name": act, "by": "file", "message": ""} for group, act in acts]
     if rows:

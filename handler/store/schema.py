@@ -2,8 +2,9 @@
 
 ========  ============================================================================================
 desired   ``groups`` (declared definition and the door's state), ``quiets``, ``signals``, ``attachments``; of all
-          groups, a row of ``meta``: the pause of the whole fleet while it lasts
-observed  ``members``, and in ``groups`` how builds go
+          groups, a row of ``meta``: the pause of the whole fleet while it lasts; ``definitions`` (also those of
+          before), ``pins`` (which of them new members are made of, if not of the newest), ``rolls``
+observed  ``members``, in ``groups`` how builds go, ``converged`` (what a group was when nothing was left to do)
 identity  ``meta`` (whose store this is), ``sequences`` (outlives its group: a launch id is never used twice)
 history   ``spans``, ``decisions``, ``steps``, ``notes``; outlives its group, goes by retention
 promises  ``answers``: the first answer to each request id; ``deliveries``: what each alert told first led to
@@ -20,7 +21,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Hashable
 from functools import lru_cache
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from sqlalchemy import (
     REAL,
@@ -31,10 +32,12 @@ from sqlalchemy import (
     Index,
     Integer,
     MetaData,
+    Select,
     Table,
     Text,
     TypeDecorator,
     UniqueConstraint,
+    select,
 )
 
 from config.access import SecretRef
@@ -45,6 +48,7 @@ from config.notices import NotifyTarget
 from config.units import BalancerId, GroupId
 from handler.desired import Definition
 from handler.notices import Notice
+from handler.rolls import Roll
 from handler.steps import Result
 from handler.store.codec import from_text, to_text
 from handler.store.outside import AlertStatus, TokenHash
@@ -54,7 +58,7 @@ from trigger.reasons import Reason
 from trigger.requests import Clamp, Move, Observed, Pause, SignalKind, Turn, Watched
 from trigger.verdicts import Direction
 
-HEAD = "0010"
+HEAD = "0011"
 """The revision that this release reads and writes."""
 
 E = TypeVar("E", bound=enum.Enum)
@@ -193,6 +197,41 @@ attachments = Table(
     Column("balancer", Text, primary_key=True),
     Column("port", Integer, nullable=False),
     Column("by", Text, nullable=False),
+    Column("at", REAL, nullable=False),
+)
+
+definitions = Table(
+    "definitions",
+    METADATA,
+    _group(primary_key=True, of_groups=True),
+    Column("number", Integer, primary_key=True),
+    Column("at", REAL, nullable=False),
+    Column("definition", Document(Definition), nullable=False),
+    Column("converged_at", REAL),
+)
+
+pins = Table(
+    "pins",
+    METADATA,
+    _group(primary_key=True, of_groups=True),
+    Column("revision", Integer, nullable=False),
+    Column("at", REAL, nullable=False),
+    Column("by", Text, nullable=False),
+)
+
+rolls = Table(
+    "rolls",
+    METADATA,
+    _group(primary_key=True, of_groups=True),
+    Column("roll", Document(Roll), nullable=False),
+)
+
+converged = Table(
+    "converged",
+    METADATA,
+    _group(primary_key=True, of_groups=True),
+    Column("size", Integer, nullable=False),
+    Column("definition", Integer, nullable=False),
     Column("at", REAL, nullable=False),
 )
 
@@ -349,3 +388,8 @@ spans = Table(
     Index(None, "group"),
     Index(None, "last_at"),
 )
+
+
+def every(table: Table) -> Select[Any]:
+    """All columns, under the names that dataclasses give them."""
+    return select(*(column.label(column.key) for column in table.c))

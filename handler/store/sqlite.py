@@ -33,6 +33,7 @@ from handler.store.member_rows import MemberRows
 from handler.store.ownership import claimed
 from handler.store.recording import Recorder
 from handler.store.revisions import create_file, to_head
+from handler.store.rolling_rows import RollingRows
 from handler.store.schema import groups
 from handler.store.session import Fleets, write_note
 from handler.store.writer import Writer
@@ -40,7 +41,7 @@ from handler.world import Record
 from trigger.requests import FleetPause, GroupState
 
 
-class SqliteStore(AlertRows, MemberRows):
+class SqliteStore(AlertRows, MemberRows, RollingRows):
     """The one place that remembers; `open` makes one."""
 
     @classmethod

@@ -12,9 +12,11 @@ from config.errors import StoreError
 from config.notices import NotifyTarget
 from config.units import AlertId, BalancerId, CloudId, GroupId, HookId, Instant, MemberName
 from handler.attachments import Attachment
+from handler.declared import Converged, Pinned, Revision
 from handler.desired import Definition
 from handler.launches import LaunchId
 from handler.notices import Filed, Notice, Tried
+from handler.rolls import Roll
 from handler.steps import Result
 from handler.store.interface import EVERY_KIND, Creates, Event, EventKind, Span, StoredAnswer, StoredGroup, Tick
 from handler.store.outside import AlertStatus, Delivery, StoredHook
@@ -47,6 +49,8 @@ class MemoryStore:
     outbox: dict[str, tuple[Filed, Instant | None]] = field(default_factory=dict)
     """What is to be told, and when to try; ``None``: no more."""
     paused: FleetPause | None = None
+    declared: dict[GroupId, list[Revision]] = field(default_factory=dict)
+    """The newest first."""
     after_write: Callable[[], None] = lambda: None
 
     def __post_init__(self) -> None:
@@ -93,7 +97,47 @@ class MemoryStore:
                     id=group, state=state, definition=definition, deleting=False, failed_builds=0, back_off_until=None
                 )
                 wanted = fresh if old is None else replace(old, state=state, definition=definition, deleting=False)
-                self.kept[group] = wanted
+                self.kept[group] = self._revised(wanted, None if old is None else self.declared[group][0], at)
+
+    def _revised(self, wanted: StoredGroup, before: Revision | None, at: Instant) -> StoredGroup:
+        """The group with its definition numbered; a new profile overrules a pinned one."""
+        definition, kept = wanted.definition, self.declared.setdefault(wanted.id, [])
+        if before is None or before.definition != definition:
+            kept.insert(0, Revision(number=len(kept) + 1, at=at, definition=definition))
+        if before is not None and before.definition.profile != definition.profile:
+            wanted = replace(wanted, pinned=None)
+        return self._in_force(replace(wanted, declared=len(kept)))
+
+    def _in_force(self, stored: StoredGroup) -> StoredGroup:
+        revisions = {each.number: each.definition for each in self.declared.get(stored.id, ())}
+        if not revisions:
+            return stored
+        profile = revisions[stored.in_force].profile
+        return replace(stored, definition=replace(revisions[stored.declared], profile=profile))
+
+    # What was declared, rollbacks and rolls
+
+    def revisions(self, group: GroupId) -> tuple[Revision, ...]:
+        return tuple(self.declared.get(group, ()))
+
+    def steer(self, act: Event, pinned: Pinned | None, roll: Roll | None) -> None:
+        with self._write("steer"):
+            self.kept[act.group] = self._in_force(replace(self.kept[act.group], pinned=pinned, roll=roll))
+            self.events[next(self._ids)] = act
+
+    def save_roll(self, group: GroupId, roll: Roll) -> None:
+        with self._write("save roll"):
+            self.kept[group] = replace(self.kept[group], roll=roll)
+
+    def save_converged(self, group: GroupId, converged: Converged, *, wholly: bool) -> None:
+        with self._write("save converged"):
+            if group not in self.kept:
+                return
+            self.kept[group] = replace(self.kept[group], converged=converged)
+            self.declared[group] = [
+                replace(each, converged_at=converged.at) if wholly and each.number == converged.definition else each
+                for each in self.declared.get(group, ())
+            ]
 
     def save_builds(self, group: GroupId, failed_builds: int, back_off_until: Instant | None) -> None:
         with self._write("save builds"):

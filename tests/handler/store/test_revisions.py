@@ -21,6 +21,7 @@ from sqlalchemy.exc import OperationalError
 from config.errors import Refused, StoreError
 from config.units import BalancerId, GroupId
 from handler.attachments import Attachment
+from handler.declared import essence
 from handler.store.database import writer_engine
 from handler.store.interface import Event, EventKind
 from handler.store.outside import AlertStatus
@@ -57,7 +58,10 @@ def left_by(schema: int):
     return store
 
 
-first, second, third, fourth, fifth, sixth, seventh, eighth, ninth = map(left_by, range(1, 10))
+first, second, third, fourth, fifth, sixth, seventh, eighth, ninth, tenth = map(left_by, range(1, 11))
+
+
+NEXT = f"{int(HEAD) + 1:04}"
 
 
 NEXT = f"{int(HEAD) + 1:04}"
@@ -314,3 +318,22 @@ def test_a_database_of_something_else_is_refused(tmp_path):
 def test_a_directory_that_is_not_there_is_refused(tmp_path):
     with pytest.raises(StoreError, match="No such file or directory"):
         opened(tmp_path / "nowhere" / "trimtab.sqlite")
+
+
+def test_what_schema_0010_had_declared_is_the_first_revision_once_the_file_says_something_else(tenth):
+    store = opened(tenth)
+    before = store.groups()[0].definition
+    store.declare((before,), at(100))
+    assert [(each.number, each.definition) for each in store.revisions(WEB)] == [(1, essence(before))]
+    store.close()
+
+
+def test_a_change_while_schema_0010_was_left_is_told_from_what_it_had(tenth):
+    store = opened(tenth)
+    before, after = store.groups()[0].definition, a_definition(maximum=99)
+    store.declare((after,), at(100))
+    assert [(each.number, each.definition) for each in store.revisions(WEB)] == [
+        (2, essence(after)),
+        (1, essence(before)),
+    ]
+    store.close()

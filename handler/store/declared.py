@@ -1,0 +1,153 @@
+"""Rows ↔ revisions of definitions, and what overrides the newest. Functions run inside their caller's transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from sqlalchemy import Connection, delete, func, select, update
+from sqlalchemy.dialects.sqlite import insert
+
+from config.model import Profile
+from config.units import GroupId, Instant
+from handler.declared import KEPT, Converged, Pinned, Revision, essence, superfluous
+from handler.desired import Definition
+from handler.rolls import Roll
+from handler.store.schema import converged, definitions, every, groups, pins, rolls
+
+if TYPE_CHECKING:
+    from handler.store.interface import StoredGroup
+
+
+def overrides(connection: Connection) -> Callable[[StoredGroup], StoredGroup]:
+    """Make what completes a group as its row has it: by its revisions, its pin, its roll, and what converged."""
+    newest = _newest(connection)
+    pinned, held = dict[GroupId, Pinned](), dict[GroupId, Profile]()
+    for row in connection.execute(_PINNED):
+        pinned[row.group] = Pinned(revision=row.revision, at=row.at, by=row.by)
+        held[row.group] = row.definition.profile
+    rolling = {row.group: row.roll for row in connection.execute(every(rolls))}
+    found = connection.execute(every(converged))
+    settled = {row.group: Converged(size=row.size, definition=row.definition, at=row.at) for row in found}
+
+    def completed(group: StoredGroup) -> StoredGroup:
+        profile = held.get(group.id, group.definition.profile)
+        return replace(
+            group,
+            definition=replace(group.definition, profile=profile),
+            declared=newest.get(group.id, 1),
+            pinned=pinned.get(group.id),
+            roll=rolling.get(group.id),
+            converged=settled.get(group.id),
+        )
+
+    return completed
+
+
+def revise(
+    connection: Connection, before: Mapping[GroupId, Definition], after: Mapping[GroupId, Definition], at: Instant
+) -> tuple[GroupId, ...]:
+    """Number what is declared differently from before. A new profile overrules a pinned one.
+
+    Returns:
+        The groups whose rollback is over.
+    """
+    newest = _newest(connection)
+    overruled: list[GroupId] = []
+    for group, definition in after.items():
+        if group in newest and before.get(group) == definition:
+            continue
+        old, number = _last(connection, group), newest.get(group, 0)
+        if old is None and group in before:  # declared before revisions were kept
+            number, old = 1, essence(before[group])
+            _write(connection, group, Revision(number=number, at=at, definition=old))
+        declared = essence(definition)
+        if old != declared:
+            _write(connection, group, Revision(number=number + 1, at=at, definition=declared))
+        if old is not None and old.profile != declared.profile and _unpin(connection, group):
+            overruled.append(group)
+        if number >= KEPT:
+            _prune(connection, group)
+    return tuple(overruled)
+
+
+def write_overrides(connection: Connection, group: GroupId, pinned: Pinned | None, roll: Roll | None) -> None:
+    """Replace the pin and the roll of a group; ``None``: there is none, and what was declared last is in force."""
+    if _unpin(connection, group) and pinned is None:
+        _restore(connection, group)
+    if pinned is not None:
+        connection.execute(insert(pins).values(group=group, revision=pinned.revision, at=pinned.at, by=pinned.by))
+    if roll is None:
+        connection.execute(delete(rolls).where(rolls.c.group == group))
+    else:
+        write_roll(connection, group, roll)
+
+
+def write_roll(connection: Connection, group: GroupId, roll: Roll) -> None:
+    """Replace the roll of a group."""
+    write = insert(rolls).values(group=group, roll=roll)
+    connection.execute(write.on_conflict_do_update(index_elements=[rolls.c.group], set_={"roll": write.excluded.roll}))
+
+
+def write_converged(connection: Connection, group: GroupId, now: Converged, *, wholly: bool) -> None:
+    """Replace what a group was when nothing was left to do; with ``wholly``, its revision is good to go back to."""
+    values = {"size": now.size, "definition": now.definition, "at": now.at}
+    write = insert(converged).values(group=group, **values)
+    connection.execute(write.on_conflict_do_update(index_elements=[converged.c.group], set_=values))
+    if wholly:
+        good = (definitions.c.group == group) & (definitions.c.number == now.definition)
+        connection.execute(update(definitions).where(good).values(converged_at=now.at))
+
+
+def read_revisions(connection: Connection, group: GroupId) -> tuple[Revision, ...]:
+    """What a group declared, the newest first."""
+    found = every(definitions).where(definitions.c.group == group).order_by(definitions.c.number.desc())
+    return tuple(
+        Revision(number=row.number, at=row.at, definition=row.definition, converged_at=row.converged_at)
+        for row in connection.execute(found)
+    )
+
+
+_PINNED = (
+    every(pins)
+    .add_columns(definitions.c.definition.label("definition"))
+    .join(definitions, (pins.c.group == definitions.c.group) & (pins.c.revision == definitions.c.number))
+)
+
+
+def _newest(connection: Connection) -> dict[GroupId, int]:
+    found = select(definitions.c.group, func.max(definitions.c.number)).group_by(definitions.c.group)
+    return {row[0]: row[1] for row in connection.execute(found)}
+
+
+def _last(connection: Connection, group: GroupId) -> Definition | None:
+    """What a group declared last, by the file; its row in ``groups`` may have been written with an override."""
+    newest = select(definitions.c.definition).where(definitions.c.group == group)
+    found: Definition | None = connection.execute(newest.order_by(definitions.c.number.desc()).limit(1)).scalar()
+    return found
+
+
+def _restore(connection: Connection, group: GroupId) -> None:
+    """Have the declared profile in the group's row again, which may have been written under an override."""
+    last = _last(connection, group)
+    row = connection.execute(select(groups.c.definition).where(groups.c.id == group)).scalar()
+    if last is not None and row is not None:
+        now = replace(row, profile=last.profile)
+        connection.execute(update(groups).where(groups.c.id == group).values(definition=now))
+
+
+def _write(connection: Connection, group: GroupId, revision: Revision) -> None:
+    told = {"number": revision.number, "at": revision.at, "definition": revision.definition}
+    connection.execute(insert(definitions).values(group=group, **told))
+
+
+def _unpin(connection: Connection, group: GroupId) -> bool:
+    return connection.execute(delete(pins).where(pins.c.group == group)).rowcount > 0
+
+
+def _prune(connection: Connection, group: GroupId) -> None:
+    revisions = read_revisions(connection, group)
+    pin = connection.execute(select(pins.c.revision).where(pins.c.group == group)).scalar()
+    numbers = superfluous(revisions, revisions[0].number if pin is None else pin)
+    connection.execute(delete(definitions).where(definitions.c.group == group, definitions.c.number.in_(numbers)))
