@@ -196,6 +196,7 @@ def _group(id: GroupId, entry: written.GroupDocument, for_all: Notify | None, do
         build_timeout=entry.build_timeout,
         warm_up=entry.warm_up,
         on_vanish=entry.on_vanish,
+        repair=entry.repair.settings,
         victims=entry.victims,
         distrust=Fraction(entry.distrust),
         freshness=entry.freshness,

@@ -27,6 +27,7 @@ from config.outside import AlertDocument
 from config.pacing_document import FlapDampingDocument, PaceDocument
 from config.policy_document import PolicyDocument
 from config.record_document import RecordDocument
+from config.repair_document import RepairDocument
 from config.scalars import (
     AbsolutePath,
     BackendName,
@@ -244,6 +245,9 @@ class GroupDocument(Declared):
     )
     on_vanish: Annotated[OnVanish, _Lax] = key(
         "A member that vanished is replaced, or shrinks the desired size.", "replace", default="replace"
+    )
+    repair: RepairDocument = key(
+        "Which members are replaced without anybody asking; off: none.", {"unhealthy": {"after": "2m"}}, default={}
     )
     victims: Annotated[Victims, _Lax] = key(
         "Which members leave first, of those that are alike.", "zone_balance", default="oldest"

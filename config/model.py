@@ -34,6 +34,8 @@ from config.recipes import ProcessRecipe as ProcessRecipe  # noqa: PLC0414 part 
 from config.recipes import Recipe as Recipe  # noqa: PLC0414 part of the model to its readers
 from config.recording import Recording
 from config.reductions import Reduce, Reduction
+from config.repair import DEFAULTS as REPAIR
+from config.repair import Repair
 from config.schedules import Schedule
 from config.units import (
     AlertId,
@@ -284,6 +286,7 @@ class Group:
     warm_up: Seconds = 60.0
     """After it came into service a member counts in size but not in metrics."""
     on_vanish: OnVanish = OnVanish.REPLACE
+    repair: Repair = REPAIR
     victims: Victims = Victims.OLDEST
     distrust: Fraction = MOST_MISSING
     """0 < share ≤ 1: a listing that lacks more of the members is not believed until that is confirmed."""

@@ -139,6 +139,7 @@ def _kind_of(context: Mapping[str, Any]) -> str:
 
 
 _EXPECTED: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
+    "bool_type": lambda _: "true or false",
     "string_type": lambda _: "text: put it in quotes",
     "int_type": lambda _: "a whole number",
     "int_from_float": lambda _: "a whole number",

@@ -261,7 +261,7 @@ def _seen_only(stored: StoredGroup, world: World, planned: Plan, used: Creates) 
         back_off_until=stored.back_off_until,
         creates_left=_hourly(stored.definition.group.budget, stored.definition.cloud.budget, used),
         failures=(),
-        retries=(*(doubt.words for doubt in planned.doubts), *unseen),
+        retries=(*(doubt.words for doubt in planned.doubts), *filter(None, [planned.repair_stopped]), *unseen),
     )
 
 

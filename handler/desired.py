@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from config.digest import digest_of
 from config.model import Balancer, Cloud, Group, Profile
-from config.units import BalancerId, Instant, Seconds
+from config.units import BalancerId, Instant, MemberName, Seconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +66,8 @@ class Limits:
     """Builds failed in a row: no create before this."""
     accept_vanished: bool = False
     """A person ordered convergence: believe a complete listing, and that many members are gone."""
+    accept_members: tuple[MemberName, ...] = ()
+    """A person ordered convergence of these: believe it of them."""
     absent_listings: int = ABSENT_LISTINGS
     """Complete listings in a row that prove a member gone where the cloud cannot be asked for it by name."""
     absent_for: Seconds = ABSENT_FOR

@@ -34,6 +34,7 @@ from handler.steps import (
     Leave,
     MarkLeaving,
     NoteAbsence,
+    NoteHealth,
     NotePresence,
     Outcome,
     Result,
@@ -51,7 +52,7 @@ _AT_ONCE = 500
 
 Call = Create | Join | Enable | Drain | Leave | Destroy
 """Steps that change the world."""
-Notice = TakeUp | Confirm | EnterService | MarkLeaving | Detach | NoteAbsence | NotePresence | Forget
+Notice = TakeUp | Confirm | EnterService | MarkLeaving | Detach | NoteAbsence | NotePresence | NoteHealth | Forget
 """Steps that only change what we remember."""
 
 _UNTOLD = (NoteAbsence, NotePresence)
@@ -73,6 +74,7 @@ _NAMES = {
     Destroy: "destroy",
     NoteAbsence: "note_absence",
     NotePresence: "note_presence",
+    NoteHealth: "note_health",
     Forget: "forget",
 }
 
@@ -306,5 +308,7 @@ def _told(step: Notice) -> str:
             return f"{why.value}: {because}" if because else why.value
         case Detach(balancer=balancer):
             return balancer
+        case NoteHealth(failing=failing):
+            return "failing" if failing else "not failing"
         case _:
             return ""

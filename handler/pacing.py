@@ -14,6 +14,7 @@ from handler.steps import (
     Forget,
     MarkLeaving,
     NoteAbsence,
+    NoteHealth,
     NotePresence,
     Outcome,
     Plan,
@@ -41,6 +42,9 @@ _PACE: dict[Wait, Seconds | None] = {
     Wait.BALANCER_UNKNOWN: 2.0,
     Wait.VANISHED: 1.0,
     Wait.MANY_VANISHED: 30.0,
+    Wait.UNREPAIRED: None,
+    Wait.FAILING: 5.0,
+    Wait.MANY_FAILING: 10.0,
     Wait.BUDGET: 30.0,
     Wait.BUILD_BACK_OFF: 30.0,
     Wait.PROTECTED: None,
@@ -50,7 +54,7 @@ _PACE: dict[Wait, Seconds | None] = {
 }
 """How often each wait is looked at; ``None``: what ends it is looked at anyway, or only a person ends it."""
 
-_IDLE_STEPS = (NoteAbsence, NotePresence, Destroy)
+_IDLE_STEPS = (NoteAbsence, NotePresence, NoteHealth, Destroy)
 """Done, they leave nothing to do at once."""
 
 _TOLERATED = 2

@@ -15,11 +15,32 @@ from handler.desired import Definition, DesiredState, Limits
 from handler.distrust import whom
 from handler.roles import Cast, Role, is_witnessed
 from handler.seating import Moves, bury, clear, depart, keep
-from handler.sizing import Choice, Scene, by_sequence, choose, creations, is_doubted, lowers, scene_of
-from handler.steps import Confirm, Forget, MarkLeaving, NoteAbsence, NotePresence, Plan, Step, TakeUp, Wait
+from handler.sizing import (
+    Choice,
+    Scene,
+    by_sequence,
+    choose,
+    creations,
+    is_doubted,
+    is_left,
+    lowers,
+    scene_of,
+)
+from handler.steps import (
+    Confirm,
+    Forget,
+    MarkLeaving,
+    NoteAbsence,
+    NoteHealth,
+    NotePresence,
+    Plan,
+    Step,
+    TakeUp,
+    Wait,
+)
 from handler.world import Member, Phase, Record, World
 
-_STAYING = (Role.SERVING, Role.ARRIVING, Role.REPLACING)
+_STAYING = (Role.SERVING, Role.FAILING, Role.ARRIVING, Role.REPLACING)
 _DEPARTING = (Role.LEAVING, Role.GONE, Role.DELETING)
 
 _WAITS = {
@@ -57,6 +78,7 @@ def plan(desired: DesiredState, world: World, definition: Definition, limits: Li
         steps = (*departing, *staying, *created.steps)
     if not world.complete:
         waits[Wait.PARTIAL] = sum(member.server is None for member, _ in scene.casts)
+    waits[Wait.MANY_FAILING] = len(scene.checkup.doubted)
     waits[Wait.DISTRUST] = len(whom(scene.doubts))
     paused = desired.paused and not desired.deleting
     if paused:
@@ -71,6 +93,7 @@ def plan(desired: DesiredState, world: World, definition: Definition, limits: Li
         waits=told,
         doubts=scene.doubts,
         vanished=() if paused else tuple(cast[0].name for cast in scene.casts if lowers(cast, scene)),
+        repair_stopped=scene.checkup.stopped,
     )
 
 
@@ -106,16 +129,25 @@ def _moves(scene: Scene, choice: Choice, waits: Counter[Wait]) -> tuple[list[Ste
 def _move(cast: Cast, record: Record, scene: Scene) -> Moves:
     member, seen = cast
     if seen in _STAYING:
-        return keep(member, record, scene.world, scene.definition, scene.now)
+        moves = keep(member, record, scene.world, scene.definition, scene.now)
+        return Moves(moves.steps, moves.waits | {Wait.FAILING}) if seen is Role.FAILING else moves
     if seen is Role.LEAVING and not is_witnessed(member, scene.world, scene.limits, scene.now):
         return depart(member, record, scene.world, scene.definition, scene.now)
     if is_doubted(cast, scene) or lowers(cast, scene):
         return Moves(waits=frozenset({Wait.VANISHED if lowers(cast, scene) else Wait.MANY_VANISHED}))
+    return _move_lost(cast, record, scene)
+
+
+def _move_lost(cast: Cast, record: Record, scene: Scene) -> Moves:
+    """Move a member of whom nothing more is expected now."""
+    member, seen = cast
+    if seen is Role.DELETING:
+        cleared = clear(member, record, scene.world)
+        return Moves(cleared.steps, cleared.waits | {Wait.DELETING})
+    if is_left(cast, scene):
+        return Moves(waits=frozenset({Wait.UNREPAIRED}))
     if seen in {Role.GONE, Role.LEAVING}:
         return bury(member, record, scene.world)
-    if seen is Role.DELETING:
-        left = clear(member, record, scene.world)
-        return Moves(left.steps, left.waits | {Wait.DELETING})
     return Moves(waits=frozenset({_WAITS[seen]}) if seen in _WAITS else frozenset())
 
 
@@ -132,6 +164,8 @@ def _notes(member: Member, scene: Scene) -> Iterator[Step]:
             yield Confirm(member=member.name)
         if record.absent_at is not None:
             yield NotePresence(member=member.name)
+    if member.name in scene.checkup.begun or member.name in scene.checkup.over:
+        yield NoteHealth(member=member.name, failing=member.name in scene.checkup.begun)
 
 
 def _is_newly_missed(member: Member, record: Record, scene: Scene) -> bool:

@@ -18,6 +18,7 @@ from handler.steps import (
     Forget,
     MarkLeaving,
     NoteAbsence,
+    NoteHealth,
     NotePresence,
     Step,
 )
@@ -38,8 +39,8 @@ def before(step: Step, record: Record, server: Server | None, now: Instant) -> R
             after = detached(record, balancer)
         case Drain():
             after = replace(record, drained_at=now)
-        case NoteAbsence() | NotePresence():
-            after = _missed(step, record, now)
+        case NoteAbsence() | NotePresence() | NoteHealth():
+            after = _noted(step, record, now)
         case Forget():
             after = gone(record, now)
         case _:
@@ -47,7 +48,9 @@ def before(step: Step, record: Record, server: Server | None, now: Instant) -> R
     return after
 
 
-def _missed(step: NoteAbsence | NotePresence, record: Record, now: Instant) -> Record:
+def _noted(step: NoteAbsence | NotePresence | NoteHealth, record: Record, now: Instant) -> Record:
+    if isinstance(step, NoteHealth):
+        return replace(record, failing_since=now if step.failing else None)
     if isinstance(step, NotePresence):
         return replace(record, absent_listings=0, absent_at=None)
     first = now if record.absent_at is None else record.absent_at

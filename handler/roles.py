@@ -30,6 +30,8 @@ class Role(enum.Enum):
     """Listed in a state that says nothing: left alone."""
     ABSENT = "absent"
     """Not listed, without a witness that it is gone."""
+    FAILING = "failing"
+    """In service, and fails the health checks of its balancers: `handler.health` says of whom that is believed."""
     REPLACING = "replacing"
     """A person asked for another one in its place; it serves until that one does."""
     GONE = "gone"
@@ -57,6 +59,7 @@ COUNTED = (
     Role.UNSURE,
     Role.PASSING,
     Role.PARKED,
+    Role.FAILING,
 )
 """Roles of members that serve or will: what the desired size is compared with. The most frequent come first."""
 
@@ -73,6 +76,7 @@ _SHOWN = {
     Role.BUILDING: MemberState.BUILDING,
     Role.ARRIVING: MemberState.JOINING,
     Role.SERVING: MemberState.IN_SERVICE,
+    Role.FAILING: MemberState.IN_SERVICE,
     Role.PASSING: MemberState.UNKNOWN,
     Role.PARKED: MemberState.UNKNOWN,
     Role.UNSURE: MemberState.UNKNOWN,

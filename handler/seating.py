@@ -20,7 +20,7 @@ class Moves:
     waits: frozenset[Wait] = frozenset()
 
 
-_DRAINED_FOR = (Leaving.SURPLUS, Leaving.REPLACED, Leaving.DELETED, Leaving.CHOSEN)
+_DRAINED_FOR = (Leaving.SURPLUS, Leaving.REPLACED, Leaving.DELETED, Leaving.CHOSEN, Leaving.UNHEALTHY)
 """Broken members and those that never served have nothing to finish."""
 
 _MAY_SERVE = (ServerState.RUNNING, ServerState.PASSING, ServerState.UNKNOWN)

@@ -11,7 +11,7 @@ from typing import assert_never
 
 from config.model import Victims
 from config.units import BalancerId, MemberName
-from handler.world import Member, Phase, Seat, SeatState, ServerState, World
+from handler.world import Health, Member, Phase, Seat, SeatState, ServerState, World
 
 
 def sifted(world: World) -> tuple[list[Member], list[Member]]:
@@ -28,17 +28,19 @@ def sifted(world: World) -> tuple[list[Member], list[Member]]:
 
 
 def _is_settled(member: Member, seats: Mapping[BalancerId, Mapping[MemberName, Seat] | None]) -> bool:
-    """Whether a member is in service, seen, not missed before, not to be replaced, and works on all its balancers."""
+    """Whether a member is in service, seen, not to be replaced, and works on all its balancers; and was so before."""
     record, server = member.record, member.server
     if record is None or server is None or record.phase is not Phase.IN_SERVICE:
         return False
-    if server.state is not ServerState.RUNNING or record.leaving is not None or record.absent_at is not None:
+    if server.state is not ServerState.RUNNING or record.leaving is not None:
+        return False
+    if record.absent_at is not None or record.failing_since is not None:
         return False
     if record.detaching:
         return False
     for balancer, _ in record.balancers:
         seat = (seats.get(balancer) or {}).get(member.name)
-        if seat is None or seat.state is not SeatState.SERVING:
+        if seat is None or seat.state is not SeatState.SERVING or seat.health is Health.FAILING:
             return False
     return True
 

@@ -10,6 +10,7 @@ from config.units import Instant, MemberName
 from handler.desired import Definition, DesiredState, Limits
 from handler.distrust import doubts_of
 from handler.doubts import Doubt
+from handler.health import Checkup, Terms, checkup
 from handler.roles import COUNTED, Cast, Role, is_witnessed, role, sequence_of
 from handler.rolling import WORDS, Batch, batch
 from handler.settled import nominees, sifted
@@ -21,6 +22,10 @@ from handler.world import Leaving, Member, Phase, Record, World
 _UNFIT = {Role.BROKEN: Leaving.BROKEN, Role.LATE: Leaving.BUILD_TIMEOUT, Role.UNREADY: Leaving.NOT_READY}
 
 _VANISHING = (Role.GONE, Role.DELETING)
+
+_SERVES = (Role.SERVING, Role.FAILING, Role.REPLACING)
+
+_NEVER_BUILT = (Role.GONE, Role.DELETING, Role.BROKEN, Role.LATE, Role.UNREADY)
 
 _LOST = (Role.GONE, Role.BROKEN)
 """What is believed of a few members at a time: of many at once it is rather the cloud that errs."""
@@ -48,6 +53,8 @@ class Scene:
     """Too many vanished or broke at once to believe it."""
     doubts: tuple[Doubt, ...]
     """Why the listing is not believed."""
+    checkup: Checkup
+    """Who fails the health checks of its balancers."""
 
     @property
     def target(self) -> int:
@@ -97,6 +104,8 @@ def scene_of(desired: DesiredState, world: World, definition: Definition, limits
     settled, others = ([], list(world.members)) if desired.deleting else sifted(world)
     members = sorted(others, key=by_sequence)
     casts = tuple((member, _role(member, world, definition, limits, now)) for member in members)
+    health = checkup(world, casts, len(settled), _terms(desired, definition, limits, now))
+    casts = tuple((member, Role.FAILING if member.name in health.failing else seen) for member, seen in casts)
     braked = not limits.accept_vanished and not desired.deleting and _many_lost(casts, len(settled))
     lost = [member.name for member, seen in casts if _is_lost(member, seen)] if braked else []
     return Scene(
@@ -110,7 +119,15 @@ def scene_of(desired: DesiredState, world: World, definition: Definition, limits
         strangers=any(member.record is None for member in members),
         braked=braked,
         doubts=doubts_of(world, casts, len(settled), definition.group.distrust, limits, lost),
+        checkup=health,
     )
+
+
+def _terms(desired: DesiredState, definition: Definition, limits: Limits, now: Instant) -> Terms | None:
+    rule = definition.group.repair.unhealthy
+    if rule is None or desired.size is None or desired.deleting:
+        return None
+    return Terms(rule=rule, at_most=rule.budget(desired.size), accepted=limits.accept_vanished, now=now)
 
 
 def _role(member: Member, world: World, definition: Definition, limits: Limits, now: Instant) -> Role:
@@ -135,7 +152,23 @@ def _many_lost(casts: Iterable[Cast], settled: int) -> bool:
 
 def is_doubted(cast: Cast, scene: Scene) -> bool:
     """Whether a member seems lost, together with so many others that nothing is done about it."""
-    return scene.braked and _is_lost(*cast)
+    return scene.braked and _is_lost(*cast) and not _is_accepted(cast[0], scene)
+
+
+def _is_accepted(member: Member, scene: Scene) -> bool:
+    """Whether a person ordered convergence, of everybody or of this member."""
+    return scene.limits.accept_vanished or member.name in scene.limits.accept_members
+
+
+def is_left(cast: Cast, scene: Scene) -> bool:
+    """Whether a member is lost in a way that the group's ``repair`` leaves to a person: it counts until then."""
+    member, seen = cast
+    if scene.desired.deleting or _is_accepted(member, scene):
+        return False
+    repair = scene.definition.group.repair
+    if not has_served(member):
+        return seen in _NEVER_BUILT and not repair.unbuilt
+    return (seen in _VANISHING and not repair.vanished) or (seen is Role.BROKEN and not repair.broken)
 
 
 def _is_lost(member: Member, seen: Role) -> bool:
@@ -146,7 +179,7 @@ def _counts(cast: Cast, scene: Scene) -> bool:
     member, seen = cast
     if seen in COUNTED:
         return not _is_given_up(member.record, seen, scene.limits)
-    if is_doubted(cast, scene):
+    if _is_held(cast, scene):
         return True
     return _shrinks(scene) and seen in _VANISHING and has_served(member)
 
@@ -157,10 +190,14 @@ def _shrinks(scene: Scene) -> bool:
     return sized and scene.definition.group.on_vanish is OnVanish.SHRINK
 
 
+def _is_held(cast: Cast, scene: Scene) -> bool:
+    return is_doubted(cast, scene) or is_left(cast, scene)
+
+
 def lowers(cast: Cast, scene: Scene) -> bool:
     """Whether a member is proved gone, and desired size is to be lowered by it."""
     member, seen = cast
-    return seen is Role.GONE and has_served(member) and _shrinks(scene) and not is_doubted(cast, scene)
+    return seen is Role.GONE and has_served(member) and _shrinks(scene) and not _is_held(cast, scene)
 
 
 def has_served(member: Member) -> bool:
@@ -182,6 +219,9 @@ def choose(scene: Scene) -> Choice:
     if not scene.may_choose:
         missing = max(scene.target - len(scene.settled) - len(counted), 0)
         return Choice(leaving=leaving, forgotten=frozenset(forgotten), missing=missing, kept=kept)
+    ill = _unhealthy(scene, len(scene.settled) + len(counted))
+    leaving.update(dict.fromkeys(ill, Leaving.UNHEALTHY))
+    counted = [cast for cast in counted if cast[0].name not in ill]
     step = _step(scene)
     rolled = {cast[0].name: cast for cast in step.leaving}
     settled = [member for member in scene.settled if member.name not in rolled] if rolled else scene.settled
@@ -210,7 +250,7 @@ def _unfit(scene: Scene) -> tuple[dict[MemberName, Leaving], int]:
     unfit = [
         (member.record, seen)
         for member, seen in scene.casts
-        if seen in _UNFIT and member.record is not None and not is_doubted((member, seen), scene)
+        if seen in _UNFIT and member.record is not None and not _is_held((member, seen), scene)
     ]
     leaving = {record.name: _UNFIT[seen] for record, seen in unfit if not record.protected}
     return leaving, len(unfit) - len(leaving)
@@ -231,6 +271,26 @@ def _surplus(scene: Scene, settled: Sequence[Member], counted: Sequence[Cast], s
     nominated = [(member, Role.SERVING) for member in nominees(settled, surplus, order)]
     preference = Preference(order=order, world=scene.world, revision=scene.desired.revision)
     return {member.name: why for member, why in choose_victims([*counted, *nominated], surplus, preference)}
+
+
+def _unhealthy(scene: Scene, counted: int) -> frozenset[MemberName]:
+    """Say who is replaced for its health now. The settled are none of them; ``counted`` is how many count now.
+
+    They go in turns, oldest first: so many that, with those who are missing already, no more than the budget are out of
+    work; and only while others can be made. What a person ordered waits for no turn.
+    """
+    rule = scene.definition.group.repair.unhealthy
+    if rule is None or scene.braked or not scene.may_make:
+        return frozenset()
+    free = [member for member, _ in scene.casts if member.record is not None and not member.record.protected]
+    fail = scene.checkup.failing | scene.checkup.doubted
+    ordered = fail & frozenset(scene.limits.accept_members)
+    due = [member.name for member in free if member.name in scene.checkup.due]
+    serving = sum(seen in _SERVES and has_served(member) for member, seen in scene.casts) + len(scene.settled)
+    missing = max(scene.target - serving, 0)
+    makeable = 0 if _backs_off(scene.limits, scene.now) else scene.limits.creates - max(scene.target - counted, 0)
+    turns = len(due) if scene.limits.accept_vanished else min(rule.budget(scene.target) - missing, makeable)
+    return frozenset(due[: max(turns, 0)]) | {member.name for member in free if member.name in ordered}
 
 
 def _everyone(scene: Scene) -> Choice:

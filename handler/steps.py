@@ -113,6 +113,14 @@ class NotePresence:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NoteHealth:
+    """*store*: the member's time of failing the health checks of its balancers begins, or is over."""
+
+    member: MemberName
+    failing: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Forget:
     """*store*: the member is gone, with a witness."""
 
@@ -133,6 +141,7 @@ Step = (
     | Destroy
     | NoteAbsence
     | NotePresence
+    | NoteHealth
     | Forget
 )
 
@@ -159,6 +168,12 @@ class Wait(enum.Enum):
     """Members are proved gone where that lowers desired size: both are written down at once, after this pass."""
     MANY_VANISHED = "many_vanished"
     """More than half of the members vanished or broke at once: stopped until a person orders convergence."""
+    UNREPAIRED = "unrepaired"
+    """Members are lost, and the group's ``repair`` leaves that to a person: counted until convergence is ordered."""
+    FAILING = "failing"
+    """Members fail health checks, not for long enough yet, or others are missing that are replaced before them."""
+    MANY_FAILING = "many_failing"
+    """More members fail health checks at once than is believed: nobody is replaced for that."""
     BUDGET = "budget"
     BUILD_BACK_OFF = "build_back_off"
     PROTECTED = "protected"
@@ -184,6 +199,9 @@ class Plan:
     vanished: tuple[MemberName, ...] = ()
     """Proved gone in service, where that lowers desired size (``on_vanish: shrink``), by sequence: nothing is done
     about them before they are marked as leaving in the transaction that lowers it."""
+
+    repair_stopped: str = ""
+    """Why members that fail health checks are not replaced, for people; empty: nothing stops that."""
 
     @property
     def converged(self) -> bool:

@@ -20,6 +20,7 @@ _RANK = {
     Role.BROKEN: 0,
     Role.LATE: 0,
     Role.UNREADY: 0,
+    Role.FAILING: 0,
     Role.DISPROVED: 1,
     Role.ABSENT: 2,
     Role.INTENDED: 3,

@@ -121,6 +121,8 @@ class Leaving(enum.Enum):
     """Its group is being deleted."""
     CHOSEN = "chosen"
     """A person named it, and desired size was lowered by it."""
+    UNHEALTHY = "unhealthy"
+    """It failed the health checks of its balancers for too long."""
     VANISHED = "vanished"
     """It is proved gone, and desired size was lowered by it (``on_vanish: shrink``)."""
 
@@ -155,6 +157,8 @@ class Record:
     gone_at: Instant | None = None
     profile: str | None = None
     """Digest of the profile that it was made of; ``None``: not known."""
+    failing_since: Instant | None = None
+    """When it was first found to fail the health checks of its balancers, and it has not answered since."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

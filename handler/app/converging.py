@@ -98,7 +98,7 @@ class Keeper:
         async with self._turn(room):
             done = await self._in_thread(lambda: self._converger.observe(room.stored()))
         if room.seen is not None:
-            over = {doubt.words for doubt in room.seen.plan.doubts}
+            over = {*(doubt.words for doubt in room.seen.plan.doubts), room.seen.plan.repair_stopped}
             told = dict.fromkeys((*done.retries, *(retry for retry in room.seen.retries if retry not in over)))
             done = replace(done, failures=room.seen.failures, retries=tuple(told))
         await self._take_in(room, done)
@@ -142,6 +142,14 @@ class Keeper:
         act, said = (
             ("listing_doubted", "; ".join(doubt.words for doubt in after)) if after else ("listing_believed", "")
         )
+        await self._note(room, act, said)
+
+    async def _tell_of_repair(self, room: Room, before: bool, because: str) -> None:
+        """Write down when repair of members that fail health checks stops, and when it goes on."""
+        if before is not bool(because):
+            await self._note(room, "repair_stopped" if because else "repair_goes_on", because)
+
+    async def _note(self, room: Room, act: str, said: str) -> None:
         await self._in_thread(
             lambda: self._store.note(room.id, act, "convergence", said[:_SAID_AT_MOST], self._clock().wall)
         )
@@ -169,6 +177,7 @@ class Keeper:
     async def _take_in(self, room: Room, done: Pass) -> None:
         now = self._clock()
         doubted = room.seen.plan.doubts if room.seen is not None else ()
+        stopped = room.seen is not None and bool(room.seen.plan.repair_stopped)
         room.failed_builds, room.back_off_until = done.failed_builds, done.back_off_until
         room.addresses = _addresses(done.world, room.addresses)
         states = {m.name: state_of(m, done.world, room.definition, now.wall) for m in done.world.members}
@@ -192,6 +201,7 @@ class Keeper:
         if done.plan.converged:
             room.converged_at = now.wall
         await self._tell(room, doubted, done.plan.doubts)
+        await self._tell_of_repair(room, stopped, done.plan.repair_stopped)
         self._saw(room, done)
         if room.state.desired is None and fleet.listed and not _hands_off(room):
             await self._door.ask(Question(room=room, at=now))

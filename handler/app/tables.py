@@ -137,6 +137,8 @@ _WAITS = {
     "distrust": "a listing that can be believed",
     "vanished": "the size to follow members that are gone",
     "many_vanished": "a person, since many vanished or broke at once; to believe it: trimtab converge GROUP",
+    "unrepaired": "a person, since repair of what is lost is switched off: trimtab converge GROUP",
+    "many_failing": "more members to answer their health checks",
 }
 """What is waited for, where it is not a state of so many members."""
 

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from config.model import Group, ProcessCloud, ProcessRecipe, Profile, ReadyProbe
+from config.repair import HealthRepair, Repair
 from config.units import BalancerId, CloudId, GroupId, Instant, MemberName, ProfileId, Seconds
 from handler.desired import Definition, DesiredState, Limits, Rolling
 from handler.snapshots.parts import Part, Told
@@ -78,7 +79,8 @@ def _definition(top: Part, group: GroupId) -> Definition:
     part = top.part("definition")
     if part is not None:
         part.known((*OF_GROUP, "ready"))
-        given = part.some(Group, OF_GROUP)
+        plain = [name for name in OF_GROUP if name != "repair"]
+        given = {**part.some(Group, plain), "repair": _repair(part.part("repair"))}
         ready = _within(part.part("ready", short="within"))
     return Definition(
         group=Group(id=group, profile=profile, minimum=0, maximum=_MOST_MEMBERS, **given),
@@ -91,6 +93,14 @@ def _definition(top: Part, group: GroupId) -> Definition:
         cloud=ProcessCloud(id=cloud),
         balancers=MappingProxyType({}),
     )
+
+
+def _repair(part: Part | None) -> Repair:
+    if part is None:
+        return Repair()
+    given = part.fields(Repair, apart=("unhealthy",))
+    unhealthy = part.part("unhealthy")
+    return Repair(**given, unhealthy=None if unhealthy is None else HealthRepair(**unhealthy.fields(HealthRepair)))
 
 
 def _within(ready: Part | None) -> Seconds | None:

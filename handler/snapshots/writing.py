@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 FORMAT = 1
 """The version of the format that is written, and the only one that is read."""
 
-OF_GROUP = ("drain", "grace", "build_timeout", "on_vanish", "victims", "distrust")
+OF_GROUP = ("drain", "grace", "build_timeout", "on_vanish", "repair", "victims", "distrust")
 """What planning reads of a declared group."""
 
 _SHORT = 100

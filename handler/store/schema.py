@@ -58,7 +58,7 @@ from trigger.reasons import Reason
 from trigger.requests import Clamp, Move, Observed, Pause, SignalKind, Turn, Watched
 from trigger.verdicts import Direction
 
-HEAD = "0011"
+HEAD = "0012"
 """The revision that this release reads and writes."""
 
 E = TypeVar("E", bound=enum.Enum)
@@ -259,6 +259,7 @@ members = Table(
     Column("destroy_attempts", Integer, nullable=False),
     Column("gone_at", REAL),
     Column("profile", Text),
+    Column("failing_since", REAL),
     UniqueConstraint("group", "sequence"),
     Index(None, "phase"),
     Index(None, "intended_at"),

@@ -14,7 +14,7 @@ from handler.roles import Role, role
 from handler.seating import Moves, keep
 from handler.settled import nominees, sifted
 from handler.victims import Preference, Turn, choose
-from handler.world import Leaving, Member, Phase, Record, SeatState, ServerState, World
+from handler.world import Health, Leaving, Member, Phase, Record, SeatState, ServerState, World
 from tests.support.planning import worlds
 from tests.support.worlds import EDGE, NOW, a_definition, a_fleet, a_member, a_record, a_seat, a_server, a_world
 
@@ -34,7 +34,7 @@ def test_of_a_settled_member_every_rule_says_nothing(world: World) -> None:
         record = record_of(member)
         assert role(member, world, a_definition(), NOW) is Role.SERVING
         assert keep(member, record, world, a_definition(), NOW) == Moves()
-        assert (record.phase, record.absent_at) == (SERVED, None), "nothing has to be noted"
+        assert (record.phase, record.absent_at, record.failing_since) == (SERVED, None, None), "nothing is to be noted"
 
 
 def test_a_fleet_that_serves_is_settled() -> None:
@@ -52,6 +52,8 @@ def test_a_fleet_that_serves_is_settled() -> None:
         pytest.param(a_member(1, leaving=Leaving.REPLACED), [a_seat(1)], id="to be replaced"),
         pytest.param(a_member(1, absent_at=NOW - 5), [a_seat(1)], id="missed a moment ago"),
         pytest.param(a_member(1, detaching=(EDGE,)), [a_seat(1)], id="about to leave a balancer"),
+        pytest.param(a_member(1, failing_since=NOW - 5), [a_seat(1)], id="failing a moment ago"),
+        pytest.param(a_member(1), [a_seat(1, health=Health.FAILING)], id="failing"),
         pytest.param(a_member(1), [], id="without its seat"),
         pytest.param(a_member(1), [a_seat(1, SeatState.DRAINING)], id="draining"),
         pytest.param(a_member(1), None, id="behind a balancer that cannot be read"),

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 
-from handler.world import Leaving, Phase, SeatState, ServerState, World
+from handler.world import Health, Leaving, Phase, SeatState, ServerState, World
 from tests.support.worlds import EDGE, NOW, a_member, a_seat, a_world
 
 FRESH: Final[dict[str, Any]] = {"intended_at": NOW - 10, "made_at": NOW - 5}
@@ -16,6 +16,8 @@ _ALSO: Final[list[dict[str, Any]]] = [
     {"leaving": Leaving.REPLACED},
     {"absent_listings": 2, "absent_at": NOW - 60},
     {"detaching": (EDGE,), "drained_at": NOW - 90},
+    {"failing_since": NOW - 300},
+    {"failing_since": NOW - 300, "in_service_at": NOW - 10},
 ]
 SIZES: Final = st.sampled_from([None, 0, 1, 3, 9])
 
@@ -42,6 +44,8 @@ def worlds(draw: st.DrawFn) -> World:
         )
         seat = draw(st.sampled_from([None, *SeatState]))
         if seat is not None:
-            seats.append(a_seat(number, seat, draw(st.sampled_from([None, 0, 2]))))
+            seats.append(
+                a_seat(number, seat, draw(st.sampled_from([None, 0, 2])), draw(st.sampled_from([None, *Health])))
+            )
     readable = draw(st.booleans())
     return a_world(*members, seats=seats if readable else None, complete=draw(st.booleans()))

@@ -332,6 +332,7 @@ def full_record() -> Record:
         destroy_attempts=3,
         gone_at=at(-1),
         profile="5f2c",
+        failing_since=at(-30),
     )
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from config.errors import DeclarationError
 from config.model import ProcessRecipe
+from config.repair import HealthRepair, Repair
 from handler.desired import Rolling
 from handler.doubts import Ground
 from handler.planning import plan
@@ -25,7 +26,9 @@ from tests.support.worlds import NOW, a_definition, a_fleet, desired, limits, na
 
 @given(world=worlds(), size=SIZES, deleting=st.booleans())
 def test_what_is_read_back_is_the_same_world_and_the_same_plan(world: World, size: int | None, deleting: bool) -> None:
-    snapshot = a_snapshot(world, size, deleting=deleting)
+    snapshot = a_snapshot(
+        world, size, deleting=deleting, repair=Repair(broken=False, unhealthy=HealthRepair(at_most=2))
+    )
 
     back = read(text_of(snapshot))
 
@@ -59,7 +62,7 @@ class Spied:
 
 @given(world=worlds(), size=SIZES, deleting=st.booleans())
 def test_all_that_planning_reads_of_a_definition_is_written(world: World, size: int | None, deleting: bool) -> None:
-    definition = a_definition()
+    definition = a_definition(repair=Repair(unhealthy=HealthRepair()))
     of_group: set[str] = set()
     of_profile: set[str] = set()
     of_probe: set[str] = set()

@@ -58,7 +58,7 @@ def left_by(schema: int):
     return store
 
 
-first, second, third, fourth, fifth, sixth, seventh, eighth, ninth, tenth = map(left_by, range(1, 11))
+first, second, third, fourth, fifth, sixth, seventh, eighth, ninth, tenth, eleventh = map(left_by, range(1, 12))
 
 
 NEXT = f"{int(HEAD) + 1:04}"
@@ -82,7 +82,7 @@ def later(tmp_path: Path) -> Path:
     return scripts
 
 
-SINCE = {"profile": 9, "detaching": 10}
+SINCE = {"profile": 9, "detaching": 10, "failing_since": 12}
 """Fields of records → the schema that has had them first."""
 
 
@@ -234,6 +234,14 @@ def test_nobody_of_schema_0009_is_attached_or_about_to_leave_a_balancer(ninth):
     act = Event(at=at(700), group=WEB, kind=EventKind.NOTE, name="attach", by="ada")
     store.attach(act, a_definition("web"), (attachment,), (full_record(),))
     assert (store.groups()[0].attachments, store.members(WEB)[-1]) == ((attachment,), full_record())
+    store.close()
+
+
+def test_nobody_of_schema_0011_is_known_to_fail_and_anybody_may(eleventh):
+    store = opened(eleventh)
+    assert store.members(WEB)[-1] == record_of(11)
+    store.save((full_record(),), LOCAL)
+    assert store.members(WEB)[-1] == full_record()
     store.close()
 
 
