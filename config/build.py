@@ -10,6 +10,7 @@ from config import document as written
 from config.build_counters import counter, server
 from config.digest import digest_of
 from config.effects import Alert, BringValue, Effect, FirePolicy, Freeze, RaiseFloor, Shield
+from config.haproxy_document import HaproxyDocument
 from config.model import (
     Balancer,
     BalancerUse,
@@ -132,8 +133,9 @@ def _balancer(id: BalancerId, entry: written.BalancerDocument) -> Balancer:
     match entry.kind:
         case written.SharedListenerDocument(listen=listen):
             return SharedListener(id=id, address=listen.host, port=listen.port)
-        case written.HaproxyDocument(socket=socket, backend=backend):
-            return HaproxyBalancer(id=id, socket=socket, backend=backend)
+        case HaproxyDocument(backend=backend, slots=slots) as kind:
+            first, *further = kind.sockets or [kind.socket or ""]
+            return HaproxyBalancer(id=id, socket=first, further=tuple(further), backend=backend, template=slots)
 
 
 def _profile(id: ProfileId, entry: written.ProfileDocument) -> Profile:

@@ -21,6 +21,7 @@ from config.condition_document import ConditionDocument
 from config.counter_document import CounterDocument
 from config.declared import Declared, key, must
 from config.freeze_document import FreezeDocument
+from config.haproxy_document import HaproxyDocument
 from config.model import Mode, OnVanish, Projection, Victims
 from config.notices import Severity
 from config.outside import AlertDocument
@@ -30,7 +31,6 @@ from config.record_document import RecordDocument
 from config.repair_document import RepairDocument
 from config.scalars import (
     AbsolutePath,
-    BackendName,
     BlindRule,
     Given,
     GroupName,
@@ -39,7 +39,6 @@ from config.scalars import (
     Name,
     Port,
     PositiveSpan,
-    RuntimeSocket,
     Share,
     Span,
     Text,
@@ -93,15 +92,6 @@ class SharedListenerDocument(Declared):
     """A holder process owns the listening socket and hands it to members."""
 
     listen: Listen = must("Address and port to listen on.", "127.0.0.1:8080")
-
-
-class HaproxyDocument(Declared):
-    """One backend of one HAProxy process."""
-
-    socket: RuntimeSocket = must(
-        "HAProxy's runtime socket, level admin: a path or HOST:PORT.", "/run/haproxy/admin.sock"
-    )
-    backend: BackendName = must("The backend's name.", "web")
 
 
 class BalancerDocument(Declared):

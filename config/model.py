@@ -175,13 +175,32 @@ class SharedListener:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ServerTemplate:
+    """Servers that HAProxy has from the start, for members to be put into."""
+
+    prefix: str
+    """Its servers are called this and a number."""
+    map: str
+    """HAProxy's map of who is where: ``address:port`` → member."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HaproxyBalancer:
-    """One backend of one HAProxy process, steered over its runtime socket."""
+    """One backend of one HAProxy, or of several that serve alike, steered over runtime sockets."""
 
     id: BalancerId
     socket: str
     """A path, or ``host:port``."""
     backend: str
+    further: tuple[str, ...] = ()
+    """The sockets of the other processes."""
+    template: ServerTemplate | None = None
+    """``None``: members are dynamic servers."""
+
+    @property
+    def sockets(self) -> tuple[str, ...]:
+        """One for each process."""
+        return (self.socket, *self.further)
 
 
 Balancer = SharedListener | HaproxyBalancer

@@ -331,6 +331,7 @@ _GROUP = "[a-z][a-z0-9-]{0,39}"
 _VARIABLE = "[A-Za-z_][A-Za-z0-9_]*"
 _PATH = "/[^\\u0000]{0,4095}"
 _BACKEND = "[A-Za-z0-9_.:-]{1,255}"
+_MAP = "/[A-Za-z0-9_./-]{1,400}"
 _HTTP_PATH = "/[!-~]{0,2000}"
 _TEXT = "[^\\u0000]{1,4096}"
 _LABEL = "[^\\u0000]{1,200}"
@@ -346,6 +347,8 @@ GroupName = Annotated[
 Variable = Annotated[str, _form(_VARIABLE, "the name of an environment variable"), _pattern(_VARIABLE)]
 AbsolutePath = Annotated[str, _form(_PATH, "an absolute path"), _pattern(_PATH)]
 BackendName = Annotated[str, _form(_BACKEND, "the name of a backend: letters, digits, _ - . and :"), _pattern(_BACKEND)]
+MapFile = Annotated[str, _form(_MAP, "an absolute path of letters, digits, _ - . and /"), _pattern(_MAP)]
+"""It is part of a command of HAProxy, where blanks, semicolons and backslashes mean something."""
 HttpPath = Annotated[str, _form(_HTTP_PATH, "a path that begins with /"), _pattern(_HTTP_PATH)]
 Label = Annotated[str, _form(_LABEL, "the name of a label: up to 200 characters"), _pattern(_LABEL)]
 """Prometheus takes any UTF-8 for one, and so does Grafana."""

@@ -15,6 +15,7 @@ from config.document import Document
 from config.effects import Alert, BringValue, Effect, FirePolicy, Freeze, RaiseFloor, Shield, Way, kind_of
 from config.errors import DeclarationError
 from config.fields import mapping_at
+from config.haproxy_document import HaproxyDocument
 from config.load import parse
 from config.model import (
     Adjustment,
@@ -29,6 +30,7 @@ from config.model import (
     ProcessRecipe,
     Profile,
     ReadyProbe,
+    ServerTemplate,
     SharedListener,
     Verb,
 )
@@ -281,6 +283,31 @@ def test_haproxy_is_steered_over_a_path_or_an_address(socket: str) -> None:
     assert haproxy == HaproxyBalancer(id=haproxy.id, socket=socket, backend="web")
 
 
+def test_several_processes_and_a_template_are_one_balancer() -> None:
+    written = {"sockets": ["/run/a.sock", "[::1]:99"], "backend": "web", "template": "w", "map": "/var/lib/m.map"}
+    (haproxy,) = build(Document.model_validate({"balancers": {"b": {"haproxy": written}}}), {}).balancers.values()
+    assert isinstance(haproxy, HaproxyBalancer)
+    assert haproxy.sockets == ("/run/a.sock", "[::1]:99")
+    assert haproxy.template == ServerTemplate(prefix="w", map="/var/lib/m.map")
+
+
+@pytest.mark.parametrize(
+    ("written", "because"),
+    [
+        pytest.param({"backend": "web"}, "where HAProxy is steered is missing", id="no socket"),
+        pytest.param({"socket": "/a", "sockets": ["/b"], "backend": "web"}, "more than once", id="both"),
+        pytest.param({"sockets": ["/b", "/b"], "backend": "web"}, "written twice", id="twice"),
+        pytest.param({"socket": "/a", "backend": "web", "template": "w"}, "template needs map", id="no map"),
+        pytest.param(
+            {"socket": "/a", "backend": "web", "template": "w", "map": "/m;del"}, "an absolute path", id="a command"
+        ),
+    ],
+)
+def test_a_haproxy_that_cannot_be_steered_is_refused(written: Mapping[str, object], because: str) -> None:
+    with pytest.raises(ValueError, match=because):
+        Document.model_validate({"balancers": {"b": {"haproxy": written}}})
+
+
 @pytest.mark.parametrize(
     "listen", ["1.2.3:80", "1.2.3.256:80", "::1:80", "[1.2.3.4]:80", "host:0", "host:65536", ":80", 80]
 )
@@ -306,6 +333,8 @@ BESIDE: Mapping[tuple[type[Declared], str], Mapping[str, object]] = {
     (ConditionDocument, "expression"): {"dialect": "native"},
     (ConditionDocument, "dialect"): {"expression": "cpu > 80"},
     (NetscalerDocument, ""): {"service_group": "web"},
+    (HaproxyDocument, "template"): {"socket": "/run/h.sock", "map": "/m"},
+    (HaproxyDocument, "map"): {"socket": "/run/h.sock", "template": "web"},
     (CounterDocument, "server"): {"prometheus": "up"},
     (CounterDocument, "label"): {"prometheus": "up"},
     (CounterDocument, "over"): {"prometheus": "up", "rows": "avg"},

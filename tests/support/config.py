@@ -32,6 +32,7 @@ from config.model import (
     ProcessCloud,
     ProcessRecipe,
     Profile,
+    ServerTemplate,
     SharedListener,
     Site,
     Verb,
@@ -130,7 +131,14 @@ clouds: st.SearchStrategy[Cloud] = st.builds(
 )
 balancers: st.SearchStrategy[Balancer] = st.builds(
     SharedListener, id=names, address=names, port=st.integers(1, 9)
-) | st.builds(HaproxyBalancer, id=names, socket=names, backend=names)
+) | st.builds(
+    HaproxyBalancer,
+    id=names,
+    socket=names,
+    backend=names,
+    further=st.tuples(names),
+    template=st.none() | st.builds(ServerTemplate, prefix=names, map=names),
+)
 recipes = st.builds(
     ProcessRecipe, command=st.tuples(names), env=st.dictionaries(names, st.text(max_size=3), max_size=2)
 )
