@@ -2,7 +2,8 @@
 
 A counter without ``server`` is asked of the runtime sockets of the group's balancers, one with ``server`` of that page;
 one conversation per socket or page and round, whatever the number of groups behind it. A member is the server line of
-its name in the group's backends; the group as a whole is these backends' own lines. Where there are several lines,
+its name in the group's backends, or where they have a server template, of its address and port; the group as a whole is
+these backends' own lines. Where there are several lines,
 their cells are added up, or as `config.columns.TOGETHER` says.
 
 What becomes of a cell is told by `haproxy_table.cell`. Beyond that:
@@ -30,15 +31,15 @@ from collector.http import HttpClient
 from collector.http_failures import Failure
 from collector.samples import Reply, Sheet
 from collector.sources.haproxy_origins import Origin, Reader, Reading, name_of
-from collector.sources.haproxy_table import cell
+from collector.sources.haproxy_table import Key, Table, cell
 from collector.sources.interface import Round
-from collector.targets import whole_rows
+from collector.targets import Member, whole_rows
 from config.access import HaproxyStats
 from config.columns import TOGETHER
 from config.counters import HaproxyField
 from config.model import Catalogue, HaproxyBalancer
 from config.reductions import Reduce
-from config.units import CounterId, GroupId, MemberName, Seconds, SourceId
+from config.units import CounterId, GroupId, Seconds, SourceId
 
 _BECOME: Mapping[Reduce, Callable[[Iterable[float]], float]] = MappingProxyType(
     {Reduce.SUM: sum, Reduce.MAX: max, Reduce.MIN: min}
@@ -53,16 +54,33 @@ class _Question:
 
     row: int
     field: str
-    member: MemberName | None
+    member: Member | None
     """``None``: the group as a whole."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Place:
+    """One backend of one origin."""
+
+    origin: Origin
+    backend: str
+    port: int | None = None
+    """Where members are in servers of a template, which have names of their own: the port by which to know them."""
+
+    def key_of(self, member: Member | None, table: Table) -> Key:
+        """The line of a member, or of the group as a whole."""
+        if member is None or self.port is None or (self.backend, member.name) in table.rows:
+            return self.backend, None if member is None else member.name
+        address = f"[{member.address}]" if ":" in member.address else member.address
+        return self.backend, table.places.get((self.backend, f"{address}:{self.port}"), member.name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Desk:
     """The rows of one group that the same origins answer for."""
 
-    origins: Sequence[tuple[Origin, str]]
-    """Whom to ask, and for which backend."""
+    origins: Sequence[_Place]
+    """Whom to ask, and for what."""
     questions: list[_Question] = field(default_factory=list)
 
 
@@ -81,7 +99,7 @@ class HaproxySource:
         """Ask every socket and page that the round needs; a group is filled when its own ones have answered."""
         desks = _desks(asked)
         _accuse(asked.sheet, desks)
-        origins = dict.fromkeys(origin for desk in desks for origin, _ in desk.origins)
+        origins = dict.fromkeys(place.origin for desk in desks for place in desk.origins)
         async with asyncio.TaskGroup() as tasks:
             readings = {origin: tasks.create_task(self._reader.read(origin, asked.clock)) for origin in origins}
             for desk in desks:
@@ -108,44 +126,49 @@ def _desks(asked: Round) -> Sequence[_Desk]:
 
 def _rows(
     asked: Round, fields: Mapping[CounterId, HaproxyField]
-) -> Iterator[tuple[int, GroupId, HaproxyField, MemberName | None]]:
+) -> Iterator[tuple[int, GroupId, HaproxyField, Member | None]]:
     for target in asked.targets:
         for counter, row in target.rows.items():
             if counter in fields:
-                yield row, target.group, fields[counter], target.member.name
+                yield row, target.group, fields[counter], target.member
     for row, group, counter in whole_rows(asked.sheet.layout, fields):
         yield row, group, fields[counter], None
 
 
-def _origins(catalogue: Catalogue, group: GroupId, server: SourceId | None) -> Sequence[tuple[Origin, str]]:
+def _origins(catalogue: Catalogue, group: GroupId, server: SourceId | None) -> Sequence[_Place]:
     if server is not None:
         page = catalogue.sources.get(server)
-        return ((page, page.backend),) if isinstance(page, HaproxyStats) else ()
-    declared = (catalogue.balancers[use.balancer] for use in catalogue.groups[group].balancers)
-    return tuple((balancer.socket, balancer.backend) for balancer in declared if isinstance(balancer, HaproxyBalancer))
+        return (_Place(origin=page, backend=page.backend),) if isinstance(page, HaproxyStats) else ()
+    declared = ((catalogue.balancers[use.balancer], use.port) for use in catalogue.groups[group].balancers)
+    return tuple(
+        _Place(origin=socket, backend=balancer.backend, port=None if balancer.template is None else port)
+        for balancer, port in declared
+        if isinstance(balancer, HaproxyBalancer)
+        for socket in balancer.sockets
+    )
 
 
 def _accuse(sheet: Sheet, desks: Iterable[_Desk]) -> None:
     """Until they answer, origins are UNREACHABLE: so it stays for a round that is cut short."""
     for desk in desks:
-        said = f"no answer yet from {' or '.join(name_of(origin) for origin, _ in desk.origins)}"
+        said = f"no answer yet from {' or '.join(name_of(place.origin) for place in desk.origins)}"
         for question in desk.questions:
             sheet.fail(question.row, Reply.UNREACHABLE, said)
 
 
 async def _fill(sheet: Sheet, desk: _Desk, readings: Mapping[Origin, asyncio.Task[Reading]]) -> None:
     """Write the rows of one desk as soon as all of its origins are done."""
-    answers = [(backend, await readings[origin]) for origin, backend in desk.origins]
+    answers = [(place, await readings[place.origin]) for place in desk.origins]
     for done, question in enumerate(desk.questions):
         if done % _AT_ONCE == _AT_ONCE - 1:
             await asyncio.sleep(0)
-        _put(sheet, question, [(_look(reading, backend, question), reading) for backend, reading in answers])
+        _put(sheet, question, [(_look(reading, place, question), reading) for place, reading in answers])
 
 
-def _look(reading: Reading, backend: str, question: _Question) -> float | Failure:
+def _look(reading: Reading, place: _Place, question: _Question) -> float | Failure:
     if isinstance(reading.table, Failure):
         return reading.table
-    return cell(reading.table, (backend, question.member), question.field)
+    return cell(reading.table, place.key_of(question.member, reading.table), question.field)
 
 
 def _put(sheet: Sheet, question: _Question, found: Sequence[tuple[float | Failure, Reading]]) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from collector.http_failures import Failure
 from collector.samples import Reply
@@ -34,6 +34,8 @@ class Table:
     rows: Mapping[Key, Sequence[str]]
     twice: frozenset[Key]
     """Lines that came more than once."""
+    places: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    """Backend and ``address:port`` → server, where the answer tells addresses."""
 
 
 def decode_answer(text: str) -> Table | Failure:
@@ -128,7 +130,9 @@ def _table(text: str, uptime: Seconds) -> Table | Failure:
         if key in rows:
             twice.add(key)
         rows[key] = line
-    return Table(uptime=uptime, columns=columns, rows=rows, twice=frozenset(twice))
+    at = columns.get("addr")
+    places = {} if at is None else {(key[0], row[at]): key[1] for key, row in rows.items() if key[1] is not None}
+    return Table(uptime=uptime, columns=columns, rows=rows, twice=frozenset(twice), places=places)
 
 
 def _foreign(text: str) -> Failure:

@@ -38,6 +38,13 @@ frontend page
     stats uri /stats
     stats auth trimtab:s3cret
 """
+_KEPT = """
+backend names
+    tcp-request content accept if {{ str(-),map({names}) -m found }}
+"""
+_TEMPLATE = """    load-server-state-from-file global
+    server-template slot 1-{slots} unassigned.invalid:80 init-addr last,0.0.0.0 disabled
+"""
 PAGE_USER, PAGE_PASSWORD = "trimtab", "s3cret"
 
 
@@ -55,6 +62,10 @@ class Haproxy:
     page: str
     """The address of its statistics page; behind `PAGE_USER` and `PAGE_PASSWORD`."""
     process: subprocess.Popen[bytes]
+    map: Path
+    """Who is where in the template's servers."""
+    state: Path | None
+    """The state file; ``None``: it forgets all when it goes."""
     earlier: list[subprocess.Popen[bytes]] = field(default_factory=list)
     """Processes that a reload has told to finish."""
 
@@ -71,8 +82,16 @@ class Haproxy:
         answer = self.ask("show info")
         return next(int(line.split(":")[1]) for line in answer.splitlines() if line.startswith("Pid:"))
 
+    def keep(self) -> None:
+        """Save state and map, as the script in docs/haproxy.md does before HAProxy goes."""
+        if self.state is not None:
+            self.state.write_text(self.ask("show servers state"))
+            entries = [line.split(" ", 1)[1] for line in self.ask(f"show map {self.map}").splitlines() if line]
+            self.map.write_text("".join(f"{entry}\n" for entry in entries))
+
     def reload(self) -> None:
         """Put a new process in the old one's place, seamlessly, as ``systemctl reload`` does."""
+        self.keep()
         old = self.process
         self.process = _start(self.config, self.log, "-sf", str(old.pid), "-x", str(self.socket))
         self.earlier.append(old)
@@ -80,6 +99,7 @@ class Haproxy:
 
     def restart(self) -> None:
         """Stop the process and start another one."""
+        self.keep()
         stop(self.process)
         self.process = _start(self.config, self.log)
         self._wait()
@@ -95,7 +115,12 @@ class Haproxy:
 
 @contextlib.contextmanager
 def running_haproxy(
-    tmp_path: Path, backends: Mapping[str, Mapping[str, int]] | None = None, *, more: str = "", options: str = ""
+    tmp_path: Path,
+    backends: Mapping[str, Mapping[str, int]] | None = None,
+    *,
+    more: str = "",
+    options: str = "",
+    slots: int = 0,
 ) -> Iterator[Haproxy]:
     """Run HAProxy until the block ends.
 
@@ -105,14 +130,21 @@ def running_haproxy(
             servers (``balance`` is explicit: HAProxy 2.6 wants it; what they need they are told with ``add server``).
         more: lines for the section ``global``.
         options: what every server line of ``backends`` ends with.
+        slots: how many servers of a template every backend has; their state survives where there are any.
     """
     declared = backends if backends is not None else {"web": {}}
     front, page_port, first = free_tcp_port(), free_tcp_port(), next(iter(declared))
     config, log, path = tmp_path / "haproxy.cfg", tmp_path / "haproxy.log", tmp_path / "admin.sock"
+    state, names = tmp_path / "servers.state", tmp_path / "members.map"
+    if slots:
+        names.touch()
+        more += f"\n    server-state-file {state}"
     text = _CONFIG.format(socket=path, port=front, backend=first, more=more) + _PAGE.format(port=page_port)
+    text += _KEPT.format(names=names) if slots else ""
     for backend, servers in declared.items():
         text += f"\nbackend {backend}\n    balance roundrobin\n"
         text += "".join(f"    server {name} 127.0.0.1:{port} {options}\n" for name, port in servers.items())
+        text += _TEMPLATE.format(slots=slots) if slots else ""
     config.write_text(text)
     haproxy = Haproxy(
         socket=path,
@@ -121,6 +153,8 @@ def running_haproxy(
         config=config,
         log=log,
         page=f"http://127.0.0.1:{page_port}/stats",
+        map=names,
+        state=state if slots else None,
         process=_start(config, log),
     )
     try:

@@ -17,6 +17,7 @@ from collector.samples import Reply, Scrape
 from collector.sources import haproxy_origins
 from collector.sources.haproxy import HaproxySource
 from config.counters import Kind, Per
+from config.model import ServerTemplate
 from tests.support.collector import (
     Answers,
     a_balancer,
@@ -329,6 +330,22 @@ def test_a_member_that_a_reload_forgot_is_refused_until_it_is_seated_again(balan
 
     assert seated == {("c", "scur"): 0.0}
     assert polled() == {("c", "scur"): Reply.REFUSED}
+
+
+@pytest.mark.real("haproxy")
+def test_a_member_in_a_server_of_a_template_is_known_by_its_address_and_port(tmp_path: Path) -> None:
+    with two_servers() as ports, running_haproxy(tmp_path, slots=3) as running:
+        running.ask(f"set server web/slot2 addr 127.0.0.1 port {ports['a']}; set server web/slot2 state ready")
+        requests(running, 3)
+        template = ServerTemplate(prefix="slot", map=str(running.map))
+        edge = replace(a_balancer(running.socket), template=template)
+        catalogue = a_catalogue([a_column("stot", kind=Kind.RISING)], balancers=[edge])
+        (group,) = catalogue.groups.values()
+        use = replace(group.balancers[0], port=ports["a"])
+        catalogue = replace(catalogue, groups={group.id: replace(group, balancers=(use,))})
+        scrape = asyncio.run(a_poller(a_source()).poll(catalogue, rosters(MEMBERS), timeout=5.0))
+
+    assert answers(scrape) == {("a", "stot"): 3.0, ("b", "stot"): Reply.REFUSED}
 
 
 @pytest.mark.real("haproxy")
