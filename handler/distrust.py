@@ -19,7 +19,7 @@ from config.units import Instant, MemberName
 from handler.desired import ABSENT_FOR, ABSENT_LISTINGS, Limits
 from handler.doubts import Doubt, Ground
 from handler.roles import Cast, Role
-from handler.world import Member, Phase, SeatState, World
+from handler.world import Member, Phase, World
 
 _NAMED = 5
 """Members that a sentence names."""
@@ -119,7 +119,7 @@ def _shrunk(casts: Sequence[Cast], settled: int, absent: Sequence[Member], share
 
 def _is_served(member: Member, world: World) -> bool:
     seats = (seating.seats.get(member.name) for seating in world.seatings.values() if seating.seats is not None)
-    return any(seat is not None and seat.state is SeatState.SERVING for seat in seats)
+    return any(seat is not None and seat.works for seat in seats)
 
 
 def _named(names: Sequence[MemberName]) -> str:

@@ -181,7 +181,7 @@ def _members(
 def _served(seatings: Mapping[BalancerId, Seating]) -> frozenset[MemberName]:
     """Whom balancers give work, whoever they are."""
     seats = (seat for seating in seatings.values() if seating.seats is not None for seat in seating.seats.values())
-    return frozenset(seat.member for seat in seats if seat.state is SeatState.SERVING)
+    return frozenset(seat.member for seat in seats if seat.works)
 
 
 def _only(ours: frozenset[MemberName], seating: Seating) -> Seating:

@@ -22,7 +22,7 @@ from handler.steps import (
     NotePresence,
     Step,
 )
-from handler.world import Leaving, Member, Phase, Record, SeatState, Server, ServerState, World
+from handler.world import Leaving, Member, Phase, Record, Server, ServerState, World
 
 
 def before(step: Step, record: Record, server: Server | None, now: Instant) -> Record | None:
@@ -120,4 +120,4 @@ def taken_up(member: Member, server: Server, world: World, definition: Definitio
 
 def _is_served(member: Member, world: World) -> bool:
     seats = (seating.seats.get(member.name) for seating in world.seatings.values() if seating.seats is not None)
-    return any(seat is not None and seat.state is SeatState.SERVING for seat in seats)
+    return any(seat is not None and seat.works for seat in seats)

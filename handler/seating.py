@@ -140,7 +140,7 @@ def _unseat(
     drain = definition.group.drain
     if seat.state is SeatState.PARKED or not _is_worth_draining(member, record, drain):
         return Leave(member=member.name, balancer=balancer)
-    if seat.state is SeatState.SERVING or record.drained_at is None:
+    if seat.works or record.drained_at is None:
         return Drain(member=member.name, balancer=balancer)
     if seat.connections == 0 or now - record.drained_at >= drain:
         return Leave(member=member.name, balancer=balancer)

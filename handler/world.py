@@ -62,6 +62,8 @@ class SeatState(enum.Enum):
     SERVING = "serving"
     DRAINING = "draining"
     """Finishes what it has, is given nothing new."""
+    PARTLY = "partly"
+    """Given work by some of the balancer's processes and not by others."""
 
 
 class Health(enum.Enum):
@@ -83,6 +85,11 @@ class Seat:
     """Work in hand; ``None``: the balancer cannot tell (which is not zero)."""
     health: Health | None = None
     """``None``: nobody checks it here (which is neither healthy nor failing)."""
+
+    @property
+    def works(self) -> bool:
+        """It is given work, if only by a part of the balancer."""
+        return self.state in {SeatState.SERVING, SeatState.PARTLY}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

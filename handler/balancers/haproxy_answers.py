@@ -13,8 +13,9 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 
 from handler.world import Health, SeatState
 
-_PARKED_BITS = 0x01 | 0x02 | 0x04 | 0x20
-"""``srv_admin_state``: maintenance by command, inherited, by configuration, or for want of a resolved name."""
+_PARKED_BITS = 0x01 | 0x02 | 0x20
+"""``srv_admin_state``: maintenance by command, inherited, or for want of a resolved name. 0x04, ``disabled`` in the
+configuration, stays when the server is made ready: while it counts, 0x01 stands beside it."""
 
 _DRAINING_BITS = 0x08 | 0x10
 """``srv_admin_state``: drain by command, or inherited."""
@@ -49,6 +50,8 @@ class Server:
     port: int
     state: SeatState
     checked: bool
+    host: str | None = None
+    """The name that the configuration has in place of an address."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +87,7 @@ def _server(row: Mapping[str, str]) -> Server:
             port=int(row["srv_port"]),
             state=_state(int(row["srv_admin_state"])),
             checked=bool(int(row["srv_check_state"]) & _CHECKED_BIT),
+            host=None if row.get("srv_fqdn", "-") == "-" else row["srv_fqdn"],
         )
     except (KeyError, ValueError) as problem:
         raise Unreadable(f"server line of another form: {dict(row)}") from problem
@@ -172,6 +176,23 @@ def read_process(answer: str) -> Process:
         version=(int(version[1]), int(version[2])),
         started=facts.get("Start_time_sec", ""),
     )
+
+
+def read_map(answer: str) -> Mapping[str, str]:
+    r"""Read ``show map FILE``: keys and values.
+
+    >>> read_map("0x55e7a2ef2490 10.0.0.7:80 web-k3f9ab-1\n\n"), read_map("\n")
+    ({'10.0.0.7:80': 'web-k3f9ab-1'}, {})
+
+    Raises:
+        Unreadable: as the class says.
+    """
+    if answer == "\n":
+        return {}
+    entries = [line.split(" ", 2) for line in _lines(answer)]
+    if not all(len(entry) == 3 and entry[0].startswith("0x") for entry in entries):  # noqa: PLR2004 reference, key, value
+        raise Unreadable(f"a map of another form: {answer[:80]!r}")
+    return {key: value for _, key, value in entries}
 
 
 def _lines(answer: str) -> list[str]:

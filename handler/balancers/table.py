@@ -7,7 +7,7 @@ from typing import assert_never
 
 from config.model import Balancer as Declaration
 from config.model import HaproxyBalancer, SharedListener
-from handler.balancers.haproxy import HaproxyDriver
+from handler.balancers.haproxy_several import haproxy
 from handler.balancers.interface import Balancer
 from handler.balancers.shared_listener import SharedListenerBalancer
 
@@ -18,6 +18,6 @@ def balancer_for(declaration: Declaration, directory: Path) -> Balancer:
         case SharedListener():
             return SharedListenerBalancer(declaration, directory)
         case HaproxyBalancer():
-            return HaproxyDriver(declaration)
+            return haproxy(declaration)
         case _:
             assert_never(declaration)

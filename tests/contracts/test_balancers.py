@@ -19,7 +19,9 @@ from tests.support.balancers import (
     haproxy_stage,
     listener_stage,
     settled,
+    several_stage,
     state_of,
+    template_stage,
 )
 from tests.support.waiting import until
 
@@ -47,6 +49,8 @@ WAY_TO: dict[SeatState | None, tuple[str, ...]] = {
     params=[
         pytest.param(listener_stage, id="shared_listener"),
         pytest.param(haproxy_stage, id="haproxy", marks=pytest.mark.real("haproxy")),
+        pytest.param(template_stage, id="haproxy_template", marks=pytest.mark.real("haproxy")),
+        pytest.param(several_stage, id="haproxy_several", marks=pytest.mark.real("haproxy")),
     ],
 )
 def running(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
@@ -110,7 +114,7 @@ def test_a_call_for_one_member_leaves_the_others_as_they_are(stage: Stage) -> No
     first, second = a_name(), a_name()
     stage.balancer.join(first, ADDRESS, PORT)
     stage.balancer.enable(first)
-    stage.balancer.join(second, ADDRESS, PORT)
+    stage.balancer.join(second, ADDRESS, PORT + 1)
     stage.balancer.leave(second)
     assert {name: seat.state for name, seat in stage.balancer.seats().items()} == {first: SERVING}
 

@@ -442,6 +442,13 @@ def test_a_group_without_drain_time_does_not_drain() -> None:
     assert steps_of(0, world, group={"drain": 0.0})[0] == [left(), destroyed()]
 
 
+def test_a_member_that_only_some_processes_give_work_is_enabled_and_drained_again_before_it_leaves() -> None:
+    seats = [a_seat(1, SeatState.PARTLY)]
+    assert steps_of(1, a_world(a_member(1), seats=seats))[0] == [Enable(member=ONE, balancer=EDGE)]
+    leaving = a_member(1, LEAVING, drained_at=NOW - 90)
+    assert steps_of(0, a_world(leaving, seats=seats)) == ([Drain(member=ONE, balancer=EDGE)], {Wait.DRAINING: 1})
+
+
 def test_a_member_leaves_all_its_balancers_before_it_is_destroyed() -> None:
     member = a_member(1, LEAVING, balancers=((EDGE, 80), (BACK, 81)), drained_at=NOW - 1)
     seatings = {EDGE: Seating(seats={ONE: a_seat(1, DRAINING, 0)}), BACK: Seating(seats={ONE: a_seat(1, DRAINING, 2)})}

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Protocol
 
 from config.errors import Transient
-from config.model import HaproxyBalancer, SharedListener
+from config.model import HaproxyBalancer, ServerTemplate, SharedListener
 from config.units import BalancerId, MemberName
-from handler.balancers.haproxy import HaproxyDriver
+from handler.balancers.haproxy_several import haproxy as haproxy_driver
 from handler.balancers.interface import Balancer
 from handler.balancers.listener import protocol
 from handler.balancers.shared_listener import SharedListenerBalancer
@@ -174,12 +174,18 @@ class ListenerStage:
 
 
 class HaproxyStage:
-    def __init__(self, directory: Path, haproxy: Haproxy) -> None:
-        self.balancer = HaproxyDriver(
-            HaproxyBalancer(id=BalancerId("edge"), socket=str(haproxy.socket), backend=haproxy.backend)
+    def __init__(self, directory: Path, haproxy: Haproxy, *others: Haproxy) -> None:
+        self.declared = HaproxyBalancer(
+            id=BalancerId("edge"),
+            socket=str(haproxy.socket),
+            backend=haproxy.backend,
+            further=tuple(str(other.socket) for other in others),
+            template=ServerTemplate(prefix="slot", map=str(haproxy.map)) if haproxy.state is not None else None,
         )
+        self.balancer = haproxy_driver(self.declared)
         self.port = haproxy.frontend_port
         self.haproxy = haproxy
+        self.others = others
         self._members = _Members(directory)
         self.kill, self.release = self._members.kill, self._members.release
 
@@ -198,7 +204,8 @@ class HaproxyStage:
         return next((row.split()[6] for row in rows if row and row.split()[3] == name), None)
 
     def restart(self) -> None:
-        self.haproxy.restart()
+        for one in (self.haproxy, *self.others):
+            one.restart()
 
     def clear(self) -> None:
         for name in self.balancer.seats():
@@ -227,3 +234,19 @@ def listener_stage(directory: Path) -> Iterator[ListenerStage]:
 def haproxy_stage(directory: Path) -> Iterator[HaproxyStage]:
     with running_haproxy(directory) as haproxy:
         yield HaproxyStage(directory, haproxy)
+
+
+@contextlib.contextmanager
+def template_stage(directory: Path) -> Iterator[HaproxyStage]:
+    """Members are put into the servers of a template, and HAProxy keeps its state."""
+    with running_haproxy(directory, slots=4) as haproxy:
+        yield HaproxyStage(directory, haproxy)
+
+
+@contextlib.contextmanager
+def several_stage(directory: Path) -> Iterator[HaproxyStage]:
+    """Two processes are one balancer."""
+    second = directory / "second"
+    second.mkdir()
+    with running_haproxy(directory) as haproxy, running_haproxy(second) as other:
+        yield HaproxyStage(directory, haproxy, other)

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from config.errors import Permanent, Transient
-from config.model import HaproxyBalancer
-from config.units import BalancerId, MemberName
+from config.units import MemberName
 from handler.balancers.haproxy import HaproxyDriver
+from handler.balancers.haproxy_runtime import Runtime
 from handler.world import Health
 from tests.support.balancers import HaproxyStage, a_name, connections_of, get, haproxy_stage
 from tests.support.haproxy import free_tcp_port
@@ -26,7 +26,7 @@ ONE_SERVER = NO_SERVERS[:-1] + "3 web 2 web-k3f9ab-1 127.0.0.1 {admin} {check} 9
 
 
 def a_driver(socket: Path | str, *, backend: str = "web") -> HaproxyDriver:
-    return HaproxyDriver(HaproxyBalancer(id=BalancerId("edge"), socket=str(socket), backend=backend))
+    return HaproxyDriver(Runtime(str(socket), backend))
 
 
 class _Conversation(socketserver.StreamRequestHandler):

@@ -1,22 +1,29 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from config.model import Balancer, HaproxyBalancer
+from config.model import Balancer, HaproxyBalancer, ServerTemplate
 from config.units import BalancerId
 from handler.balancers.haproxy import HaproxyDriver
+from handler.balancers.haproxy_several import HaproxySeveral
+from handler.balancers.haproxy_slots import HaproxySlots
 from handler.balancers.shared_listener import SharedListenerBalancer
 from handler.balancers.table import balancer_for
 from tests.support.balancers import a_listener
+
+HAPROXY = HaproxyBalancer(id=BalancerId("e"), socket="/s", backend="b")
 
 
 @pytest.mark.parametrize(
     ("declaration", "driver"),
     [
         pytest.param(a_listener(port=8080), SharedListenerBalancer, id="shared-listener"),
-        pytest.param(HaproxyBalancer(id=BalancerId("e"), socket="/s", backend="b"), HaproxyDriver, id="haproxy"),
+        pytest.param(HAPROXY, HaproxyDriver, id="haproxy"),
+        pytest.param(replace(HAPROXY, template=ServerTemplate(prefix="s", map="/m")), HaproxySlots, id="template"),
+        pytest.param(replace(HAPROXY, further=("/t",)), HaproxySeveral, id="several"),
     ],
 )
 def test_each_kind_of_balancer_has_its_driver(tmp_path: Path, declaration: Balancer, driver: type) -> None:

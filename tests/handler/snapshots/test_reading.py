@@ -118,7 +118,7 @@ def test_every_problem_is_told_with_its_line_its_field_and_what_was_expected() -
         "world.json:10: world.members[5].record.made_at: NaN is not a moment or duration within thirty thousand years",
         "world.json:10: world.members[5].record.protect: unknown key; the nearest is protected",
         "world.json:13: world.seatings.edge.seats.nobody: nobody among the members has this name",
-        "world.json:14: world.seatings.edge.seats.a.state: 'asleep' is not one of parked, serving, draining",
+        "world.json:14: world.seatings.edge.seats.a.state: 'asleep' is not one of parked, serving, draining, partly",
         'world.json:15: world.seatings.back: is empty: write {"seats": {}}, or {"seats": null} if it could not be read',
         "world.json:18: limits.creates: stands twice",
         "world.json:18: limits.accept_vanished: 1 is not true or false",

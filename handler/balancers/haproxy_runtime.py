@@ -1,0 +1,135 @@
+"""The runtime API of one HAProxy process (2.6 or later), as far as one backend of it is concerned.
+
+Source: HAProxy management guide 2.6, section 9.3; the texts of answers were read off HAProxy 2.6.12.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from ipaddress import IPv4Address, IPv6Address, ip_address
+from pathlib import Path
+from typing import TypeVar
+
+from config.errors import Permanent, Transient
+from config.units import MemberName, Seconds
+from handler.balancers.exchange import Address, exchange
+from handler.balancers.haproxy_answers import (
+    Load,
+    Process,
+    Server,
+    Unreadable,
+    read_algorithm,
+    read_loads,
+    read_process,
+    read_servers,
+)
+
+_WITHIN: Seconds = 2.0
+_LONGEST_ANSWER = 16 * 1024 * 1024
+"""Bytes; a server takes some 500 in ``show stat``."""
+
+_OLDEST = (2, 6)
+_NO_BACKEND = frozenset({"No such backend.", "Can't find backend.", "No such proxy."})
+NO_SERVER = "No such server."
+_NAME = re.compile(r"[A-Za-z0-9_.:-]+")
+
+_Read = TypeVar("_Read")
+
+
+class Runtime:
+    """Says commands to one process, and reads its answers. Needs a stats socket with ``level admin``.
+
+    Every call raises `Transient` where there is no answer, or one that nobody understands, and `Permanent` where the
+    socket, the backend or HAProxy itself must be mended first.
+
+    Args:
+        socket: a path, or ``host:port``.
+        backend: the one backend that is steered.
+    """
+
+    def __init__(self, socket: str, backend: str) -> None:
+        self.socket = socket
+        self.backend = backend
+
+    def process(self) -> Process:
+        """Who answers, if it is able to do what is asked of it."""
+        process = self.read("show info", read_process)
+        if process.version < _OLDEST:
+            version = ".".join(map(str, process.version))
+            raise Permanent(f"HAProxy at {self.socket} is {version}: servers can be added from 2.6 on")
+        return process
+
+    def servers(self) -> Mapping[str, Server]:
+        """The backend's servers by name, in HAProxy's order."""
+        return self.read(f"show servers state {self.named()}", read_servers)
+
+    def loads(self) -> Mapping[str, Load]:
+        """What the statistics say of each server."""
+        return self.read(f"show stat {self.named()} 4 -1", read_loads)
+
+    def algorithm(self) -> str:
+        """The backend's ``balance``."""
+        return self.read(f"show stat {self.named()} 2 -1", read_algorithm)
+
+    def named(self) -> str:
+        """The backend's name, fit for a command, where a blank or a semicolon would begin something else."""
+        if _NAME.fullmatch(self.backend) is None:
+            raise Permanent(f"{self.backend!r} is not a name that a backend can have: letters, digits and _ . : - only")
+        return self.backend
+
+    def must_be_silent(self, command: str) -> None:
+        """Give a command whose success is an empty answer."""
+        if text := self.tell(command):
+            raise self.unexpected(command, text)
+
+    def tell(self, command: str) -> str:
+        """Give a command; what HAProxy says to it, without blank lines."""
+        return self._answer(command).strip()
+
+    def read(self, command: str, reader: Callable[[str], _Read]) -> _Read:
+        """Give a command and read its answer strictly."""
+        try:
+            return reader(self._answer(command))
+        except Unreadable as problem:
+            raise Transient(f"HAProxy at {self.socket}: {problem}") from problem
+
+    def unexpected(self, command: str, text: str) -> Transient:
+        """For an answer that nobody has taught us."""
+        return Transient(f"HAProxy at {self.socket} answered {command!r} with {text[:200]!r}", retry_after=1.0)
+
+    def _answer(self, command: str) -> str:
+        try:
+            raw = exchange(_address(self.socket), f"{command}\n".encode(), within=_WITHIN, at_most=_LONGEST_ANSWER)
+        except PermissionError as problem:
+            raise Permanent(f"{self.socket} may not be opened by this user: join the socket's group") from problem
+        except OSError as problem:
+            raise Transient(f"HAProxy does not answer at {self.socket}: {str(problem) or 'too slow'}") from problem
+        answer = raw.decode(errors="replace")
+        text = answer.strip()
+        if text in _NO_BACKEND:
+            raise Permanent(f"HAProxy at {self.socket} has no backend {self.backend}")
+        if text == "Permission denied":
+            raise Permanent(f"HAProxy at {self.socket} refused `{command}`: its stats socket needs `level admin`")
+        return answer
+
+
+def numeric(member: MemberName, address: str) -> IPv4Address | IPv6Address:
+    """The address as HAProxy takes it at run time.
+
+    Raises:
+        Permanent: it is a name.
+    """
+    try:
+        return ip_address(address)
+    except ValueError as problem:
+        raise Permanent(f"{member} has the address {address!r}: HAProxy is given IP addresses only") from problem
+
+
+def _address(socket: str) -> Address:
+    if "/" in socket or ":" not in socket:
+        return Path(socket)
+    host, _, port = socket.rpartition(":")
+    if not port.isdecimal():
+        raise Permanent(f"{socket!r} is neither a path nor host:port")
+    return host.strip("[]"), int(port)

@@ -1,0 +1,129 @@
+"""One balancer of several HAProxy processes that serve alike: a member serves once it does on all of them.
+
+What they say is put together so that convergence does what is right for each:
+
+* a member that some give work and others do not is PARTLY served: it is enabled if it stays, drained if it leaves;
+* one that is seated on some only is seated, so that nobody is destroyed who is still known somewhere; enabling it seats
+  it where it is missing;
+* its connections are those of all, and unknown if one process does not tell;
+* its health is FAILING only where nobody who checks it says otherwise: where they differ it is UNKNOWN.
+
+A process that cannot be read makes the balancer unreadable; changes still go to all the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Protocol
+
+from config.errors import DriverError, Permanent, Transient
+from config.model import HaproxyBalancer
+from config.units import MemberName
+from handler.balancers.haproxy import HaproxyDriver
+from handler.balancers.haproxy_runtime import Runtime
+from handler.balancers.haproxy_slots import HaproxySlots
+from handler.balancers.interface import Attendance, Balancer
+from handler.balancers.names import ours
+from handler.world import Health, Seat, SeatState
+
+
+class OneOf(Balancer, Attendance, Protocol):
+    """A process that can say who sits where."""
+
+
+def haproxy(declaration: HaproxyBalancer) -> Balancer:
+    """The driver of a declared HAProxy, of one process or of several."""
+    processes = [_one(Runtime(socket, declaration.backend), declaration) for socket in declaration.sockets]
+    return processes[0] if len(processes) == 1 else HaproxySeveral(processes)
+
+
+def _one(runtime: Runtime, declaration: HaproxyBalancer) -> OneOf:
+    return HaproxyDriver(runtime) if declaration.template is None else HaproxySlots(runtime, declaration.template)
+
+
+class HaproxySeveral:
+    """The `Balancer` of a `HaproxyBalancer` with several sockets."""
+
+    def __init__(self, processes: Sequence[OneOf]) -> None:
+        self._processes = tuple(processes)
+
+    def seats(self) -> Mapping[MemberName, Seat]:
+        """Everyone who is seated on any of them."""
+        read = [process.seats() for process in self._processes]
+        everyone = dict.fromkeys(member for seats in read for member in seats)
+        return {member: together(member, [seats.get(member) for seats in read]) for member in everyone}
+
+    def join(self, member: MemberName, address: str, port: int) -> None:
+        """Seat the member on every process."""
+        self._everywhere(lambda process: process.join(member, address, port))
+
+    def enable(self, member: MemberName) -> None:
+        """Have every process give the member work, also those that have forgotten it."""
+        places = [_place_of(ours(member), process.occupants()) for process in self._processes]
+        known = next((place for place in places if place is not None), None)
+        if known is None:
+            raise Transient(f"{member} is a server of none of the processes: it must join first")
+        for process, place in zip(self._processes, places, strict=True):
+            if place is None:
+                process.join(member, *known)
+        self._everywhere(lambda process: process.enable(member))
+
+    def drain(self, member: MemberName) -> None:
+        """Have no process give the member anything new."""
+        self._everywhere(lambda process: process.drain(member))
+
+    def leave(self, member: MemberName) -> None:
+        """Have every process forget the member."""
+        self._everywhere(lambda process: process.leave(member))
+
+    def occupants(self) -> Mapping[tuple[str, int], str]:
+        """Everyone who is seated on any of them, whoever that is."""
+        return {place: name for process in reversed(self._processes) for place, name in process.occupants().items()}
+
+    def incarnation(self) -> str:
+        """Changes when that of any process does."""
+        return " ".join(process.incarnation() for process in self._processes)
+
+    def _everywhere(self, change: Callable[[OneOf], None]) -> None:
+        """Make a change on all, whoever fails; what must be mended is told before what passes."""
+        failures: list[DriverError] = []
+        for process in self._processes:
+            try:
+                change(process)
+            except DriverError as failure:
+                failures.append(failure)
+        if failures:
+            raise min(failures, key=lambda failed: not isinstance(failed, Permanent))
+
+
+def _place_of(member: MemberName, occupants: Mapping[tuple[str, int], str]) -> tuple[str, int] | None:
+    return next((place for place, name in occupants.items() if name == member), None)
+
+
+def together(member: MemberName, seats: Iterable[Seat | None]) -> Seat:
+    """One seat of the member's seats on all processes; ``None``: it is not seated there. One at least is."""
+    places = tuple(seats)
+    there = [seat for seat in places if seat is not None]
+    counts = [seat.connections for seat in there]
+    return Seat(
+        member=member,
+        state=_state([None if seat is None else seat.state for seat in places]),
+        connections=None if None in counts else sum(count for count in counts if count is not None),
+        health=_health(seat.health for seat in there),
+    )
+
+
+def _state(states: Iterable[SeatState | None]) -> SeatState:
+    said = set(states)
+    if said == {SeatState.SERVING}:
+        return SeatState.SERVING
+    if said & {SeatState.SERVING, SeatState.PARTLY}:
+        return SeatState.PARTLY
+    return SeatState.DRAINING if SeatState.DRAINING in said else SeatState.PARKED
+
+
+def _health(said: Iterable[Health | None]) -> Health | None:
+    checked = {health for health in said if health is not None}
+    if not checked:
+        return None
+    return checked.pop() if len(checked) == 1 else Health.UNKNOWN
