@@ -13,9 +13,9 @@ from datetime import datetime
 from config.errors import DriverError, Permanent, Transient
 from config.units import Instant, Seconds
 from handler.orchestrators.cloudstack_names import MARK, RELEASED, TAG
+from handler.orchestrators.said import shown
 from handler.world import ServerState
 
-_LONGEST = 300
 _STATES = {
     "Starting": ServerState.BUILDING,
     "Running": ServerState.RUNNING,
@@ -209,9 +209,3 @@ def refusal(error: object, about: str, *, retry_after: Seconds | None = None) ->
     if code in _NEVER and "already exists" not in said:
         return Permanent(f"{about}: refused: {said}")
     return Transient(f"{about}: {said} ({code if isinstance(code, int) else 'no code'})", retry_after=retry_after)
-
-
-def shown(said: str) -> str:
-    """What another side said, fit for one line of a message."""
-    line = " ".join("".join(character if character.isprintable() else " " for character in said).split())
-    return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"

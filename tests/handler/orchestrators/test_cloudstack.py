@@ -16,9 +16,10 @@ from config.access import SecretRef
 from config.errors import DriverError, Permanent, Refused, Transient
 from config.units import GroupId, MemberName
 from handler.launches import LaunchId
+from handler.orchestrators.bounded import Bounded
 from handler.orchestrators.cloudstack_answers import job_of, machine_of, page_of, refusal
 from handler.orchestrators.cloudstack_names import member_of, short_name
-from handler.orchestrators.cloudstack_wire import Bounded, Wire
+from handler.orchestrators.cloudstack_wire import Wire
 from handler.orchestrators.table import orchestrator_for
 from handler.world import ServerState
 from tests.support.cloudstack import CloudstackStage, a_cloudstack, cloudstack_stage

@@ -1,0 +1,15 @@
+"""What another side said, fit to be repeated. Pure."""
+
+from __future__ import annotations
+
+_LONGEST = 300
+
+
+def shown(said: str) -> str:
+    r"""What another side said, fit for one line of a message.
+
+    >>> shown(" no\nhost ")
+    'no host'
+    """
+    line = " ".join("".join(character if character.isprintable() else " " for character in said).split())
+    return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
