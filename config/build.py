@@ -23,6 +23,8 @@ from config.model import (
     HaproxyBalancer,
     InARow,
     NoProgram,
+    OpennebulaCloud,
+    OpennebulaRecipe,
     Policy,
     ProcessCloud,
     ProcessRecipe,
@@ -126,6 +128,18 @@ def _cloud(id: CloudId, entry: written.CloudDocument) -> Cloud:
             expunge=there.expunge is True,
             budget=_budget(entry.budget),
         )
+    if (nebula := entry.opennebula) is not None:
+        return OpennebulaCloud(
+            id=id,
+            endpoint=nebula.endpoint,
+            user=nebula.user,
+            password=nebula.password.ref,
+            trust=nebula.trust,
+            timeout=nebula.timeout,
+            network=nebula.network,
+            hard=nebula.hard is True,
+            budget=_budget(entry.budget),
+        )
     return ProcessCloud(id=id, budget=_budget(entry.budget))
 
 
@@ -153,6 +167,8 @@ def _recipe(entry: written.ProfileDocument) -> Recipe:
     if entry.command is not None:
         given = MappingProxyType(dict(entry.env))
         return ProcessRecipe(command=tuple(entry.command), env=given, directory=entry.directory)
+    if entry.template is not None and entry.zone is None and entry.offering is None:
+        return OpennebulaRecipe(template=entry.template, networks=tuple(entry.networks), extra=entry.extra or ())
     if entry.zone is None or entry.template is None or entry.offering is None:
         return NoProgram()  # on CloudStack, `config.programs` says which is missing
     return CloudstackRecipe(

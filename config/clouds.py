@@ -57,5 +57,23 @@ class CloudstackCloud:
     budget: Budget = STOCK
 
 
-Cloud = ProcessCloud | SimulatedCloud | CloudstackCloud
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpennebulaCloud:
+    """Members are virtual machines of one user of OpenNebula."""
+
+    id: CloudId
+    endpoint: str
+    user: str
+    password: SecretRef
+    trust: Trust = BY_SYSTEM
+    timeout: Seconds = 15.0
+    """For one answer, all of it."""
+    network: str | None = None
+    """Where members are reached; ``None``: by their first interface."""
+    hard: bool = False
+    """Removed machines are not asked to stop."""
+    budget: Budget = STOCK
+
+
+Cloud = ProcessCloud | SimulatedCloud | CloudstackCloud | OpennebulaCloud
 """Closed union of the kinds of cloud."""

@@ -24,6 +24,7 @@ from config.freeze_document import FreezeDocument
 from config.haproxy_document import HaproxyDocument
 from config.model import Mode, OnVanish, Projection, Victims
 from config.notices import Severity
+from config.opennebula_document import ExtraAttributes, OpennebulaDocument
 from config.outside import AlertDocument
 from config.pacing_document import FlapDampingDocument, PaceDocument
 from config.policy_document import PolicyDocument
@@ -67,9 +68,9 @@ class ProcessDocument(Declared):
 class CloudDocument(Declared):
     """Where members come from. Exactly one kind of cloud."""
 
-    choice: ClassVar[tuple[str, ...]] = ("process", "simulated", "cloudstack")
+    choice: ClassVar[tuple[str, ...]] = ("process", "simulated", "cloudstack", "opennebula")
     choice_of: ClassVar[str] = "the kind of cloud"
-    later: ClassVar[Mapping[str, str]] = {"openstack": "OpenStack", "opennebula": "OpenNebula"}
+    later: ClassVar[Mapping[str, str]] = {"openstack": "OpenStack"}
 
     process: Annotated[ProcessDocument | None, Given] = key(
         "Members are processes of this machine, each on a loopback address.", {}
@@ -83,6 +84,14 @@ class CloudDocument(Declared):
             "endpoint": "https://cloud.example.org/client/api",
             "api_key": {"env": "CLOUDSTACK_KEY"},
             "secret": {"file": "/etc/trimtab/cloudstack.secret"},
+        },
+    )
+    opennebula: Annotated[OpennebulaDocument | None, Given] = key(
+        "Members are virtual machines, instantiated and terminated over the API of OpenNebula.",
+        {
+            "endpoint": "http://one.example.org:2633/RPC2",
+            "user": "fleet",
+            "password": {"file": "/etc/trimtab/opennebula.password"},
         },
     )
     budget: BudgetDocument = key("How much may be created on this cloud, by all groups.", {"per_hour": 60}, default={})
@@ -129,7 +138,7 @@ class ProfileDocument(Declared):
 
     later: ClassVar[Mapping[str, str]] = dict.fromkeys(("image", "flavor"), "profiles of OpenStack")
 
-    hidden: ClassVar[frozenset[str]] = frozenset({"command", "env", "snmp", "user_data", "parameters"})
+    hidden: ClassVar[frozenset[str]] = frozenset({"command", "env", "snmp", "user_data", "parameters", "extra"})
 
     cloud: Name = must("The cloud that members come from.", "local")
     command: Annotated[Annotated[list[Text], Field(min_length=1)] | None, Given] = key(
@@ -141,10 +150,10 @@ class ProfileDocument(Declared):
         "Where the program starts: an absolute path. In the state directory, if left out.", "/srv/web"
     )
     zone: Annotated[Text | None, Given] = key("CloudStack: the zone, by name or id, as in all that follow.", "par1")
-    template: Annotated[Text | None, Given] = key("CloudStack: the template.", "web-2026-03")
+    template: Annotated[Text | None, Given] = key("CloudStack, OpenNebula: the template.", "web-2026-03")
     offering: Annotated[Text | None, Given] = key("CloudStack: the service offering.", "small")
     networks: list[Text] = key(
-        "CloudStack: the networks; members are reached in the first. The account's own, if left out.",
+        "CloudStack, OpenNebula: the networks, the first first. The account's or the template's own, if left out.",
         ["web-tier"],
         default=[],
     )
@@ -158,6 +167,10 @@ class ProfileDocument(Declared):
     )
     short_names: Annotated[Yes | None, Given] = key(
         "CloudStack: host names of at most 15 characters, for Windows.", True
+    )
+    extra: Annotated[ExtraAttributes | None, Given] = key(
+        "OpenNebula: attributes that are put in the place of the template's own of the same name.",
+        {"CPU": 2, "MEMORY": 4096, "SCHED_REQUIREMENTS": 'CLUSTER_ID = "100"'},
     )
     snmp: SnmpDocument = key("How to reach members' SNMP agents.", {"port": 161}, default={})
     ready: Annotated[ReadyDocument | None, Given] = key(

@@ -1,8 +1,9 @@
-"""What members of a cloud run: those of a process cloud a program, a simulated one nothing, CloudStack a template."""
+"""What members of a cloud run: a program those of a process cloud, an image those of others, nothing the played."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
 from typing import assert_never
 
 from config.findings import Finding
@@ -10,6 +11,8 @@ from config.model import (
     Catalogue,
     CloudstackCloud,
     CloudstackRecipe,
+    OpennebulaCloud,
+    OpennebulaRecipe,
     ProcessCloud,
     ProcessRecipe,
     Profile,
@@ -19,8 +22,41 @@ from config.model import (
 from config.where import Where
 
 _OF_PROGRAMS = ("command", "env", "directory")
-_NEEDED = ("zone", "template", "offering")
-_OF_MACHINES = (*_NEEDED, "networks", "affinity_groups", "user_data", "parameters", "short_names")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Machines:
+    """A kind of cloud whose members are machines."""
+
+    recipe: type
+    what: str
+    holder: str
+    """What holds the programs that they run."""
+    needs: tuple[str, ...]
+    more: tuple[str, ...]
+    """Keys beside those that it needs; another kind may have the same."""
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        return (*self.needs, *self.more)
+
+
+_CLOUDSTACK = _Machines(
+    recipe=CloudstackRecipe,
+    what="virtual machines of CloudStack",
+    holder="template",
+    needs=("zone", "template", "offering"),
+    more=("networks", "affinity_groups", "user_data", "parameters", "short_names"),
+)
+_OPENNEBULA = _Machines(
+    recipe=OpennebulaRecipe,
+    what="virtual machines of OpenNebula",
+    holder="template",
+    needs=("template",),
+    more=("networks", "extra"),
+)
+_KINDS = (_CLOUDSTACK, _OPENNEBULA)
+_OF_MACHINES = tuple(dict.fromkeys(key for kind in _KINDS for key in kind.keys))
 _OF_PLAYED = {
     **dict.fromkeys(_OF_PROGRAMS, "run no program"),
     **dict.fromkeys(_OF_MACHINES, "are made of nothing"),
@@ -44,15 +80,23 @@ def fitting(catalogue: Catalogue) -> Iterator[Finding]:
                 said = {key: f"members on the simulated cloud {cloud} {why}" for key, why in _OF_PLAYED.items()}
                 yield from _meaningless(catalogue, profile, said)
                 yield from _serving_nothing(catalogue, profile)
-            case CloudstackCloud(id=cloud):
-                absent = [key for key in _NEEDED if ("profiles", profile.id, key) not in catalogue.sites]
-                if absent and not isinstance(profile.recipe, CloudstackRecipe):
-                    yield _missing(profile, absent, f"members on the cloud {cloud} are virtual machines of CloudStack")
-                said = dict.fromkeys(_OF_PROGRAMS, f"members on the cloud {cloud} run what their template holds")
-                yield from _meaningless(catalogue, profile, said)
-                yield from _out_of_reach(catalogue, profile)
+            case CloudstackCloud():
+                yield from _of_machines(catalogue, profile, _CLOUDSTACK)
+            case OpennebulaCloud():
+                yield from _of_machines(catalogue, profile, _OPENNEBULA)
             case unknown:
                 assert_never(unknown)
+
+
+def _of_machines(catalogue: Catalogue, profile: Profile, kind: _Machines) -> Iterator[Finding]:
+    what = f"members on the cloud {profile.cloud} are {kind.what}"
+    absent = [key for key in kind.needs if ("profiles", profile.id, key) not in catalogue.sites]
+    if absent and not isinstance(profile.recipe, kind.recipe):
+        yield _missing(profile, absent, what)
+    runs = f"members on the cloud {profile.cloud} run what their {kind.holder} holds"
+    others = (key for key in _OF_MACHINES if key not in kind.keys)
+    yield from _meaningless(catalogue, profile, dict.fromkeys(_OF_PROGRAMS, runs) | dict.fromkeys(others, what))
+    yield from _out_of_reach(catalogue, profile)
 
 
 def _missing(profile: Profile, keys: Collection[str], because: str) -> Finding:

@@ -39,5 +39,20 @@ class CloudstackRecipe:
     """Host names of at most 15 characters, as NetBIOS and so Windows have them."""
 
 
-Recipe = ProcessRecipe | NoProgram | CloudstackRecipe
+Extra = tuple[tuple[str, str | tuple[tuple[str, str], ...]], ...]
+"""Attributes of an OpenNebula template, in order: names in upper case, and single values or vectors."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpennebulaRecipe:
+    """What a virtual machine of OpenNebula is made of. Template and networks may be written as name or id."""
+
+    template: str
+    networks: tuple[str, ...] = ()
+    """None: those of the template."""
+    extra: Extra = ()
+    """Attributes that are put in the place of the template's own of the same name."""
+
+
+Recipe = ProcessRecipe | NoProgram | CloudstackRecipe | OpennebulaRecipe
 """Closed union of what members are made of."""

@@ -8,10 +8,11 @@ from typing import assert_never
 
 from config.access import SecretRef
 from config.errors import Refused
-from config.model import Cloud, CloudstackCloud, ProcessCloud, SimulatedCloud
+from config.model import Cloud, CloudstackCloud, OpennebulaCloud, ProcessCloud, SimulatedCloud
 from config.units import Instant
 from handler.orchestrators.cloudstack import CloudstackOrchestrator
 from handler.orchestrators.interface import Orchestrator, Papers, no_papers
+from handler.orchestrators.opennebula import OpennebulaOrchestrator
 from handler.orchestrators.process import ProcessOrchestrator
 from handler.orchestrators.simulated import SimulatedOrchestrator
 
@@ -41,5 +42,7 @@ def orchestrator_for(
             return SimulatedOrchestrator(declaration, installation, directory, clock)
         case CloudstackCloud():
             return CloudstackOrchestrator(declaration, installation, clock, read_secret)
+        case OpennebulaCloud():
+            return OpennebulaOrchestrator(declaration, installation, clock, read_secret)
         case _:
             assert_never(declaration)

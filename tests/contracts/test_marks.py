@@ -10,6 +10,7 @@ from config.errors import Permanent
 from config.units import GroupId, MemberName
 from handler.orchestrators.interface import Orchestrator
 from tests.support.cloudstack import cloudstack_stage
+from tests.support.opennebula import opennebula_stage
 from tests.support.orchestrators import Stage, process_stage, simulated_stage
 from tests.support.waiting import until
 
@@ -18,6 +19,7 @@ _ALL = [
     pytest.param(process_stage, id="process"),
     pytest.param(simulated_stage, id="simulated"),
     pytest.param(cloudstack_stage, id="cloudstack"),
+    pytest.param(opennebula_stage, id="opennebula"),
 ]
 _FIXED = ("process",)
 """Drivers whose marks cannot be written: what they refuse is tried, too."""

@@ -11,6 +11,7 @@ from config.units import GroupId, MemberName
 from handler.orchestrators.interface import Orchestrator
 from handler.world import ServerState
 from tests.support.cloudstack import cloudstack_stage
+from tests.support.opennebula import opennebula_stage
 from tests.support.orchestrators import Clock, Stage, process_stage, simulated_stage
 from tests.support.waiting import until
 
@@ -22,6 +23,7 @@ WEB = GroupId("web")
         pytest.param(process_stage, id="process"),
         pytest.param(simulated_stage, id="simulated"),
         pytest.param(cloudstack_stage, id="cloudstack"),
+        pytest.param(opennebula_stage, id="opennebula"),
     ],
 )
 def stage(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:

@@ -14,11 +14,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from config.model import CloudstackCloud, ProcessCloud, SimulatedCloud
+from config.model import CloudstackCloud, OpennebulaCloud, ProcessCloud, SimulatedCloud
 from config.simulation import CallFaults, CallRate, Happening, Incident, ListingFaults
 from handler.orchestrators.interface import Orchestrator
 from tests.support.cloudstack import CloudstackStage, cloudstack_stage
 from tests.support.cloudstack_wire import LOST, answered, error
+from tests.support.opennebula import OpennebulaStage, opennebula_stage
+from tests.support.opennebula_wire import ALLOCATE, INTERNAL, LOCKED, UNREACHED, refused, told
+from tests.support.opennebula_wire import LOST as NEBULA_LOST
+from tests.support.opennebula_wire import answered as nebula_answered
 from tests.support.orchestrators import AT_ONCE, ProcessStage, SimulatedStage, process_stage, simulated_stage
 
 
@@ -243,4 +247,116 @@ _CLOUDSTACK = Column(
     empty={},
 )
 
-COLUMNS = (_PROCESS, _SIMULATED, _CLOUDSTACK)
+
+# opennebula
+
+
+def _told(method: str, *faults: Any) -> Callable[[OpennebulaStage], Orchestrator]:
+    def prepared(stage: OpennebulaStage) -> Orchestrator:
+        stage.wire.script(method, *faults)
+        return stage.driver(timeout=0.3 if any(fault.drip for fault in faults) else 5.0)
+
+    return prepared
+
+
+def _many_members(stage: OpennebulaStage) -> Orchestrator:
+    for number in range(1, 251):
+        stage.wire.member(f"web-k3f9ab-{number}")
+    return stage.driver()
+
+
+def _broken_pool(stage: OpennebulaStage) -> Orchestrator:
+    _many_members(stage)
+    whole = nebula_answered(b"", obeyed=True)
+    stage.wire.script("vmpool.infoextended", *[whole] * 4, nebula_answered(b"", status=503))  # the first pool is whole
+    return stage.driver()
+
+
+def _late_pool(stage: OpennebulaStage) -> Orchestrator:
+    def hide(_: str) -> None:
+        stage.wire.hidden.update(stage.wire.vms)
+
+    stage.wire.before = hide
+    return stage.driver()
+
+
+def _among_others(stage: OpennebulaStage) -> Orchestrator:
+    wire = stage.wire
+    wire.member("web-zzzzzz-1")  # another installation
+    wire.member("web-k3f9ab-1", owner="other")  # another user's
+    wire.add("web-k3f9ab-1")  # called like a member, by a person
+    wire.add("copy", user_template={"TRIMTAB": "web-k3f9ab-2"})  # made by hand of what a member's template says
+    wire.add("copy", user_template={"TRIMTAB": "web-k3f9ab-3", "TRIMTAB_VM": "1"})
+    wire.add("web-k3f9ab-3", user_template={"TRIMTAB": ["web-k3f9ab-3", "web-k3f9ab-3"]})
+    return stage.driver()
+
+
+def _two_owners(stage: OpennebulaStage) -> Orchestrator:
+    stage.wire.templates[4] = ("web", {})
+    return stage.driver()
+
+
+def _unicode_nebula(stage: OpennebulaStage) -> Orchestrator:
+    stage.wire.templates[4] = ("été ☂ & <", {})
+    stage.wire.networks[4] = "été ☂ & <"
+    launch = stage.launch
+
+    def named(*place: Any, **fields: Any) -> Any:
+        extra = (("MOTD", "☂ & <"), ("CONTEXT", (("MOTD", ']]> "☂"'),)))
+        return launch(*place, **{"template": "été ☂ & <", "networks": ("été ☂ & <",), "extra": extra, **fields})
+
+    stage.launch = named  # type: ignore[method-assign]
+    return stage.driver()
+
+
+def _used_up(stage: OpennebulaStage) -> Orchestrator:
+    stage.wire.quota = 0
+    return stage.driver()
+
+
+def _unknown_password(stage: OpennebulaStage) -> Orchestrator:
+    stage.secrets["PASSWORD"] = "not it"
+    return stage.driver()
+
+
+def _failing_to_boot(stage: OpennebulaStage) -> Orchestrator:
+    stage.wire.failing = 1
+    return stage.driver()
+
+
+_SENSELESS = (
+    nebula_answered(b"\xff\x00 no xml"),
+    told("<VM_POOL><VM><ID>1</ID></VM></VM_POOL>"),
+    told("<VM_POOL><VM><ID>one</ID></VM></VM_POOL>"),
+)
+
+_OPENNEBULA = Column(
+    name="opennebula",
+    cloud=OpennebulaCloud,
+    stage=opennebula_stage,
+    cells={
+        Trial.LOST_ANSWER: _told("template.instantiate", NEBULA_LOST),
+        Trial.FALSE_ERROR: _told("template.instantiate", refused(INTERNAL, "[one.template] no", obeyed=True)),
+        Trial.BUSY: _told(
+            "template.instantiate",
+            nebula_answered(b"busy", status=503, headers=(("Retry-After", "7"),)),
+            refused(LOCKED, "[one.template.instantiate] The resource virtual machine template is locked. [3]."),
+            refused(ALLOCATE, "[one.template.instantiate] Error allocating a new virtual machine."),
+            UNREACHED,
+        ),
+        Trial.PARTIAL: _broken_pool,
+        Trial.PAGED: _many_members,
+        Trial.EVENTUAL: _late_pool,
+        Trial.FOREIGN: _among_others,
+        Trial.NOT_ALLOWED: _unknown_password,
+        Trial.AMBIGUOUS: _two_owners,
+        Trial.UNICODE: _unicode_nebula,
+        Trial.QUOTA: _used_up,
+        Trial.SLOW: _told("vmpool.infoextended", *[nebula_answered(b" " * 200, drip=0.05)] * 3),
+        Trial.MALFORMED: _told("vmpool.infoextended", *_SENSELESS),
+        Trial.STILLBORN: _failing_to_boot,
+    },
+    empty={},
+)
+
+COLUMNS = (_PROCESS, _SIMULATED, _CLOUDSTACK, _OPENNEBULA)

@@ -5,13 +5,34 @@ from types import ModuleType
 
 import pytest
 
-from config import cloudstack_document, simulation_document
-from handler.orchestrators import cloudstack_answers, cloudstack_names, fates, ledger, machines
+from config import cloudstack_document, opennebula_document, simulation_document
+from handler.orchestrators import (
+    cloudstack_answers,
+    cloudstack_names,
+    fates,
+    ledger,
+    machines,
+    opennebula_answers,
+    opennebula_states,
+    said,
+)
 
 
 @pytest.mark.parametrize(
     "module",
-    [cloudstack_answers, cloudstack_document, cloudstack_names, fates, ledger, machines, simulation_document],
+    [
+        cloudstack_answers,
+        cloudstack_document,
+        cloudstack_names,
+        fates,
+        ledger,
+        machines,
+        opennebula_answers,
+        opennebula_document,
+        opennebula_states,
+        said,
+        simulation_document,
+    ],
     ids=lambda module: module.__name__,
 )
 def test_what_docstrings_show_is_so(module: ModuleType) -> None:

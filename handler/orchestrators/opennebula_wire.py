@@ -1,0 +1,178 @@
+"""Calls to one OpenNebula, each within one deadline, over the library `pyone`."""
+
+from __future__ import annotations
+
+import importlib
+import xmlrpc.client
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+from xml.parsers.expat import ExpatError
+
+import requests
+
+from config.access import SecretRef, Trust
+from config.errors import DriverError, Permanent, Transient, TrimtabError
+from config.model import OpennebulaCloud
+from config.units import Seconds
+from handler.orchestrators.bounded import Bounded, retry_after
+from handler.orchestrators.opennebula_answers import Fault, refusal, whole
+
+_PAGE = 100
+_PAGES = 1000
+_NONSENSE = (ValueError, TypeError, AttributeError, LookupError, SyntaxError, RecursionError, ExpatError)
+"""What xmlrpc.client, lxml and the bindings of pyone raise over answers that are none."""
+
+
+class _Status(Exception):
+    """HTTP's own answer, instead of OpenNebula's."""
+
+    def __init__(self, code: int, wish: Seconds | None) -> None:
+        super().__init__(code)
+        self.code, self.wish = code, wish
+
+
+class Carrier:
+    """What takes pyone's requests to the endpoint, instead of its own transport, which has no deadline."""
+
+    def __init__(self, session: requests.Session, endpoint: str, trust: Trust) -> None:
+        self._session, self._endpoint = session, endpoint
+        self._verify: bool | str = trust.ca or not trust.insecure
+
+    def request(self, _host: str, _handler: str, body: bytes, verbose: object = None) -> tuple[Any, ...]:
+        """Post one call, and read its answer as `xmlrpc.client.Transport.request` does."""
+        headers = {"Content-Type": "text/xml"}
+        response = self._session.post(self._endpoint, data=body, headers=headers, verify=self._verify)
+        if response.status_code != requests.codes.ok:
+            raise _Status(response.status_code, retry_after(response))
+        answer, _ = xmlrpc.client.loads(response.content)
+        return answer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entries:
+    """A pool, as far as it could be read."""
+
+    read: tuple[object, ...]
+    because: str = ""
+    """Why it is not all of it; empty: it is."""
+
+
+class Wire:
+    """Calls methods, and says what became of them in the two words of a driver.
+
+    Args:
+        declaration: where, who, and how long an answer may take.
+        read_secret: reads the password for every call, so that a new one takes effect at once.
+    """
+
+    def __init__(self, declaration: OpennebulaCloud, read_secret: Callable[[SecretRef], str]) -> None:
+        self._cloud = declaration
+        self._read_secret = read_secret
+        self._carrier = Carrier(Bounded(declaration.timeout), declaration.endpoint, declaration.trust)
+
+    def ask(self, method: str, *arguments: object) -> object:
+        """Call ``one.METHOD``. A call whose user is not recognised is made once more, with the password read anew.
+
+        Raises:
+            NotThere: a definite not-found.
+            Permanent: refused; nothing was done.
+            Transient: no answer, one that makes no sense, or a refusal that passes. It may have been done.
+        """
+        try:
+            return self._tried(method, arguments)
+        except _Refused as first:
+            if first.fault is not Fault.AUTHENTICATION:
+                raise refusal(first.fault, first.said, self._about(method)) from None
+        try:
+            return self._tried(method, arguments)
+        except _Refused as again:
+            raise refusal(again.fault, again.said, self._about(method)) from None
+
+    def every(self, method: str, kind: str, whose: int, *more: int) -> Entries:
+        """Read a pool to its end. One that breaks off, or changes meanwhile, is not all of it.
+
+        OpenNebula counts nothing, but it keeps entries in the order of their ids. So each page begins with the entry
+        that the page before it ended with: where it does not, something came or went, and another may be lost.
+
+        Raises:
+            DriverError: not even the first page can be read.
+        """
+        read: dict[int, object] = {}
+        last: int | None = None
+        for number in range(_PAGES):
+            try:
+                page, senseless = self._page(method, kind, whose, number * (_PAGE - 1), *more)
+            except DriverError as error:
+                if number == 0:
+                    raise
+                return Entries(read=tuple(read.values()), because=str(error))
+            read |= page
+            because = ""
+            if senseless:
+                because = f"{self._about(method)} shows entries that make no sense"
+            elif last is not None and (not page or page[0][0] != last):
+                because = f"{self._about(method)}: the pool changed while it was read"
+            if because or len(page) < _PAGE:
+                return Entries(read=tuple(read.values()), because=because)
+            last = page[-1][0]
+        return Entries(read=tuple(read.values()), because=f"{self._about(method)} does not end")
+
+    def _page(
+        self, method: str, kind: str, whose: int, offset: int, *more: int
+    ) -> tuple[Sequence[tuple[int, object]], bool]:
+        """One page, by id, and whether something on it has none. An end below -1 is the size of a page."""
+        answer = getattr(self.ask(method, whose, offset, -_PAGE, *more), kind, None)
+        if not isinstance(answer, list):
+            raise Transient(f"{self._about(method)}: the answer makes no sense")
+        known = [(own_id, entry) for entry in answer if (own_id := whole(entry, "ID")) is not None]
+        return known, len(known) < len(answer)
+
+    def _tried(self, method: str, arguments: Sequence[object]) -> object:
+        pyone, password = self._library(), self._password()
+        try:
+            one = pyone.OneServer(self._cloud.endpoint, f"{self._cloud.user}:{password}", protocol="xmlrpc")
+            one("transport").request = self._carrier.request
+            call = one
+            for part in method.split("."):
+                call = getattr(call, part)
+            return call(*arguments)
+        except requests.RequestException as error:
+            raise Transient(f"{self._about(method)} was not answered: {type(error).__name__}") from None
+        except _Status as status:
+            said = f"{self._about(method)}: no answer of OpenNebula, HTTP {status.code}"
+            raise Transient(said, retry_after=status.wish) from None
+        except pyone.OneException as error:
+            raise _Refused(_fault(pyone, error), str(error).replace(password, "…")) from None
+        except (*_NONSENSE, pyone.bindings.supermod.GDSParseError, xmlrpc.client.Error):
+            raise Transient(f"{self._about(method)}: the answer makes no sense") from None
+
+    def _library(self) -> ModuleType:
+        try:
+            return importlib.import_module("pyone")
+        except ImportError:
+            mend = "install the extra opennebula of trimtab (pip install 'pyone>=7.3')"
+            raise Permanent(f"{self._cloud.id}: the library pyone is missing: {mend}") from None
+
+    def _password(self) -> str:
+        try:
+            return self._read_secret(self._cloud.password)
+        except (TrimtabError, OSError) as error:
+            raise Permanent(f"{self._cloud.id}: {error}") from None
+
+    def _about(self, method: str) -> str:
+        return f"{self._cloud.id}: one.{method}"
+
+
+class _Refused(Exception):
+    """What OpenNebula answered instead of doing it, in words without secrets."""
+
+    def __init__(self, fault: Fault, said: str) -> None:
+        super().__init__(said)
+        self.fault, self.said = fault, said
+
+
+def _fault(pyone: ModuleType, error: Exception) -> Fault:
+    kinds: Mapping[type, Fault] = {getattr(pyone, fault.value): fault for fault in Fault}
+    return kinds.get(type(error), Fault.OTHER)

@@ -1,0 +1,106 @@
+"""A whole group on OpenNebula, over its real protocol, while answers are lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from handler.world import Phase
+from tests.support.beds import Bed
+from tests.support.opennebula import OpennebulaStage, a_template_recipe, opennebula_stage
+from tests.support.opennebula_wire import DONE, INTERNAL, LOST, UNREACHED, answered, refused
+from tests.support.worlds import a_definition
+
+
+class OpennebulaBed(Bed):
+    """A bed whose cloud is an OpenNebula on loopback."""
+
+    def on(self, stage: OpennebulaStage) -> OpennebulaBed:
+        self.stage = stage
+        self.wire = stage.wire
+        self.restart()
+        return self
+
+    def restart(self) -> None:
+        super().restart()
+        if hasattr(self, "stage"):
+            self.cloud = self.stage.driver(timeout=2.0)  # type: ignore[assignment]
+
+    def whole(self, size: int) -> None:
+        """No duplicate, no orphan: what runs, what is remembered and what serves are the same."""
+        alive = self.wire.alive
+        assert len(alive) == len(set(alive)) == size
+        assert self.known() == self.known(Phase.IN_SERVICE) == set(alive) == self.serving()
+
+
+@pytest.fixture
+def bed() -> Iterator[OpennebulaBed]:
+    profile = replace(a_definition().profile, recipe=a_template_recipe())
+    bed = OpennebulaBed(definition=replace(a_definition(), profile=profile), size=0, workers=4)
+    with opennebula_stage(clock=bed.clock) as stage:
+        yield bed.on(stage)
+
+
+def test_a_group_grows_to_five_and_shrinks_to_two_while_answers_are_lost(bed: OpennebulaBed) -> None:
+    bed.wire.script("template.instantiate", LOST, UNREACHED, answered(b"<html>", status=502, obeyed=True), LOST)
+    bed.wire.script("vm.info", UNREACHED, refused(INTERNAL, "later"))
+    bed.wire.script("vmpool.infoextended", refused(INTERNAL, "later"))
+    bed.desire(5)
+    bed.run()
+    bed.clock.advance(10.0)
+    bed.restart()  # the process died; nothing is known but what the store and the cloud know
+
+    bed.settle()
+    bed.whole(5)
+
+    bed.wire.script("vm.action", LOST, UNREACHED, refused(INTERNAL, "later", obeyed=True))
+    bed.wire.script("vmpool.infoextended", answered(b"<", status=200))
+    bed.desire(2)
+    bed.settle()
+
+    bed.whole(2)
+    assert bed.wire.count("template.instantiate") <= 7
+
+
+def test_a_group_whose_guests_do_not_stop_shrinks_all_the_same(bed: OpennebulaBed) -> None:
+    bed.desire(3)
+    bed.settle()
+    bed.wire.stubborn = True
+
+    bed.desire(1)
+    bed.settle()
+
+    bed.whole(1)
+
+
+def test_a_group_that_a_quota_stops_says_so_and_leaves_nothing_behind(bed: OpennebulaBed) -> None:
+    bed.wire.quota = 3
+    bed.desire(5)
+
+    said = [failure for _ in range(3) for failure in bed.run().failures]
+
+    assert any("quota" in failure for failure in said)
+    assert len(bed.wire.alive) == 3
+
+
+def test_machines_that_were_terminated_by_hand_are_replaced(bed: OpennebulaBed) -> None:
+    bed.desire(3)
+    bed.settle()
+    gone = next(iter(bed.wire.vms.values()))
+    gone.state = DONE
+
+    bed.settle(accept_vanished=True)
+
+    bed.whole(3)
+    assert gone.name not in bed.wire.alive
+
+
+def test_machines_that_fail_to_boot_are_replaced(bed: OpennebulaBed) -> None:
+    bed.wire.failing = 1
+    bed.desire(3)
+
+    bed.settle()
+
+    bed.whole(3)

@@ -1,0 +1,70 @@
+"""An OpenNebula to test the driver against, and declarations of it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from config.access import SecretRef
+from config.model import OpennebulaCloud, OpennebulaRecipe, Profile
+from config.units import CloudId, GroupId, Instant, MemberName, ProfileId
+from handler.launches import LaunchId
+from handler.orchestrators.interface import Launch
+from handler.orchestrators.opennebula import OpennebulaOrchestrator
+from handler.world import Server
+from tests.support.opennebula_wire import DONE, PASSWORD, USER, OpennebulaWire
+from tests.support.orchestrators import Clock
+
+HERE, THERE = "k3f9ab", "zzzzzz"
+
+
+def a_template_recipe(**fields: Any) -> OpennebulaRecipe:
+    return OpennebulaRecipe(**{"template": "web", "networks": ("tier",), **fields})
+
+
+def an_opennebula(endpoint: str, **fields: Any) -> OpennebulaCloud:
+    kept = {"user": USER, "password": SecretRef(env="PASSWORD")}
+    return OpennebulaCloud(**{"id": CloudId("prod"), "endpoint": endpoint, "timeout": 5.0, **kept, **fields})
+
+
+@dataclass
+class OpennebulaStage:
+    """One user without machines."""
+
+    wire: OpennebulaWire
+    endpoint: str
+    clock: Callable[[], Instant]
+    secrets: dict[str, str] = field(default_factory=lambda: {"PASSWORD": PASSWORD})
+
+    def driver(self, *, elsewhere: bool = False, **fields: Any) -> OpennebulaOrchestrator:
+        return OpennebulaOrchestrator(
+            an_opennebula(self.endpoint, **fields),
+            THERE if elsewhere else HERE,
+            self.clock,
+            lambda ref: self.secrets[ref.env or ""],
+        )
+
+    def launch(self, sequence: int = 1, group: str = "web", *, elsewhere: bool = False, **fields: Any) -> Launch:
+        mark = LaunchId(installation=THERE if elsewhere else HERE, group=GroupId(group), sequence=sequence)
+        profile = Profile(id=ProfileId("p"), cloud=CloudId("prod"), recipe=a_template_recipe(**fields))
+        return Launch(id=mark, profile=profile)
+
+    def kill(self, server: Server) -> None:
+        self.wire.vms[int(server.id)].state = DONE
+
+    def stranger(self, name: str) -> str:
+        return str(self.wire.add(name).id)
+
+    def count(self, name: MemberName) -> int:
+        return len(self.wire.bearing(name))
+
+
+@contextlib.contextmanager
+def opennebula_stage(_: Path | None = None, clock: Callable[[], Instant] | None = None) -> Iterator[OpennebulaStage]:
+    now = clock or Clock()
+    wire = OpennebulaWire(clock=now)
+    with wire.serving() as endpoint:
+        yield OpennebulaStage(wire, endpoint, now)

@@ -1,0 +1,389 @@
+"""An OpenNebula on loopback: its XML-RPC, documents, paging, states and refusals, as the real one has them.
+
+Source: oned of OpenNebula 7.4 (``VirtualMachine::to_xml_extended``, ``PoolSharedAPI``, ``DispatchManager::terminate``,
+``Request::failure_message``). The library `pyone`, which we did not write, must be content with it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+import xmlrpc.client
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from xml.etree import ElementTree
+from xml.sax.saxutils import escape
+
+USER, PASSWORD = "fleet", "s3cr-et:& <of the wire>"
+AUTHENTICATION, AUTHORISATION, NO_EXISTS, ACTION = 0x100, 0x200, 0x400, 0x800
+API, INTERNAL, ALLOCATE, LOCKED = 0x1000, 0x2000, 0x4000, 0x8000
+PENDING, ACTIVE, DONE = 1, 3, 6
+RUNNING, EPILOG, SHUTDOWN, BOOT_FAILURE = 3, 11, 12, 36
+_FAILURES = {36, 37, 38, 39, 40, 41, 42, 44, 46, 47, 48, 49, 50, 61}
+
+Attributes = dict[str, Any]
+"""A template: single values, vectors, or lists of either."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What befalls one call. ``obeyed``: it is carried out all the same."""
+
+    obeyed: bool = False
+    status: int = 0
+    """0: the connection is closed without an answer."""
+    body: bytes = b""
+    headers: tuple[tuple[str, str], ...] = (("Content-Type", "text/xml"),)
+    drip: float = 0.0
+    """Seconds between the bytes of the answer."""
+
+
+LOST = Fault(obeyed=True)
+UNREACHED = Fault()
+
+
+def refused(code: int, text: str, *, obeyed: bool = False) -> Fault:
+    return Fault(status=200, body=_said([False, text, code, -1, 0]), obeyed=obeyed)
+
+
+def told(value: object, **more: Any) -> Fault:
+    return Fault(status=200, body=_said([True, value, 0, -1, 0]), **more)
+
+
+def answered(body: bytes, *, status: int = 200, headers: tuple[tuple[str, str], ...] = (), **more: Any) -> Fault:
+    return Fault(status=status, body=body, headers=(("Content-Type", "text/xml"), *headers), **more)
+
+
+def _said(answer: list[object]) -> bytes:
+    return xmlrpc.client.dumps((answer,), methodresponse=True).encode()
+
+
+class ApiError(Exception):
+    def __init__(self, code: int, text: str) -> None:
+        super().__init__(text)
+        self.code, self.text = code, text
+
+
+@dataclass
+class Vm:
+    id: int
+    name: str
+    owner: str
+    started: int
+    template: Attributes
+    user_template: Attributes
+    state: int = PENDING
+    lcm: int = 0
+    hosts: list[tuple[str, int]] = field(default_factory=list)
+    """Where it has been: hosts, and the clusters that they are in."""
+    monitoring: Attributes = field(default_factory=dict)
+    looks: int = 1
+    """Looks at it until what it is at has ended."""
+    calls: list[str] = field(default_factory=list)
+    """The actions that it was told."""
+
+
+@dataclass
+class OpennebulaWire:
+    """One OpenNebula and who may use it."""
+
+    clock: Callable[[], float] = time.time
+    looks: int = 1
+    quota: int = 1000
+    descending: bool = True
+    """``API_LIST_ORDER``, as it is delivered."""
+    stubborn: bool = False
+    """Guests do not stop when they are asked to."""
+    users: dict[str, str] = field(default_factory=lambda: {USER: PASSWORD, "other": "theirs"})
+    forbidden: set[str] = field(default_factory=set)
+    templates: dict[int, tuple[str, Attributes]] = field(
+        default_factory=lambda: {3: ("web", {"CPU": "1", "MEMORY": "1024", "NIC": {"NETWORK_ID": "0"}})}
+    )
+    networks: dict[int, str] = field(default_factory=lambda: {0: "tier", 1: "back"})
+    vms: dict[int, Vm] = field(default_factory=dict)
+    hidden: set[int] = field(default_factory=set)
+    """Ids that pools do not show yet."""
+    failing: int = 0
+    """How many of the next machines fail to boot."""
+    faults: dict[str, deque[Fault]] = field(default_factory=lambda: defaultdict(deque))
+    calls: list[tuple[str, tuple[Any, ...]]] = field(default_factory=list)
+    before: Callable[[str], None] = lambda method: None
+    _lock: threading.RLock = field(default_factory=threading.RLock)
+
+    # What befalls it
+
+    def script(self, method: str, *faults: Fault) -> None:
+        self.faults[method].extend(faults)
+
+    def add(self, name: str, *, state: int = ACTIVE, lcm: int = RUNNING, **more: Any) -> Vm:
+        """Put a machine there, ours or a stranger's."""
+        number = len(self.vms) + 7
+        template = more.pop("template", None) or {"CPU": "1", "NIC": [self._nic(0, number)]}
+        vm = Vm(
+            id=number,
+            name=name,
+            owner=more.pop("owner", USER),
+            started=int(more.pop("started", self.clock())),
+            template=template,
+            user_template=more.pop("user_template", {}),
+            state=state,
+            lcm=lcm,
+            **more,
+        )
+        if state == ACTIVE and not vm.hosts:
+            vm.hosts = [("node1", 100)]
+        self.vms[vm.id] = vm
+        return vm
+
+    def member(self, name: str, **more: Any) -> Vm:
+        """A machine as this driver makes it."""
+        return self.add(name, user_template={"TRIMTAB": name}, **more)
+
+    def bearing(self, name: str) -> list[Vm]:
+        marked = (vm for vm in self.vms.values() if vm.user_template.get("TRIMTAB") == name)
+        return [vm for vm in marked if vm.state != DONE]
+
+    @property
+    def alive(self) -> list[str]:
+        return sorted(vm.name for vm in self.vms.values() if vm.state != DONE)
+
+    def count(self, method: str) -> int:
+        return [called for called, _ in self.calls].count(method)
+
+    def _nic(self, network: int, number: int) -> Attributes:
+        address = f"10.{network + 1}.{number // 250}.{number % 250 + 1}"
+        return {"NETWORK": self.networks[network], "NETWORK_ID": str(network), "IP": address, "NIC_ID": "0"}
+
+    # One call
+
+    def called(self, method: str, given: tuple[Any, ...]) -> tuple[Fault, bytes]:
+        """Answer one call; the fault that befalls the answer, and the answer."""
+        method = method.removeprefix("one.")
+        with self._lock:
+            try:
+                user = self._user(method, given)
+            except ApiError as error:
+                return Fault(status=200), _said([False, error.text, error.code, -1, 0])
+            self.calls.append((method, given[1:]))
+            queue = self.faults[method]
+            fault = queue.popleft() if queue else Fault(obeyed=True, status=200)
+            if not fault.obeyed:
+                return fault, fault.body
+        self.before(method)
+        with self._lock:
+            try:
+                said = self._obey(method, user, given[1:])
+            except ApiError as error:
+                return Fault(status=200), _said([False, f"[one.{method}] {error.text}", error.code, -1, 0])
+        return fault, fault.body or _said([True, said, 0, -1, 0])
+
+    def _user(self, method: str, given: tuple[Any, ...]) -> str:
+        user, _, password = str(given[0] if given else "").partition(":")
+        if self.users.get(user) != password:
+            raise ApiError(AUTHENTICATION, f"[one.{method}] User couldn't be authenticated, aborting call.")
+        if method in self.forbidden:
+            raise ApiError(AUTHORISATION, f"[one.{method}] User [2] : Not authorized to perform MANAGE VM [7].")
+        return user
+
+    def _obey(self, method: str, user: str, given: tuple[Any, ...]) -> Any:
+        own = {
+            "template.instantiate": partial(self._instantiate, user),
+            "vm.info": self._info,
+            "vm.action": self._action,
+            "vm.update": self._update,
+            "vmpool.infoextended": partial(self._pool, user),
+            "templatepool.info": partial(
+                self._named, "VMTEMPLATE", {own: name for own, (name, _) in self.templates.items()}
+            ),
+            "vnpool.info": partial(self._named, "VNET", self.networks),
+        }
+        if method not in own:
+            raise ApiError(INTERNAL, f"Method one.{method} not found")
+        return own[method](*given)
+
+    def _instantiate(self, user: str, template: int, name: str, hold: bool, extra: str, persistent: bool) -> int:
+        assert not persistent
+        if template not in self.templates:
+            raise ApiError(NO_EXISTS, f"Error getting virtual machine template [{template}].")
+        if sum(vm.owner == user and vm.state != DONE for vm in self.vms.values()) >= self.quota:
+            text = f"User [2] : user [2] limit of {self.quota} reached for VMS quota in VM."
+            raise ApiError(AUTHORISATION, text)
+        attributes = {**self.templates[template][1], **parsed(extra)}
+        number = len(self.vms) + 7
+        nics = [self._nic(self._network(nic), number) for nic in _each(attributes.pop("NIC", []))]
+        own = {key: attributes.pop(key) for key in ("CPU", "MEMORY", "VCPU", "DISK", "CONTEXT") if key in attributes}
+        vm = self.add(name, owner=user, template={**own, "NIC": nics}, user_template=attributes, state=PENDING, lcm=0)
+        vm.looks = self.looks
+        if hold:
+            vm.state = 2
+        return vm.id
+
+    def _network(self, nic: Attributes) -> int:
+        network = int(nic["NETWORK_ID"])
+        if network not in self.networks:
+            raise ApiError(
+                ALLOCATE, f"Error allocating a new virtual machine. Cannot get IP/MAC lease from network {network}"
+            )
+        return network
+
+    def _known(self, id: int) -> Vm:
+        if id not in self.vms:
+            raise ApiError(NO_EXISTS, f"Error getting virtual machine [{id}].")
+        return self.vms[id]
+
+    def _info(self, id: int, *_: bool) -> str:
+        vm = self._known(id)
+        self._go_on(vm)
+        return vm_xml(vm)
+
+    def _action(self, action: str, id: int) -> int:
+        vm = self._known(id)
+        vm.calls.append(action)
+        assert action in {"terminate", "terminate-hard"}, action
+        if vm.state == ACTIVE:
+            stopping = action == "terminate-hard" and vm.lcm == SHUTDOWN
+            if vm.lcm in _FAILURES:
+                vm.state, vm.lcm = DONE, 0
+            elif vm.lcm in {RUNNING, 16} or stopping:
+                vm.lcm, vm.looks = EPILOG if action == "terminate-hard" else SHUTDOWN, self.looks
+            else:
+                raise ApiError(ACTION, f"Could not terminate VM {id}, wrong state {vm.lcm}.")
+        else:
+            vm.state, vm.lcm = DONE, 0
+        return id
+
+    def _update(self, id: int, text: str, how: int) -> int:
+        vm = self._known(id)
+        vm.user_template = {**(vm.user_template if how == 1 else {}), **parsed(text)}
+        return id
+
+    def _go_on(self, vm: Vm) -> None:
+        """What machines do by themselves goes on while they are looked at."""
+        vm.looks -= 1
+        if vm.looks > 0:
+            return
+        if vm.state == PENDING:
+            vm.state, vm.lcm, vm.hosts = ACTIVE, BOOT_FAILURE if self.failing else RUNNING, [("node1", 100)]
+            self.failing = max(self.failing - 1, 0)
+        elif (vm.state, vm.lcm) == (ACTIVE, SHUTDOWN) and self.stubborn:
+            vm.lcm = RUNNING
+        elif vm.state == ACTIVE and vm.lcm in {SHUTDOWN, EPILOG}:
+            vm.state, vm.lcm = DONE, 0
+
+    def _pool(self, user: str, whose: int, start: int, end: int, state: int) -> str:
+        for vm in self.vms.values():
+            self._go_on(vm)
+        assert state == -1, "any but DONE"
+        shown = [vm for vm in self.vms.values() if vm.state != DONE and vm.id not in self.hidden]
+        if whose == -3:
+            shown = [vm for vm in shown if vm.owner == user]
+        return f"<VM_POOL>{''.join(vm_xml(vm) for vm in self._paged(shown, start, end))}</VM_POOL>"
+
+    def _named(self, kind: str, entries: Mapping[int, str], whose: int, start: int, end: int) -> str:
+        assert whose == -2
+        pool = "VMTEMPLATE_POOL" if kind == "VMTEMPLATE" else "VNET_POOL"
+        shown = [
+            f"<{kind}><ID>{own}</ID><UID>0</UID><GID>0</GID><UNAME>oneadmin</UNAME><GNAME>oneadmin</GNAME>"
+            f"<NAME>{escape(name)}</NAME></{kind}>"
+            for own, name in sorted(entries.items())
+        ]
+        return f"<{pool}>{''.join(self._paged(shown, start, end))}</{pool}>"
+
+    def _paged(self, entries: list[Any], start: int, end: int) -> list[Any]:
+        """An end below -1 is the size of a page, and the start an offset."""
+        assert end < -1
+        ordered = entries[::-1] if self.descending else entries
+        return ordered[start : start - end]
+
+    # Serving
+
+    @contextlib.contextmanager
+    def serving(self) -> Iterator[str]:
+        """Serve it; the address of its API."""
+        server = ThreadingHTTPServer(("127.0.0.1", 0), type("Bound", (_Handler,), {"wire": self}))
+        server.daemon_threads = True
+        thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}/RPC2"
+        finally:
+            server.shutdown()
+            server.server_close()
+            thread.join()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    wire: OpennebulaWire
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
+        given, method = xmlrpc.client.loads(body)
+        fault, body = self.wire.called(method or "", given)
+        if not fault.status:
+            self.close_connection = True
+            return
+        with contextlib.suppress(OSError):  # whoever asked may have given up
+            self.send_response(fault.status)
+            for name, value in fault.headers:
+                self.send_header(name, value)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            for piece in [body[index : index + 1] for index in range(len(body))] if fault.drip else [body]:
+                self.wfile.write(piece)
+                threading.Event().wait(fault.drip)
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+# Documents
+
+
+def parsed(text: str) -> Attributes:
+    """Read a template as OpenNebula does where it begins with ``<``; names are upper case to it."""
+    read: Attributes = {}
+    for child in ElementTree.fromstring(text):  # noqa: S314 of our own driver
+        value: Any = {each.tag: each.text or "" for each in child} if len(child) else child.text or ""
+        name = child.tag.upper()
+        read[name] = [*_each(read[name]), value] if name in read else value
+    return read
+
+
+def _each(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _template(attributes: Attributes) -> str:
+    said = ""
+    for name, values in attributes.items():
+        for value in _each(values):
+            inner = _template(value) if isinstance(value, dict) else escape(value)
+            said += f"<{name}>{inner}</{name}>"
+    return said
+
+
+def vm_xml(vm: Vm) -> str:
+    history = "".join(
+        f"<HISTORY><OID>{vm.id}</OID><SEQ>{number}</SEQ><HOSTNAME>{host}</HOSTNAME><HID>0</HID><CID>{cluster}</CID>"
+        f"<STIME>{vm.started}</STIME><ETIME>0</ETIME><VM_MAD><![CDATA[kvm]]></VM_MAD><TM_MAD><![CDATA[ssh]]></TM_MAD>"
+        f"<DS_ID>0</DS_ID><ACTION>0</ACTION></HISTORY>"
+        for number, (host, cluster) in enumerate(vm.hosts)
+    )
+    return (
+        f"<VM><ID>{vm.id}</ID><UID>2</UID><GID>1</GID><UNAME>{escape(vm.owner)}</UNAME><GNAME>users</GNAME>"
+        f"<NAME>{escape(vm.name)}</NAME><PERMISSIONS><OWNER_U>1</OWNER_U><OWNER_M>1</OWNER_M><OWNER_A>0</OWNER_A>"
+        "<GROUP_U>0</GROUP_U><GROUP_M>0</GROUP_M><GROUP_A>0</GROUP_A><OTHER_U>0</OTHER_U><OTHER_M>0</OTHER_M>"
+        f"<OTHER_A>0</OTHER_A></PERMISSIONS><LAST_POLL>0</LAST_POLL><STATE>{vm.state}</STATE>"
+        f"<LCM_STATE>{vm.lcm}</LCM_STATE><PREV_STATE>{vm.state}</PREV_STATE><PREV_LCM_STATE>{vm.lcm}</PREV_LCM_STATE>"
+        f"<RESCHED>0</RESCHED><STIME>{vm.started}</STIME><ETIME>0</ETIME><DEPLOY_ID/>"
+        f"<MONITORING>{_template(vm.monitoring)}</MONITORING><SCHED_ACTIONS></SCHED_ACTIONS>"
+        f"<TEMPLATE>{_template(vm.template)}</TEMPLATE><USER_TEMPLATE>{_template(vm.user_template)}</USER_TEMPLATE>"
+        f"<HISTORY_RECORDS>{history}</HISTORY_RECORDS><BACKUPS><BACKUP_CONFIG/><BACKUP_IDS/></BACKUPS></VM>"
+    )
