@@ -18,9 +18,9 @@ from handler.orchestrators.interface import Orchestrator
 from handler.pacing import Builds, builds_after, next_in
 from handler.records import surrendered
 from handler.snapshots.snapshot import Snapshot
-from handler.steps import Create, Outcome, Plan, Result
+from handler.steps import NAMES, Create, Outcome, Plan, Result
 from handler.store.interface import Creates, Store, StoredGroup
-from handler.world import Record, World
+from handler.world import Attempts, Record, World
 from trigger.requests import GroupState, Pause
 
 _STORE_RETRY: Seconds = 5.0
@@ -211,13 +211,13 @@ class Converger:
         done = replace(
             seen,
             outcomes=outcomes,
-            next_in=next_in(planned, outcomes, world, builds, now),
+            next_in=next_in(planned, outcomes, builds, now),
             vanished=tuple(surrendered(planned.vanished, world, now)),
             failed_builds=builds.failed,
             back_off_until=builds.back_off_until,
             creates_left=max(seen.creates_left - minted, 0),
-            failures=_told(outcomes, Result.FAILED),
-            retries=(*_told(outcomes, Result.RETRY), *seen.retries),
+            failures=_told(outcomes, planned.held, failed=True),
+            retries=(*_told(outcomes, planned.held, failed=False), *seen.retries),
         )
         if builds == before:
             return done
@@ -269,9 +269,9 @@ def _halted(done: Pass, message: str) -> Pass:
     return replace(done, next_in=_STORE_RETRY, failures=(*done.failures, message))
 
 
-def _told(outcomes: Sequence[Outcome], result: Result) -> tuple[str, ...]:
-    """Say each thing once, however many members it befell, in words of its own."""
-    said = (
-        f"{type(outcome.step).__name__.lower()}: {outcome.because}" for outcome in outcomes if outcome.result is result
-    )
+def _told(outcomes: Sequence[Outcome], held: Sequence[Attempts], *, failed: bool) -> tuple[str, ...]:
+    """Say each thing once, however many members it befell, in words of its own: what failed now, or is held back."""
+    now = ((NAMES[type(outcome.step)], outcome) for outcome in outcomes if outcome.result is not Result.DONE)
+    said = [f"{call}: {outcome.because}" for call, outcome in now if (outcome.result is Result.FAILED) is failed]
+    said += [f"{one.call}: {one.because}" for one in held if one.failed is failed]
     return tuple(dict.fromkeys(said))

@@ -56,6 +56,10 @@ ABSENT_FOR: Seconds = 30.0
 """…and at least this long."""
 
 
+STEPS_OF_A_KIND = 200
+"""A pass plans from a world that ages while it is carried out: the rest is planned from a new one."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
     """How fast a pass may go."""
@@ -74,3 +78,7 @@ class Limits:
     """…and at least this long."""
     create_attempts: int = 10
     """Attempts, not one of them answered with success, after which an intent that is disproved is given up."""
+    destroys: int = STEPS_OF_A_KIND
+    """Members that this pass may destroy."""
+    joins: int = STEPS_OF_A_KIND
+    """Seats that this pass may have taken."""

@@ -16,12 +16,14 @@ from typing import TypeVar, assert_never
 from config.errors import DriverError, Permanent, StoreError, Transient
 from config.units import BalancerId, Instant, MemberName
 from handler.abreast import abreast
+from handler.attempts import LIMIT, Failure, counted, judged, succeeded
 from handler.balancers.interface import Balancer
 from handler.desired import Definition
 from handler.launches import LaunchId
 from handler.orchestrators.interface import Launch, Orchestrator
-from handler.records import before, gone, made, taken_up, tried
+from handler.records import before, gone, made, taken_up
 from handler.steps import (
+    NAMES,
     Confirm,
     Create,
     Destroy,
@@ -44,9 +46,6 @@ from handler.steps import (
 from handler.store.interface import Event, EventKind, Store
 from handler.world import Member, Record, Server, World
 
-_ATTEMPTS = 10
-"""Removals of one member that failed, each transiently, before it is shown as an error. It is still tried again."""
-
 _AT_ONCE = 500
 """Steps without a call in one transaction: others who write do not wait for long."""
 
@@ -59,24 +58,6 @@ _UNTOLD = (NoteAbsence, NotePresence)
 """Said anew with every listing: not worth a line of history."""
 
 T = TypeVar("T")
-
-_NAMES = {
-    Create: "create",
-    TakeUp: "take_up",
-    Confirm: "confirm",
-    Join: "join",
-    Enable: "enable",
-    EnterService: "enter_service",
-    MarkLeaving: "mark_leaving",
-    Drain: "drain",
-    Leave: "leave",
-    Detach: "detach",
-    Destroy: "destroy",
-    NoteAbsence: "note_absence",
-    NotePresence: "note_presence",
-    NoteHealth: "note_health",
-    Forget: "forget",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,7 +147,7 @@ class Execution:
         started = tools.clock()
         durable = self._durable(name, step, started)
         first = () if durable is None else (durable,)
-        line = tools.store.begin_step(group, _NAMES[type(step)], name, started, first, cloud)
+        line = tools.store.begin_step(group, NAMES[type(step)], name, started, first, cloud)
         if durable is not None:
             self._records[name] = durable
         outcome, after = self._called(name, step, started)
@@ -208,7 +189,7 @@ class Execution:
             at=now,
             group=self._world.group,
             kind=EventKind.STEP,
-            name=_NAMES[type(step)],
+            name=NAMES[type(step)],
             by=name,
             result=Result.DONE,
             message=_told(step),
@@ -223,17 +204,14 @@ class Execution:
         clock, record = self._tools.clock, self._records[name]
         try:
             server = self._call(name, step)
-        except Transient as error:
-            after, ended = tried(step, record), clock()
-            worn_out = isinstance(step, Destroy) and after is not None and after.destroy_attempts >= _ATTEMPTS
-            result = Result.FAILED if worn_out else Result.RETRY
-            return _outcome(name, step, started, ended, result, error), after
-        except Permanent as error:
-            ended = clock()
-            after = gone(record, ended) if isinstance(step, Create) else tried(step, record)
-            return _outcome(name, step, started, ended, Result.FAILED, error), after
+        except DriverError as error:
+            ended, failure = clock(), judged(step, record, error)
+            refused = isinstance(step, Create) and isinstance(error, Permanent)
+            outcome = _failed(_outcome(name, step, started, ended), failure, error, final=refused)
+            return outcome, gone(record, ended) if refused else counted(step, record, failure, outcome.because, ended)
         ended = clock()
-        return _outcome(name, step, started, ended), None if server is None else made(record, server, ended)
+        after = succeeded(step, record) if server is None else made(record, server, ended)
+        return _outcome(name, step, started, ended), after
 
     def _call(self, name: MemberName, step: Call) -> Server | None:
         tools = self._tools
@@ -283,22 +261,19 @@ def _parted(
     return told, called
 
 
-def _outcome(
-    name: MemberName,
-    step: Step,
-    started: Instant,
-    ended: Instant,
-    result: Result = Result.DONE,
-    error: DriverError | None = None,
-) -> Outcome:
-    return Outcome(
-        step=step,
-        member=name,
-        result=result,
-        because="" if error is None else str(error) or type(error).__name__,
-        started_at=started,
-        finished_at=ended,
-        retry_after=error.retry_after if isinstance(error, Transient) else None,
+def _outcome(name: MemberName, step: Step, started: Instant, ended: Instant) -> Outcome:
+    return Outcome(step=step, member=name, result=Result.DONE, because="", started_at=started, finished_at=ended)
+
+
+def _failed(outcome: Outcome, failure: Failure, error: DriverError, *, final: bool) -> Outcome:
+    said = str(error) or type(error).__name__
+    worn_out = failure.result is Result.FAILED and failure.attempt is not None
+    return replace(
+        outcome,
+        result=failure.result,
+        because=f"{said} ({LIMIT} attempts failed, and it is still tried)" if worn_out else said,
+        attempt=failure.attempt,
+        retry_after=None if final else failure.again_in,
     )
 
 

@@ -27,8 +27,6 @@ _SOON: Seconds = 0.2
 """After progress: at once, but never in a tight loop behind a driver that says *done* and does nothing."""
 
 _AFTER_FAILURE: Seconds = 30.0
-_RETRY_FIRST: Seconds = 1.0
-_RETRY_LAST: Seconds = 30.0
 
 _PACE: dict[Wait, Seconds | None] = {
     Wait.BUILDING: 2.0,
@@ -45,6 +43,8 @@ _PACE: dict[Wait, Seconds | None] = {
     Wait.UNREPAIRED: None,
     Wait.FAILING: 5.0,
     Wait.MANY_FAILING: 10.0,
+    Wait.BACK_OFF: 30.0,
+    Wait.ENOUGH: _SOON,
     Wait.BUDGET: 30.0,
     Wait.BUILD_BACK_OFF: 30.0,
     Wait.PROTECTED: None,
@@ -74,46 +74,29 @@ class Builds:
     back_off_until: Instant | None
 
 
-def next_in(plan: Plan, outcomes: Sequence[Outcome], world: World, builds: Builds, now: Instant) -> Seconds | None:
+def next_in(plan: Plan, outcomes: Sequence[Outcome], builds: Builds, now: Instant) -> Seconds | None:
     """Say in how many seconds to look again; ``None``: nothing is waited for.
 
-    Progress and waits are looked at at their own pace; a transient failure holds the next pass back, doubling with the
-    attempts that are written down, or for as long as the other side asked.
+    Progress, waits and calls that failed each have a pace of their own, and the soonest counts: what fails for one
+    member holds nobody else back.
     """
-    paces = [_pace(wait, builds, now) for wait, _ in plan.waits]
+    paces = [_pace(wait, plan, builds, now) for wait, _ in plan.waits]
     paces += [_after(outcome) for outcome in outcomes]
-    soonest = min((pace for pace in paces if pace is not None), default=None)
-    records = {member.name: member.record for member in world.members}
-    held = [_held(outcome, records) for outcome in outcomes if outcome.result is Result.RETRY]
-    return soonest if not held else max(*held, soonest or 0.0)
+    return min((pace for pace in paces if pace is not None), default=None)
 
 
-def _pace(wait: Wait, builds: Builds, now: Instant) -> Seconds | None:
+def _pace(wait: Wait, plan: Plan, builds: Builds, now: Instant) -> Seconds | None:
     if wait is Wait.BUILD_BACK_OFF and builds.back_off_until is not None:
         return max(builds.back_off_until - now, _SOON)
+    if wait is Wait.BACK_OFF and plan.held:
+        return max(min(one.again_at for one in plan.held) - now, _SOON)
     return _PACE[wait]
 
 
 def _after(outcome: Outcome) -> Seconds | None:
-    if outcome.result is Result.FAILED:
-        return _AFTER_FAILURE
-    if outcome.result is Result.DONE and not isinstance(outcome.step, _IDLE_STEPS):
-        return _SOON
-    return None
-
-
-def _held(outcome: Outcome, records: dict[MemberName, Record | None]) -> Seconds:
-    record = None if outcome.member is None else records.get(outcome.member)
-    attempts = 0
-    if record is not None:
-        match outcome.step:
-            case Create():
-                attempts = record.create_attempts
-            case Destroy():
-                attempts = record.destroy_attempts
-            case _:
-                pass
-    return max(outcome.retry_after or 0.0, min(_RETRY_FIRST * 2.0 ** min(attempts, _DOUBLINGS), _RETRY_LAST))
+    if outcome.result is Result.DONE:
+        return None if isinstance(outcome.step, _IDLE_STEPS) else _SOON
+    return _AFTER_FAILURE if outcome.retry_after is None else max(outcome.retry_after, _SOON)
 
 
 def builds_after(before: Builds, outcomes: Iterable[Outcome], world: World, limits: Limits, now: Instant) -> Builds:
@@ -143,7 +126,7 @@ def back_off_until(failed: int, now: Instant) -> Instant | None:
 
 def _is_failed_build(outcome: Outcome, records: dict[MemberName, Record | None], limits: Limits) -> bool:
     if isinstance(outcome.step, Create):
-        return outcome.result is Result.FAILED
+        return outcome.result is Result.FAILED and outcome.attempt is None  # else its intent is open still
     record = None if outcome.member is None else records.get(outcome.member)
     if outcome.result is not Result.DONE or record is None or record.in_service_at is not None:
         return False

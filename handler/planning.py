@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from config.units import Instant
 from handler.desired import Definition, DesiredState, Limits
 from handler.distrust import whom
+from handler.restraint import Restraint
 from handler.roles import Cast, Role, is_witnessed
 from handler.seating import Moves, bury, clear, depart, keep
 from handler.sizing import (
@@ -65,6 +66,7 @@ def plan(desired: DesiredState, world: World, definition: Definition, limits: Li
     """
     scene = scene_of(desired, world, definition, limits, now)
     waits: Counter[Wait] = Counter()
+    restraint = Restraint(limits, now)
     if desired.size is None and not desired.deleting:
         steps = tuple(step for member, _ in scene.casts for step in _notes(member, scene))
         waits[Wait.NO_DESIRED] = len(world.members)
@@ -72,10 +74,12 @@ def plan(desired: DesiredState, world: World, definition: Definition, limits: Li
         choice = choose(scene)
         waits[Wait.PROTECTED] += choice.kept
         waits[Wait.ROLLING] += choice.rolling
-        departing, staying = _moves(scene, choice, waits)
+        departing, staying = _moves(scene, choice, waits, restraint)
         created = creations(scene, choice)
         waits[created.because] += created.held
-        steps = (*departing, *staying, *created.steps)
+        made = restraint.creations(created.steps, scene.casts)
+        waits[Wait.BACK_OFF] += len(created.steps) - len(made)
+        steps = (*departing, *staying, *made)
     if not world.complete:
         waits[Wait.PARTIAL] = sum(member.server is None for member, _ in scene.casts)
     waits[Wait.MANY_FAILING] = len(scene.checkup.doubted)
@@ -94,10 +98,11 @@ def plan(desired: DesiredState, world: World, definition: Definition, limits: Li
         doubts=scene.doubts,
         vanished=() if paused else tuple(cast[0].name for cast in scene.casts if lowers(cast, scene)),
         repair_stopped=scene.checkup.stopped,
+        held=() if paused else tuple(restraint.held),
     )
 
 
-def _moves(scene: Scene, choice: Choice, waits: Counter[Wait]) -> tuple[list[Step], list[Step]]:
+def _moves(scene: Scene, choice: Choice, waits: Counter[Wait], restraint: Restraint) -> tuple[list[Step], list[Step]]:
     departing: list[Step] = []
     staying: list[Step] = []
     casts: Sequence[Cast] = scene.casts
@@ -116,7 +121,7 @@ def _moves(scene: Scene, choice: Choice, waits: Counter[Wait]) -> tuple[list[Ste
         if member.name in choice.forgotten:
             departing.append(Forget(member=member.name))
             continue
-        moves = _move((member, seen), record, scene)
+        moves = restraint.restrained(_move((member, seen), record, scene), record)
         for wait in moves.waits:
             waits[wait] += 1
         if seen in _DEPARTING:

@@ -10,8 +10,6 @@ from handler.desired import Definition
 from handler.roles import sequence_of
 from handler.steps import (
     Confirm,
-    Create,
-    Destroy,
     Detach,
     Drain,
     EnterService,
@@ -32,9 +30,9 @@ def before(step: Step, record: Record, server: Server | None, now: Instant) -> R
         case Confirm() if server is not None:
             after = made(record, server, now)
         case EnterService():
-            after = replace(record, phase=Phase.IN_SERVICE, in_service_at=now)
+            after = replace(record, phase=Phase.IN_SERVICE, in_service_at=now, attempts=())
         case MarkLeaving(why=why):
-            after = replace(record, phase=Phase.LEAVING, leaving=why, leaving_at=now)
+            after = replace(record, phase=Phase.LEAVING, leaving=why, leaving_at=now, attempts=())
         case Detach(balancer=balancer):
             after = detached(record, balancer)
         case Drain():
@@ -70,7 +68,7 @@ def detached(record: Record, balancer: BalancerId) -> Record:
 
 def made(record: Record, server: Server, now: Instant) -> Record:
     """The cloud has confirmed the machine."""
-    return replace(record, phase=Phase.MADE, server_id=server.id, made_at=now)
+    return replace(record, phase=Phase.MADE, server_id=server.id, made_at=now, attempts=())
 
 
 def surrendered(names: Collection[MemberName], world: World, now: Instant) -> Iterator[Record]:
@@ -83,17 +81,6 @@ def surrendered(names: Collection[MemberName], world: World, now: Instant) -> It
 def gone(record: Record, now: Instant) -> Record:
     """The member does not exist (any more)."""
     return replace(record, phase=Phase.GONE, gone_at=now)
-
-
-def tried(step: Step, record: Record) -> Record | None:
-    """Count one more attempt whose answer was not a success; ``None`` for steps that are not counted."""
-    match step:
-        case Create():
-            return replace(record, create_attempts=record.create_attempts + 1)
-        case Destroy():
-            return replace(record, destroy_attempts=record.destroy_attempts + 1)
-        case _:
-            return None
 
 
 def taken_up(member: Member, server: Server, world: World, definition: Definition, now: Instant) -> Record:

@@ -6,11 +6,13 @@ Steps carry out in the order of the plan. Those marked *store* change only what 
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from config.units import BalancerId, GroupId, Instant, MemberName, Seconds
 from handler.doubts import Doubt
-from handler.world import Leaving
+from handler.world import Attempts, Leaving
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,6 +148,28 @@ Step = (
 )
 
 
+NAMES: Mapping[type[Step], str] = MappingProxyType(
+    {
+        Create: "create",
+        TakeUp: "take_up",
+        Confirm: "confirm",
+        Join: "join",
+        Enable: "enable",
+        EnterService: "enter_service",
+        MarkLeaving: "mark_leaving",
+        Drain: "drain",
+        Leave: "leave",
+        Detach: "detach",
+        Destroy: "destroy",
+        NoteAbsence: "note_absence",
+        NotePresence: "note_presence",
+        NoteHealth: "note_health",
+        Forget: "forget",
+    }
+)
+"""What history calls each step."""
+
+
 class Wait(enum.Enum):
     """Why a plan without steps is not finished, or why it does less than the desired size asks for."""
 
@@ -174,6 +198,10 @@ class Wait(enum.Enum):
     """Members fail health checks, not for long enough yet, or others are missing that are replaced before them."""
     MANY_FAILING = "many_failing"
     """More members fail health checks at once than is believed: nobody is replaced for that."""
+    BACK_OFF = "back_off"
+    """Calls that failed are not made again yet."""
+    ENOUGH = "enough"
+    """A pass does no more of that: the next one follows at once."""
     BUDGET = "budget"
     BUILD_BACK_OFF = "build_back_off"
     PROTECTED = "protected"
@@ -199,7 +227,8 @@ class Plan:
     vanished: tuple[MemberName, ...] = ()
     """Proved gone in service, where that lowers desired size (``on_vanish: shrink``), by sequence: nothing is done
     about them before they are marked as leaving in the transaction that lowers it."""
-
+    held: tuple[Attempts, ...] = ()
+    """Calls that are due but for failures not long ago."""
     repair_stopped: str = ""
     """Why members that fail health checks are not replaced, for people; empty: nothing stops that."""
 
@@ -214,9 +243,23 @@ class Result(enum.Enum):
 
     DONE = "done"
     RETRY = "retry"
-    """Transient: the next pass plans it again."""
+    """The other side asks for time: no attempt was lost, and it is planned again after that."""
+    LIMITED = "limited"
+    """Transient: planned again after a back-off, a limited number of times."""
     FAILED = "failed"
-    """Permanent: shown as ERROR with its message; retried with back-off."""
+    """Permanent, or transient once too often: shown as ERROR with its message; planned again after a long back-off."""
+
+
+def worst(results: Iterable[Result]) -> Result:
+    """What became of several steps together.
+
+    >>> worst([Result.DONE, Result.LIMITED, Result.RETRY])
+    <Result.LIMITED: 'limited'>
+    """
+    return max(results, key=_RANKS.__getitem__, default=Result.DONE)
+
+
+_RANKS = {result: rank for rank, result in enumerate(Result)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,4 +273,7 @@ class Outcome:
     """Empty when DONE; never a secret."""
     started_at: Instant
     finished_at: Instant
+    attempt: int | None = None
+    """Which of the limited attempts it was that failed."""
     retry_after: Seconds | None = None
+    """In how many seconds it may be planned again; ``None``: at once, or it is over."""

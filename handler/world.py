@@ -135,6 +135,23 @@ class Leaving(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Attempts:
+    """A call for one member that keeps failing, and when it may be made again."""
+
+    call: str
+    """As history names the step."""
+    balancer: BalancerId | None = None
+    """Where it is a balancer's."""
+    count: int
+    """Failures since it last succeeded; answers that only asked for time are none."""
+    again_at: Instant
+    failed: bool = False
+    """The last failure was permanent, or one too many."""
+    because: str = ""
+    """What was answered last; never a secret."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
     """What the store remembers of one member; the row is also the intent of its creation."""
 
@@ -166,6 +183,8 @@ class Record:
     """Digest of the profile that it was made of; ``None``: not known."""
     failing_since: Instant | None = None
     """When it was first found to fail the health checks of its balancers, and it has not answered since."""
+    attempts: tuple[Attempts, ...] = ()
+    """Calls that fail, at most one for each step and balancer; emptied when the member takes another way."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

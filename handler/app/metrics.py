@@ -30,7 +30,7 @@ from handler.hooks.replies import Result as KnockResult
 from handler.pushes.judging import Result as PushResult
 from handler.pushes.said import Shape
 from handler.recording.status import Figures
-from handler.steps import Create, Destroy, Drain, Enable, Join, Leave, Result
+from handler.steps import Create, Destroy, Drain, Enable, Join, Leave, Result, worst
 from handler.web.render import snake
 from trigger.reasons import Reason
 from trigger.requests import Decision, FleetPause
@@ -165,8 +165,7 @@ class Metrics:
     def passed(self, group: GroupId, done: Pass) -> None:
         """Count a convergence pass and its calls."""
         results = [outcome.result for outcome in done.outcomes] + [Result.FAILED] * bool(done.failures)
-        worst = max(results, key=list(Result).index, default=Result.DONE)
-        self._passes.labels(group, worst.value).inc()
+        self._passes.labels(group, worst(results).value).inc()
         for outcome in done.outcomes:
             if isinstance(outcome.step, _CALLS):
                 name = snake(type(outcome.step).__name__)

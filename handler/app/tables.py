@@ -19,6 +19,7 @@ _STYLE = {
     "error": "bold red", "warning": "yellow", "orphaned": "yellow", "deleting": "yellow", "paused": "cyan",
     "starting": "cyan", "scaling": "green", "cooldown": "blue", "running": "green",
     "broken": "red", "unknown": "yellow", "in_service": "green", "failed": "red", "retry": "yellow",
+    "limited": "yellow",
 }  # fmt: skip
 
 
@@ -136,6 +137,8 @@ _WAITS = {
     "balancer_unknown": "a balancer that can be read",
     "distrust": "a listing that can be believed",
     "vanished": "the size to follow members that are gone",
+    "back_off": "calls that failed, to be made again",
+    "enough": "the next pass for the rest",
     "many_vanished": "a person, since many vanished or broke at once; to believe it: trimtab converge GROUP",
     "unrepaired": "a person, since repair of what is lost is switched off: trimtab converge GROUP",
     "many_failing": "more members to answer their health checks",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -15,7 +15,7 @@ from handler.snapshots.parts import Part, Told
 from handler.snapshots.snapshot import Snapshot
 from handler.snapshots.text import read_text
 from handler.snapshots.writing import FORMAT, OF_GROUP
-from handler.world import Leaving, Member, Phase, Record, Seat, Seating, Server, ServerState, World
+from handler.world import Attempts, Leaving, Member, Phase, Record, Seat, Seating, Server, ServerState, World
 
 _MOST_MEMBERS: Final = 10**6
 _ENDS_IN_A_NUMBER: Final = re.compile(r"[0-9]{1,15}$")
@@ -190,7 +190,7 @@ def _member(part: Part, name: MemberName, group: GroupId, seatings: Mapping[Bala
 
 def _record(part: Part, name: MemberName, group: GroupId, seatings: Mapping[BalancerId, Seating]) -> Record | None:
     """Read what is remembered of one member. An instant that its phase implies is by default the one before it."""
-    given = part.fields(Record, told=("name", "group"), apart=("balancers",))
+    given = part.fields(Record, told=("name", "group"), apart=("balancers", "attempts"))
     if "phase" not in given:
         part.needs("phase", "in_service")
         return None
@@ -201,6 +201,7 @@ def _record(part: Part, name: MemberName, group: GroupId, seatings: Mapping[Bala
         "sequence": int(number[0]) if number else 0,
         "intended_at": part.at,
         "balancers": tuple((balancer, 0) for balancer in seatings) if behind is None else _behind(behind),
+        "attempts": tuple(_attempts(part)),
         **given,
     }
     if phase is not Phase.INTENDED:
@@ -215,6 +216,14 @@ def _record(part: Part, name: MemberName, group: GroupId, seatings: Mapping[Bala
 
 def _behind(part: Part) -> tuple[tuple[BalancerId, int], ...]:
     return tuple((BalancerId(balancer), port) for balancer in part.names() for port in part.values(balancer, int))
+
+
+def _attempts(record: Part) -> Iterator[Attempts]:
+    for part in record.parts("attempts"):
+        if part.needs("call", "join"):
+            given = part.fields(Attempts)
+            if "call" in given:
+                yield Attempts(**{"count": 1, "again_at": part.at, **given})
 
 
 def _server(part: Part, name: MemberName, made_at: Instant) -> Server | None:

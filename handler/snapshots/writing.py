@@ -55,7 +55,8 @@ def _member(member: Member) -> dict[str, object]:
 
 
 def _record(record: Record) -> dict[str, object]:
-    return {**_fields(record, besides=("name", "group")), "balancers": dict(record.balancers)}
+    attempts = [_fields(one, besides=()) for one in record.attempts]
+    return {**_fields(record, besides=("name", "group")), "balancers": dict(record.balancers), "attempts": attempts}
 
 
 def _seating(seating: Seating) -> dict[str, object]:

@@ -52,13 +52,13 @@ from handler.rolls import Roll
 from handler.steps import Result
 from handler.store.codec import from_text, to_text
 from handler.store.outside import AlertStatus, TokenHash
-from handler.world import Leaving, Phase
+from handler.world import Attempts, Leaving, Phase
 from trigger.explain import Explanation
 from trigger.reasons import Reason
 from trigger.requests import Clamp, Move, Observed, Pause, SignalKind, Turn, Watched
 from trigger.verdicts import Direction
 
-HEAD = "0012"
+HEAD = "0013"
 """The revision that this release reads and writes."""
 
 E = TypeVar("E", bound=enum.Enum)
@@ -260,6 +260,7 @@ members = Table(
     Column("gone_at", REAL),
     Column("profile", Text),
     Column("failing_since", REAL),
+    Column("attempts", Document(tuple[Attempts, ...]), nullable=False, server_default="[]"),
     UniqueConstraint("group", "sequence"),
     Index(None, "phase"),
     Index(None, "intended_at"),

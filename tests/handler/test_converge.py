@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -11,7 +12,7 @@ from config.errors import Permanent, StoreError, Transient
 from config.model import Budget, Mode, OnVanish, ProcessRecipe, Victims
 from config.units import BalancerId, Instant, MemberName
 from handler.converge import Pass
-from handler.steps import Confirm, Create, Destroy, EnterService, Forget, Leave, Result, TakeUp, Wait
+from handler.steps import Confirm, Create, Destroy, EnterService, Forget, Join, Result, TakeUp, Wait
 from handler.store.interface import StoredGroup
 from handler.world import Phase, SeatState, ServerState
 from tests.support.beds import Bed, grown
@@ -213,6 +214,7 @@ def test_an_intent_that_fails_ten_times_is_given_up() -> None:
     bed.cloud.faults.script("create", *[Transient("busy")] * 10)
     for _ in range(11):
         done = bed.run()
+        bed.clock.advance(30)
     assert done.failed_builds == 1
     bed.settle()
     assert bed.machines == {TWO}
@@ -227,7 +229,7 @@ def test_a_member_that_cannot_leave_is_not_destroyed() -> None:
         bed.clock.advance(10)
     assert done.failures == ("leave: read-only",)
     assert bed.cloud.destroyed == []
-    assert [type(outcome.step) for outcome in done.outcomes] == [Leave]
+    assert (done.plan.steps, waits(done)) == ((), {Wait.DELETING, Wait.BACK_OFF})
     bed.edge.faults.clear()
     bed.settle()
     bed.expect(0)
@@ -252,9 +254,9 @@ def test_a_removal_that_keeps_failing_is_shown_as_an_error_and_still_tried() -> 
     told = []
     for _ in range(30):
         done = bed.run()
-        told += [outcome.result for outcome in done.outcomes if isinstance(outcome.step, Destroy)]
+        told += [(each.result, each.attempt) for each in done.outcomes if isinstance(each.step, Destroy)]
         bed.clock.advance(30)
-    assert told == [Result.RETRY] * 9 + [Result.FAILED, Result.DONE]
+    assert told == [*((Result.LIMITED, number) for number in range(1, 10)), (Result.FAILED, 10), (Result.DONE, None)]
     bed.expect(0)
 
 
@@ -678,3 +680,80 @@ def test_a_clock_that_jumps_back_only_makes_it_wait() -> None:
     bed.desire(1)
     bed.settle()
     assert bed.known(Phase.IN_SERVICE) == {TWO}
+
+
+# Calls that fail.
+
+
+def test_back_offs_outlive_the_process() -> None:
+    bed = Bed(size=1)
+    bed.cloud.faults.script("create", *[Transient("busy")] * 3)
+    for _ in range(3):
+        bed.run()
+        bed.clock.advance(4)
+    bed.restart()
+    bed.clock.advance(-0.5)
+    done = bed.run()
+    assert (done.outcomes, waits(done), done.retries) == ((), {Wait.BACK_OFF}, ("create: busy",))
+    assert done.next_in == pytest.approx(0.5)
+    bed.clock.advance(0.5)
+    bed.settle()
+    assert bed.machines == {ONE}
+
+
+def test_what_fails_for_one_member_holds_nobody_else_back() -> None:
+    bed = grown(1)
+    bed.desire(3)
+    bed.edge.faults.script("join", Transient("busy"))
+    bed.run()
+    done = bed.run()
+    assert Counter(outcome.result for outcome in done.outcomes if isinstance(outcome.step, Join)) == {
+        Result.LIMITED: 1,
+        Result.DONE: 1,
+    }
+    assert done.next_in == 0.2
+    bed.run()
+    assert len(bed.known(Phase.IN_SERVICE)) == 2
+
+
+def test_a_person_who_orders_convergence_waits_for_no_back_off() -> None:
+    bed = grown(1)
+    bed.desire(0)
+    bed.cloud.faults.always["destroy"] = Permanent("locked")
+    for _ in range(20):
+        bed.run()
+        bed.clock.advance(30)
+    bed.cloud.faults.clear()
+    assert bed.run().failures == ("destroy: locked",)
+    bed.run(accept_vanished=True)
+    assert bed.machines == set()
+
+
+def test_an_attempt_that_succeeds_ends_the_row() -> None:
+    bed = grown(1)
+    bed.edge.reload()
+    bed.edge.faults.script("enable", Transient("busy"))
+    bed.run()
+    assert [one.call for one in bed.store.records[ONE][0].attempts] == ["enable"]
+    bed.clock.advance(1)
+    bed.run()
+    assert bed.store.records[ONE][0].attempts == ()
+
+
+def test_a_pass_takes_in_and_sends_away_only_so_many_and_the_next_one_follows_at_once() -> None:
+    definition, budget = a_definition(), Budget(outstanding=500, per_hour=500)
+    cloud, group = replace(definition.cloud, budget=budget), replace(definition.group, budget=budget)
+    bed = Bed(replace(definition, cloud=cloud, group=group), size=230)
+    bed.run()
+    done = bed.run()
+    assert sum(isinstance(step, Join) for step in done.plan.steps) == 200
+    assert (waits(done), done.next_in) == ({Wait.ENOUGH}, 0.2)
+    bed.settle()
+    bed.desire(0)
+    bed.run()
+    bed.run()
+    bed.clock.advance(100)
+    bed.run()
+    assert (len(bed.machines), len(bed.edge.states)) == (30, 0)
+    bed.settle()
+    bed.expect(0)

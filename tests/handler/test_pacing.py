@@ -7,8 +7,8 @@ import pytest
 from config.units import Instant
 from handler.pacing import Builds, back_off_until, next_in
 from handler.steps import Create, Destroy, Enable, Join, NoteAbsence, Outcome, Plan, Result, Step, Wait
-from handler.world import Phase
-from tests.support.worlds import EDGE, NOW, WEB, a_member, a_world, name_of
+from handler.world import Attempts
+from tests.support.worlds import EDGE, NOW, WEB, name_of
 
 ONE = name_of(1)
 JOIN, ENABLE = Join(member=ONE, balancer=EDGE), Enable(member=ONE, balancer=EDGE)
@@ -31,20 +31,20 @@ def told(step: Step, result: Result = Result.DONE, retry_after: float | None = N
         pytest.param([Wait.BUILDING], [told(JOIN)], 0.2, id="soon after progress"),
         pytest.param([Wait.DELETING], [told(DESTROY)], 1.0, id="a machine that was told to go is given time"),
         pytest.param([Wait.UNCONFIRMED], [told(NoteAbsence(member=ONE))], 5.0, id="a note is no progress"),
-        pytest.param([], [told(JOIN, Result.FAILED)], 30.0, id="a permanent failure is tried again much later"),
-        pytest.param([], [told(JOIN), told(ENABLE, Result.RETRY)], 1.0, id="a failure holds progress back"),
-        pytest.param([Wait.BUDGET], [told(ENABLE, Result.RETRY)], 30.0, id="a failure never hastens a wait"),
-        pytest.param([], [told(CREATE, Result.RETRY)], 8.0, id="doubling with the attempts written down"),
-        pytest.param([], [told(DESTROY, Result.RETRY)], 30.0, id="up to half a minute"),
+        pytest.param([], [told(CREATE, Result.FAILED)], 30.0, id="a refused create is over, and looked at much later"),
+        pytest.param([], [told(JOIN), told(ENABLE, Result.LIMITED, 8.0)], 0.2, id="a failure holds nobody else back"),
+        pytest.param([Wait.BUDGET], [told(ENABLE, Result.LIMITED, 8.0)], 8.0, id="a failure has a pace of its own"),
         pytest.param([], [told(CREATE, Result.RETRY, 77.0)], 77.0, id="what the other side asks for"),
+        pytest.param([], [told(CREATE, Result.RETRY, 0.0)], 0.2, id="but never in a tight loop"),
+        pytest.param([Wait.BACK_OFF], [], 12.0, id="until the first call may be made again"),
         pytest.param([Wait.BUILD_BACK_OFF], [], 45.0, id="until the back-off ends"),
     ],
 )
 def test_the_next_pass_comes_when_it_can_matter(waits: list[Wait], outcomes: list[Outcome], expected) -> None:
-    world = a_world(a_member(1, Phase.INTENDED, None, create_attempts=3, destroy_attempts=40))
-    plan = Plan(group=WEB, revision=1, steps=(), waits=tuple((wait, 1) for wait in waits))
+    held = tuple(Attempts(call="join", balancer=EDGE, count=1, again_at=Instant(NOW + wait)) for wait in (40.0, 12.0))
+    plan = Plan(group=WEB, revision=1, steps=(), waits=tuple((wait, 1) for wait in waits), held=held)
     builds = Builds(failed=4, back_off_until=Instant(NOW + 45.0))
-    assert next_in(plan, outcomes, world, builds, NOW) == expected
+    assert next_in(plan, outcomes, builds, NOW) == expected
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,6 @@ def test_every_wait_has_a_pace() -> None:
         next_in(
             Plan(group=WEB, revision=1, steps=(), waits=((wait, 1),)),
             [],
-            a_world(),
             Builds(failed=0, back_off_until=None),
             NOW,
         )

@@ -6,7 +6,8 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 
-from handler.world import Health, Leaving, Phase, SeatState, ServerState, World
+from config.units import Instant
+from handler.world import Attempts, Health, Leaving, Phase, SeatState, ServerState, World
 from tests.support.worlds import EDGE, NOW, a_member, a_seat, a_world
 
 FRESH: Final[dict[str, Any]] = {"intended_at": NOW - 10, "made_at": NOW - 5}
@@ -19,6 +20,20 @@ _ALSO: Final[list[dict[str, Any]]] = [
     {"failing_since": NOW - 300},
     {"failing_since": NOW - 300, "in_service_at": NOW - 10},
 ]
+_ATTEMPTS: Final = st.sampled_from(
+    [
+        (),
+        *(
+            (
+                Attempts(
+                    call=call, balancer=where, count=2, again_at=Instant(NOW + wait), failed=wait > 0, because="busy"
+                ),
+            )
+            for call, where in (("create", None), ("destroy", None), ("join", EDGE), ("drain", EDGE), ("leave", EDGE))
+            for wait in (-1.0, 5.0)
+        ),
+    ]
+)
 SIZES: Final = st.sampled_from([None, 0, 1, 3, 9])
 
 
@@ -39,7 +54,7 @@ def worlds(draw: st.DrawFn) -> World:
                 ready=draw(st.sampled_from([None, False, True])),
                 **draw(st.sampled_from([{}, FRESH])) if phase is not None else {},
                 **draw(st.sampled_from(_ALSO)) if phase in {Phase.MADE, Phase.IN_SERVICE} else {},
-                **{"protected": draw(st.booleans())} if phase is not None else {},
+                **{"protected": draw(st.booleans()), "attempts": draw(_ATTEMPTS)} if phase is not None else {},
             )
         )
         seat = draw(st.sampled_from([None, *SeatState]))

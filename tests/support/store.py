@@ -41,7 +41,7 @@ from handler.steps import Result
 from handler.store.interface import Tick
 from handler.store.outside import AlertStatus, Delivery, StoredHook, TokenHash
 from handler.store.sqlite import SqliteStore
-from handler.world import Leaving, Phase, Record
+from handler.world import Attempts, Leaving, Phase, Record
 from trigger.explain import AnswerExplanation, ConditionExplanation, Explanation, PolicyExplanation
 from trigger.reasons import Reason
 from trigger.requests import (
@@ -333,6 +333,7 @@ def full_record() -> Record:
         gone_at=at(-1),
         profile="5f2c",
         failing_since=at(-30),
+        attempts=(Attempts(call="leave", balancer=BalancerId("door"), count=4, again_at=at(9), because="no answer"),),
     )
 
 

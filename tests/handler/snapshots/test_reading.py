@@ -20,7 +20,7 @@ from handler.snapshots.reading import read_snapshot
 from handler.snapshots.text import LONGEST
 from handler.steps import Create, Wait
 from handler.web.render import planned
-from handler.world import Leaving, Member, Record, Seat, Seating, Server, World
+from handler.world import Attempts, Leaving, Member, Record, Seat, Seating, Server, World
 from tests.support.snapshots import a_snapshot, read, text_of
 from tests.support.worlds import a_fleet
 
@@ -45,7 +45,7 @@ def test_the_example_of_the_document_plans_to_what_the_document_says() -> None:
 
 def test_the_document_names_every_field() -> None:
     told = {"group", "member"}  # by what holds them
-    names = {field.name for kind in (DesiredState, Limits, World, Member, Record, Server, Seating, Seat)
+    names = {field.name for kind in (DesiredState, Limits, World, Member, Record, Attempts, Server, Seating, Seat)
              for field in fields(kind)} - told  # fmt: skip
     assert {name for name in names if f"`{name}`" not in PAGE} == set()
 

@@ -58,10 +58,9 @@ def left_by(schema: int):
     return store
 
 
-first, second, third, fourth, fifth, sixth, seventh, eighth, ninth, tenth, eleventh = map(left_by, range(1, 12))
-
-
-NEXT = f"{int(HEAD) + 1:04}"
+first, second, third, fourth, fifth, sixth, seventh, eighth, ninth, tenth, eleventh, twelfth = map(
+    left_by, range(1, 13)
+)
 
 
 NEXT = f"{int(HEAD) + 1:04}"
@@ -82,7 +81,7 @@ def later(tmp_path: Path) -> Path:
     return scripts
 
 
-SINCE = {"profile": 9, "detaching": 10, "failing_since": 12}
+SINCE = {"profile": 9, "detaching": 10, "failing_since": 12, "attempts": 13}
 """Fields of records → the schema that has had them first."""
 
 
@@ -240,6 +239,14 @@ def test_nobody_of_schema_0009_is_attached_or_about_to_leave_a_balancer(ninth):
 def test_nobody_of_schema_0011_is_known_to_fail_and_anybody_may(eleventh):
     store = opened(eleventh)
     assert store.members(WEB)[-1] == record_of(11)
+    store.save((full_record(),), LOCAL)
+    assert store.members(WEB)[-1] == full_record()
+    store.close()
+
+
+def test_of_members_of_schema_0012_no_call_is_known_to_have_failed(twelfth):
+    store = opened(twelfth)
+    assert store.members(WEB)[-1] == record_of(12)
     store.save((full_record(),), LOCAL)
     assert store.members(WEB)[-1] == full_record()
     store.close()

@@ -1,0 +1,112 @@
+"""What becomes of a call that was not answered with success, and when it may be made again. Pure.
+
+==================================================  =========  =======  ============================================
+the answer                                          result     counted  again
+==================================================  =========  =======  ============================================
+the cloud asks for time, or has no room             `RETRY`    no       after that time
+transient, for less than `LIMIT` times in a row     `LIMITED`  yes      after 1 s, doubling up to 30 s
+transient, `LIMIT` times in a row and more          `FAILED`   yes      after 30 s, doubling up to 5 min
+permanent                                           `FAILED`   yes      as above; what a person changes is found then
+==================================================  =========  =======  ============================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from config.errors import DriverError, Permanent, Transient
+from config.units import BalancerId, Instant, Seconds
+from handler.steps import NAMES, Create, Destroy, Result, Step
+from handler.world import Attempts, Record
+
+LIMIT = 10
+"""Transient failures in a row of one call for one member, after which it is shown as an error. It is still made again:
+the cause may clear."""
+
+_FIRST: Seconds = 1.0
+_LAST: Seconds = 30.0
+_LONG: Seconds = 300.0
+_DOUBLINGS = 5  # 1 s × 2⁵ is past the last
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """What became of a call."""
+
+    result: Result
+    again_in: Seconds
+    attempt: int | None = None
+    """Which of the limited attempts; ``None``: it was not counted against the limit."""
+
+
+def judged(step: Step, record: Record, error: DriverError) -> Failure:
+    """Say what becomes of a call that failed for a member of whom this is remembered."""
+    before = found(step, record)
+    count = 0 if before is None else before.count
+    if isinstance(error, Permanent):
+        return Failure(result=Result.FAILED, again_in=_long(count))
+    asked = error.retry_after if isinstance(error, Transient) else None
+    if asked is not None and isinstance(step, Create | Destroy):
+        return Failure(result=Result.RETRY, again_in=asked)
+    attempt = count + 1
+    if attempt >= LIMIT:
+        return Failure(result=Result.FAILED, again_in=max(asked or 0.0, _long(attempt - LIMIT)), attempt=attempt)
+    again = min(_FIRST * 2.0 ** min(count, _DOUBLINGS), _LAST)
+    return Failure(result=Result.LIMITED, again_in=max(asked or 0.0, again), attempt=attempt)
+
+
+def _long(doublings: int) -> Seconds:
+    return min(_LAST * 2.0 ** min(doublings, _DOUBLINGS), _LONG)
+
+
+def counted(step: Step, record: Record, failure: Failure, because: str, now: Instant) -> Record:
+    """Write down what became of a call that failed, and until when it is not made again."""
+    before = found(step, record)
+    told = Attempts(
+        call=NAMES[type(step)],
+        balancer=_balancer(step),
+        count=(0 if before is None else before.count) + (failure.result is not Result.RETRY),
+        again_at=Instant(now + failure.again_in),
+        failed=failure.result is Result.FAILED,
+        because=because,
+    )
+    after = replace(record, attempts=(*_others(step, record), told))
+    if failure.result is Result.RETRY:
+        return after
+    match step:
+        case Create():
+            return replace(after, create_attempts=record.create_attempts + 1)
+        case Destroy():
+            return replace(after, destroy_attempts=record.destroy_attempts + 1)
+        case _:
+            return after
+
+
+def succeeded(step: Step, record: Record) -> Record | None:
+    """Forget what failed before; ``None``: nothing did."""
+    return None if found(step, record) is None else replace(record, attempts=tuple(_others(step, record)))
+
+
+def held(step: Step, record: Record, now: Instant) -> Attempts | None:
+    """Why a call may not be made yet; ``None``: it may."""
+    before = found(step, record) if record.attempts else None
+    return None if before is None or before.again_at <= now else before
+
+
+def found(step: Step, record: Record) -> Attempts | None:
+    """What is remembered of the failures of this call."""
+    return next((one for one in record.attempts if _is_of(one, step)), None)
+
+
+def _others(step: Step, record: Record) -> Iterator[Attempts]:
+    return (one for one in record.attempts if not _is_of(one, step))
+
+
+def _is_of(one: Attempts, step: Step) -> bool:
+    return (one.call, one.balancer) == (NAMES[type(step)], _balancer(step))
+
+
+def _balancer(step: Step) -> BalancerId | None:
+    found: BalancerId | None = getattr(step, "balancer", None)
+    return found

@@ -1,0 +1,79 @@
+"""What a plan leaves out for now: calls that failed not long ago, and more of one kind than one pass may do. Pure.
+
+A step that has to wait takes along what must not come before it: the rest at the same balancer, and all that concerns
+the member as a whole. What it needs at its other balancers goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from config.units import BalancerId, Instant
+from handler.attempts import held
+from handler.desired import Limits
+from handler.roles import Cast
+from handler.seating import Moves
+from handler.steps import Create, Destroy, Join, Step, Wait
+from handler.world import Attempts, Record
+
+
+class Restraint:
+    """Counts down, while one plan is made, what it may contain. ``held`` is what failed not long ago."""
+
+    def __init__(self, limits: Limits, now: Instant) -> None:
+        self._now = now
+        self._ordered = limits.accept_vanished
+        self._destroys, self._joins = limits.destroys, limits.joins
+        self.held: list[Attempts] = []
+
+    def restrained(self, moves: Moves, record: Record) -> Moves:
+        """Leave out what has to wait of one member's moves; a person who orders convergence waits for no back-off."""
+        if not moves.steps:
+            return moves
+        waits: set[Wait] = set()
+        steps = tuple(self._let_through(moves.steps, record, waits))
+        return moves if not waits else Moves(steps, moves.waits | waits)
+
+    def creations(self, steps: Sequence[Create], casts: Iterable[Cast]) -> tuple[Create, ...]:
+        """Leave out those to be made again of whom that failed not long ago."""
+        failed = {member.name: member.record for member, _ in casts if member.record and member.record.attempts}
+        return tuple(
+            step for step in steps if not self._is_held(step, failed.get(step.member) if step.member else None)
+        )
+
+    def _let_through(self, steps: Iterable[Step], record: Record, waits: set[Wait]) -> Iterator[Step]:
+        closed: set[BalancerId | None] = set()
+        for step in steps:
+            where = _place(step)
+            if where in closed or (where is None and closed):
+                continue
+            wait = self._wait(step, record)
+            if wait is None:
+                yield step
+            else:
+                closed.add(where)
+                waits.add(wait)
+
+    def _wait(self, step: Step, record: Record) -> Wait | None:
+        if self._is_held(step, record):
+            return Wait.BACK_OFF
+        match step:
+            case Destroy():
+                self._destroys -= 1
+                return Wait.ENOUGH if self._destroys < 0 else None
+            case Join():
+                self._joins -= 1
+                return Wait.ENOUGH if self._joins < 0 else None
+            case _:
+                return None
+
+    def _is_held(self, step: Step, record: Record | None) -> bool:
+        one = None if record is None or self._ordered else held(step, record, self._now)
+        if one is not None:
+            self.held.append(one)
+        return one is not None
+
+
+def _place(step: Step) -> BalancerId | None:
+    place: BalancerId | None = getattr(step, "balancer", None)
+    return place
