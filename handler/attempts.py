@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 
 from config.errors import DriverError, Permanent, Transient
 from config.units import BalancerId, Instant, Seconds
-from handler.steps import NAMES, Create, Destroy, Result, Step
+from handler.steps import NAMES, Create, Destroy, Mark, Result, Step, Unmark
 from handler.world import Attempts, Record
 
 LIMIT = 10
@@ -47,7 +47,7 @@ def judged(step: Step, record: Record, error: DriverError) -> Failure:
     if isinstance(error, Permanent):
         return Failure(result=Result.FAILED, again_in=_long(count))
     asked = error.retry_after if isinstance(error, Transient) else None
-    if asked is not None and isinstance(step, Create | Destroy):
+    if asked is not None and isinstance(step, Create | Destroy | Mark | Unmark):
         return Failure(result=Result.RETRY, again_in=asked)
     attempt = count + 1
     if attempt >= LIMIT:
@@ -75,9 +75,9 @@ def counted(step: Step, record: Record, failure: Failure, because: str, now: Ins
     if failure.result is Result.RETRY:
         return after
     match step:
-        case Create():
+        case Create() | Mark():
             return replace(after, create_attempts=record.create_attempts + 1)
-        case Destroy():
+        case Destroy() | Unmark():
             return replace(after, destroy_attempts=record.destroy_attempts + 1)
         case _:
             return after

@@ -17,6 +17,7 @@ from handler.gather import Gatherer
 from handler.orchestrators.interface import Orchestrator
 from handler.pacing import Builds, builds_after, next_in
 from handler.records import surrendered
+from handler.removals import words_of
 from handler.snapshots.snapshot import Snapshot
 from handler.steps import NAMES, Create, Outcome, Plan, Result
 from handler.store.interface import Creates, Store, StoredGroup
@@ -261,7 +262,12 @@ def _seen_only(stored: StoredGroup, world: World, planned: Plan, used: Creates) 
         back_off_until=stored.back_off_until,
         creates_left=_hourly(stored.definition.group.budget, stored.definition.cloud.budget, used),
         failures=(),
-        retries=(*(doubt.words for doubt in planned.doubts), *filter(None, [planned.repair_stopped]), *unseen),
+        retries=(
+            *(doubt.words for doubt in planned.doubts),
+            *filter(None, [planned.repair_stopped]),
+            *unseen,
+            *words_of(world.members, planned.stuck),
+        ),
     )
 
 

@@ -22,6 +22,7 @@ from handler.desired import Definition
 from handler.launches import LaunchId
 from handler.orchestrators.interface import Launch, Orchestrator
 from handler.records import before, gone, made, taken_up
+from handler.removals import is_stuck
 from handler.steps import (
     NAMES,
     Confirm,
@@ -34,6 +35,7 @@ from handler.steps import (
     Forget,
     Join,
     Leave,
+    Mark,
     MarkLeaving,
     NoteAbsence,
     NoteHealth,
@@ -42,6 +44,7 @@ from handler.steps import (
     Result,
     Step,
     TakeUp,
+    Unmark,
 )
 from handler.store.interface import Event, EventKind, Store
 from handler.world import Member, Record, Server, World
@@ -49,7 +52,7 @@ from handler.world import Member, Record, Server, World
 _AT_ONCE = 500
 """Steps without a call in one transaction: others who write do not wait for long."""
 
-Call = Create | Join | Enable | Drain | Leave | Destroy
+Call = Create | Join | Enable | Drain | Leave | Destroy | Mark | Unmark
 """Steps that change the world."""
 Notice = TakeUp | Confirm | EnterService | MarkLeaving | Detach | NoteAbsence | NotePresence | NoteHealth | Forget
 """Steps that only change what we remember."""
@@ -206,28 +209,36 @@ class Execution:
             server = self._call(name, step)
         except DriverError as error:
             ended, failure = clock(), judged(step, record, error)
-            refused = isinstance(step, Create) and isinstance(error, Permanent)
+            refused = isinstance(step, Create | Mark) and isinstance(error, Permanent)
             outcome = _failed(_outcome(name, step, started, ended), failure, error, final=refused)
-            return outcome, gone(record, ended) if refused else counted(step, record, failure, outcome.because, ended)
+            after = gone(record, ended) if refused else counted(step, record, failure, outcome.because, ended)
+            if is_stuck(after, self._tools.definition.group.grace, ended):  # a warning of its own says so
+                outcome = replace(outcome, result=Result.LIMITED)
+            return outcome, after
         ended = clock()
-        after = succeeded(step, record) if server is None else made(record, server, ended)
-        return _outcome(name, step, started, ended), after
+        done = succeeded(step, record) if server is None else made(record, server, ended)
+        return _outcome(name, step, started, ended), done
 
     def _call(self, name: MemberName, step: Call) -> Server | None:
         tools = self._tools
         match step:
             case Create():
-                launch = LaunchId(
-                    installation=tools.installation, group=self._world.group, sequence=self._records[name].sequence
-                )
-                return tools.orchestrator.create(Launch(id=launch, profile=tools.definition.profile))
+                return tools.orchestrator.create(Launch(id=self._launch(name), profile=tools.definition.profile))
             case Destroy():
                 tools.orchestrator.destroy(name, grace=tools.definition.group.grace)
+            case Mark():
+                return tools.orchestrator.mark(self._records[name].server_id or "", self._launch(name))
+            case Unmark():
+                tools.orchestrator.unmark(name)
             case Join() | Enable() | Drain() | Leave():
                 self._steer(name, step, tools.balancers[step.balancer])
             case _:
                 assert_never(step)
         return None
+
+    def _launch(self, name: MemberName) -> LaunchId:
+        sequence = self._records[name].sequence
+        return LaunchId(installation=self._tools.installation, group=self._world.group, sequence=sequence)
 
     def _steer(self, name: MemberName, step: Join | Enable | Drain | Leave, balancer: Balancer) -> None:
         match step:

@@ -56,7 +56,10 @@ class Gatherer:
         listing = self._list(orchestrator, group)
         listed = self._ours(listing.servers, group)
         seatings = self._seatings(definition, records.values())
-        unseen, gone = self._strangers(group, listed.keys() - records.keys(), _served(seatings) - records.keys())
+        served = frozenset(name for name in _served(seatings) - records.keys() if self._is_ours(name, group))
+        let_go = self._let_go(group, (listed.keys() | served) - records.keys())
+        listed = {name: server for name, server in listed.items() if name not in let_go}
+        unseen, gone = self._strangers(group, listed.keys() - records.keys(), served - let_go)
         missing = unseen | (records.keys() - listed.keys()) if listing.complete else frozenset()
         found = self._found(orchestrator, (listed.keys() - records.keys()) | missing)
         silent = self._unsettled(group, (unseen | gone) - found.keys(), listing, at)
@@ -76,15 +79,18 @@ class Gatherer:
         )
         return self._probed(world, definition)
 
+    def _let_go(self, group: GroupId, unknown: Set[MemberName]) -> frozenset[MemberName]:
+        """Those whom a person has told us to leave alone for ever."""
+        return self.store.abandoned_of(group) if unknown else frozenset()
+
     def _strangers(
         self, group: GroupId, listed: Set[MemberName], served: Set[MemberName]
     ) -> tuple[frozenset[MemberName], frozenset[MemberName]]:
         """Of names that are not remembered: who is given work and not listed, and who is listed though proved gone."""
-        ours = frozenset(name for name in served if self._is_ours(name, group))
-        if not (listed or ours):
+        if not (listed or served):
             return frozenset(), frozenset()
-        gone = self.store.gone(group, listed | ours)
-        return ours - listed - gone, gone & listed
+        gone = self.store.gone(group, listed | served)
+        return frozenset(served - listed - gone), gone & listed
 
     def _unsettled(
         self, group: GroupId, silent: Set[MemberName], listing: Listing, at: Instant

@@ -19,6 +19,7 @@ from handler.steps import (
     Outcome,
     Plan,
     Result,
+    Unmark,
     Wait,
 )
 from handler.world import Leaving, Phase, Record, World
@@ -34,6 +35,7 @@ _PACE: dict[Wait, Seconds | None] = {
     Wait.NOT_READY: 1.0,
     Wait.DRAINING: 1.0,
     Wait.DELETING: 1.0,
+    Wait.RELEASING: 1.0,
     Wait.UNCONFIRMED: 5.0,
     Wait.PARTIAL: 5.0,
     Wait.DISTRUST: 5.0,
@@ -54,7 +56,7 @@ _PACE: dict[Wait, Seconds | None] = {
 }
 """How often each wait is looked at; ``None``: what ends it is looked at anyway, or only a person ends it."""
 
-_IDLE_STEPS = (NoteAbsence, NotePresence, NoteHealth, Destroy)
+_IDLE_STEPS = (NoteAbsence, NotePresence, NoteHealth, Destroy, Unmark)
 """Done, they leave nothing to do at once."""
 
 _TOLERATED = 2

@@ -23,6 +23,7 @@ from handler.sizing import (
     choose,
     creations,
     is_doubted,
+    is_given,
     is_left,
     lowers,
     scene_of,
@@ -30,6 +31,7 @@ from handler.sizing import (
 from handler.steps import (
     Confirm,
     Forget,
+    Mark,
     MarkLeaving,
     NoteAbsence,
     NoteHealth,
@@ -42,7 +44,8 @@ from handler.steps import (
 from handler.world import Member, Phase, Record, World
 
 _STAYING = (Role.SERVING, Role.FAILING, Role.ARRIVING, Role.REPLACING)
-_DEPARTING = (Role.LEAVING, Role.GONE, Role.DELETING)
+_DEPARTING = (Role.LEAVING, Role.STUCK, Role.GONE, Role.DELETING)
+_LEAVING = (Role.LEAVING, Role.STUCK)
 
 _WAITS = {
     Role.INTENDED: Wait.UNCONFIRMED,
@@ -96,6 +99,7 @@ def plan(desired: DesiredState, world: World, definition: Definition, limits: Li
         steps=steps,
         waits=told,
         doubts=scene.doubts,
+        stuck=tuple(member.name for member, seen in scene.casts if seen is Role.STUCK),
         vanished=() if paused else tuple(cast[0].name for cast in scene.casts if lowers(cast, scene)),
         repair_stopped=scene.checkup.stopped,
         held=() if paused else tuple(restraint.held),
@@ -136,7 +140,7 @@ def _move(cast: Cast, record: Record, scene: Scene) -> Moves:
     if seen in _STAYING:
         moves = keep(member, record, scene.world, scene.definition, scene.now)
         return Moves(moves.steps, moves.waits | {Wait.FAILING}) if seen is Role.FAILING else moves
-    if seen is Role.LEAVING and not is_witnessed(member, scene.world, scene.limits, scene.now):
+    if seen in _LEAVING and not is_witnessed(member, scene.world, scene.limits, scene.now):
         return depart(member, record, scene.world, scene.definition, scene.now)
     if is_doubted(cast, scene) or lowers(cast, scene):
         return Moves(waits=frozenset({Wait.VANISHED if lowers(cast, scene) else Wait.MANY_VANISHED}))
@@ -151,8 +155,10 @@ def _move_lost(cast: Cast, record: Record, scene: Scene) -> Moves:
         return Moves(cleared.steps, cleared.waits | {Wait.DELETING})
     if is_left(cast, scene):
         return Moves(waits=frozenset({Wait.UNREPAIRED}))
-    if seen in {Role.GONE, Role.LEAVING}:
+    if seen is Role.GONE or seen in _LEAVING:
         return bury(member, record, scene.world)
+    if seen is Role.DISPROVED and is_given(member):
+        return Moves((Mark(member=member.name),))
     return Moves(waits=frozenset({_WAITS[seen]}) if seen in _WAITS else frozenset())
 
 

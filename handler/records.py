@@ -10,6 +10,7 @@ from handler.desired import Definition
 from handler.roles import sequence_of
 from handler.steps import (
     Confirm,
+    Destroy,
     Detach,
     Drain,
     EnterService,
@@ -19,6 +20,7 @@ from handler.steps import (
     NoteHealth,
     NotePresence,
     Step,
+    Unmark,
 )
 from handler.world import Leaving, Member, Phase, Record, Server, ServerState, World
 
@@ -35,8 +37,8 @@ def before(step: Step, record: Record, server: Server | None, now: Instant) -> R
             after = replace(record, phase=Phase.LEAVING, leaving=why, leaving_at=now, attempts=())
         case Detach(balancer=balancer):
             after = detached(record, balancer)
-        case Drain():
-            after = replace(record, drained_at=now)
+        case Drain() | Destroy() | Unmark():
+            after = _asked(step, record, now)
         case NoteAbsence() | NotePresence() | NoteHealth():
             after = _noted(step, record, now)
         case Forget():
@@ -44,6 +46,12 @@ def before(step: Step, record: Record, server: Server | None, now: Instant) -> R
         case _:
             pass
     return after
+
+
+def _asked(step: Drain | Destroy | Unmark, record: Record, now: Instant) -> Record:
+    if isinstance(step, Drain):
+        return replace(record, drained_at=now)
+    return replace(record, removal_at=now if record.removal_at is None else record.removal_at, removal_tried_at=now)
 
 
 def _noted(step: NoteAbsence | NotePresence | NoteHealth, record: Record, now: Instant) -> Record:

@@ -7,6 +7,7 @@ import enum
 from config.units import Instant, Seconds
 from handler.desired import Definition, Limits
 from handler.launches import LaunchId
+from handler.removals import is_stuck
 from handler.status import MemberState
 from handler.world import Leaving, Member, Phase, Record, SeatState, Server, ServerState, World
 
@@ -44,6 +45,8 @@ class Role(enum.Enum):
     DELETING = "deleting"
     """Somebody else is deleting it."""
     LEAVING = "leaving"
+    STUCK = "stuck"
+    """Leaves, and cannot be removed: garbage."""
 
 
 Cast = tuple[Member, Role]
@@ -88,6 +91,7 @@ _SHOWN = {
     Role.UNREADY: MemberState.BROKEN,
     Role.DELETING: MemberState.LEAVING,
     Role.LEAVING: MemberState.LEAVING,
+    Role.STUCK: MemberState.STUCK,
 }
 
 
@@ -95,7 +99,7 @@ def role(member: Member, world: World, definition: Definition, now: Instant) -> 
     """Say what a member is. A machine that the store does not know is judged as if it had just been made."""
     record, server = member.record, member.server
     if record is not None and record.phase is Phase.LEAVING:
-        return Role.LEAVING
+        return Role.STUCK if is_stuck(record, definition.group.grace, now) else Role.LEAVING
     if server is None:
         return _unlisted(record, disproved=member.disproved and world.complete)
     known = _BY_STATE.get(server.state)

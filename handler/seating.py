@@ -6,9 +6,23 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from config.units import BalancerId, Instant, MemberName, Seconds
+from handler.attempts import held
 from handler.desired import Definition
+from handler.removals import is_due, is_stuck
 from handler.roles import is_ready
-from handler.steps import Destroy, Detach, Drain, Enable, EnterService, Forget, Join, Leave, Step, Wait
+from handler.steps import (
+    Destroy,
+    Detach,
+    Drain,
+    Enable,
+    EnterService,
+    Forget,
+    Join,
+    Leave,
+    Step,
+    Unmark,
+    Wait,
+)
 from handler.world import Leaving, Member, Phase, Record, Seat, SeatState, ServerState, World
 
 
@@ -20,7 +34,14 @@ class Moves:
     waits: frozenset[Wait] = frozenset()
 
 
-_DRAINED_FOR = (Leaving.SURPLUS, Leaving.REPLACED, Leaving.DELETED, Leaving.CHOSEN, Leaving.UNHEALTHY)
+_DRAINED_FOR = (
+    Leaving.SURPLUS,
+    Leaving.REPLACED,
+    Leaving.DELETED,
+    Leaving.CHOSEN,
+    Leaving.UNHEALTHY,
+    Leaving.EVICTED,
+)
 """Broken members and those that never served have nothing to finish."""
 
 _MAY_SERVE = (ServerState.RUNNING, ServerState.PASSING, ServerState.UNKNOWN)
@@ -58,7 +79,10 @@ def serve(member: Member, record: Record, world: World, definition: Definition) 
 
 
 def depart(member: Member, record: Record, world: World, definition: Definition, now: Instant) -> Moves:
-    """Take a member that was chosen to leave out of its balancers, and then destroy it: never the other way round."""
+    """Take a member that was chosen to leave out of its balancers, and then destroy it: never the other way round.
+
+    One that is evicted loses its mark instead, and goes on.
+    """
     steps: list[Step] = []
     waits: set[Wait] = set()
     for balancer in _places(member, record, world):
@@ -74,11 +98,15 @@ def depart(member: Member, record: Record, world: World, definition: Definition,
             waits.add(Wait.DRAINING)
         if step is not None:
             steps.append(step)
-    if not waits:
-        waits.add(Wait.DELETING)
-        if not _is_going(member, record, definition, now):
-            steps.append(Destroy(member=member.name))
-    return Moves(tuple(steps), frozenset(waits))
+    if waits:
+        return Moves(tuple(steps), frozenset(waits))
+    evicted, stuck = record.leaving is Leaving.EVICTED, is_stuck(record, definition.group.grace, now)
+    last = Unmark(member=member.name) if evicted else Destroy(member=member.name)
+    due = is_due(record, now) and held(last, record, now) is None
+    if due if stuck else evicted or not _is_going(member, record, definition, now):
+        steps.append(last)
+    awaited = Wait.RELEASING if evicted else Wait.DELETING
+    return Moves(tuple(steps), frozenset() if stuck else frozenset({awaited}))
 
 
 def keep(member: Member, record: Record, world: World, definition: Definition, now: Instant) -> Moves:

@@ -21,6 +21,8 @@ from handler.world import Leaving, Member, Phase, Record, World
 
 _UNFIT = {Role.BROKEN: Leaving.BROKEN, Role.LATE: Leaving.BUILD_TIMEOUT, Role.UNREADY: Leaving.NOT_READY}
 
+_PARTED = (Role.LEAVING, Role.STUCK, Role.GONE)
+
 _VANISHING = (Role.GONE, Role.DELETING)
 
 _SERVES = (Role.SERVING, Role.FAILING, Role.REPLACING)
@@ -206,7 +208,14 @@ def has_served(member: Member) -> bool:
 
 
 def _is_given_up(record: Record | None, seen: Role, limits: Limits) -> bool:
-    return seen is Role.DISPROVED and record is not None and record.create_attempts >= limits.create_attempts
+    if seen is not Role.DISPROVED or record is None or record.given:
+        return False
+    return record.create_attempts >= limits.create_attempts
+
+
+def is_given(member: Member) -> bool:
+    """Whether a person gave it to the group: it is marked, never made."""
+    return member.record is not None and member.record.given
 
 
 def choose(scene: Scene) -> Choice:
@@ -252,8 +261,13 @@ def _unfit(scene: Scene) -> tuple[dict[MemberName, Leaving], int]:
         for member, seen in scene.casts
         if seen in _UNFIT and member.record is not None and not _is_held((member, seen), scene)
     ]
-    leaving = {record.name: _UNFIT[seen] for record, seen in unfit if not record.protected}
+    leaving = {record.name: _why_unfit(record, seen) for record, seen in unfit if not record.protected}
     return leaving, len(unfit) - len(leaving)
+
+
+def _why_unfit(record: Record, seen: Role) -> Leaving:
+    """What was given and never came into service is given back as it is, instead of being destroyed."""
+    return Leaving.EVICTED if record.given and record.in_service_at is None else _UNFIT[seen]
 
 
 def _step(scene: Scene) -> Batch:
@@ -296,7 +310,7 @@ def _unhealthy(scene: Scene, counted: int) -> frozenset[MemberName]:
 def _everyone(scene: Scene) -> Choice:
     if not scene.world.complete:
         return Choice(leaving={}, forgotten=frozenset())
-    known = [cast for cast in scene.casts if cast[0].record is not None and cast[1] not in {Role.LEAVING, Role.GONE}]
+    known = [cast for cast in scene.casts if cast[0].record is not None and cast[1] not in _PARTED]
     return Choice(
         leaving={member.name: Leaving.DELETED for member, seen in known if seen is not Role.DISPROVED},
         forgotten=frozenset(member.name for member, seen in known if seen is Role.DISPROVED),
@@ -318,7 +332,7 @@ def _replaced(
 
 def creations(scene: Scene, choice: Choice) -> Creations:
     """Make what is missing: open intents that were disproved under their own names, the rest as budgets allow."""
-    again = [member.name for member, seen in scene.casts if seen is Role.DISPROVED]
+    again = [member.name for member, seen in scene.casts if seen is Role.DISPROVED and not is_given(member)]
     again = [name for name in again if name not in choice.forgotten] if not scene.desired.deleting else []
     missing = choice.missing if scene.may_make else 0
     if _backs_off(scene.limits, scene.now):

@@ -40,6 +40,8 @@ class MemberState(enum.Enum):
     LEAVING = "leaving"
     BROKEN = "broken"
     UNKNOWN = "unknown"
+    STUCK = "stuck"
+    """Left, and cannot be removed: garbage, not size."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

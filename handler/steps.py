@@ -101,6 +101,20 @@ class Destroy:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Mark:
+    """A machine that was given to the group must bear the member's mark."""
+
+    member: MemberName
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unmark:
+    """The machine must not bear the member's mark any more, and goes on."""
+
+    member: MemberName
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NoteAbsence:
     """*store*: a complete listing did not show the member; not yet a proof that it is gone."""
 
@@ -141,6 +155,8 @@ Step = (
     | Leave
     | Detach
     | Destroy
+    | Mark
+    | Unmark
     | NoteAbsence
     | NotePresence
     | NoteHealth
@@ -161,6 +177,8 @@ NAMES: Mapping[type[Step], str] = MappingProxyType(
         Leave: "leave",
         Detach: "detach",
         Destroy: "destroy",
+        Mark: "mark",
+        Unmark: "unmark",
         NoteAbsence: "note_absence",
         NotePresence: "note_presence",
         NoteHealth: "note_health",
@@ -179,6 +197,8 @@ class Wait(enum.Enum):
     NOT_READY = "not_ready"
     DRAINING = "draining"
     DELETING = "deleting"
+    RELEASING = "releasing"
+    """Evicted members still bear their marks."""
     UNCONFIRMED = "unconfirmed"
     """Members are missing from the listing without a witness, or listed in a state that says nothing: counted as
     present."""
@@ -229,6 +249,9 @@ class Plan:
     about them before they are marked as leaving in the transaction that lowers it."""
     held: tuple[Attempts, ...] = ()
     """Calls that are due but for failures not long ago."""
+    stuck: tuple[MemberName, ...] = ()
+    """Whose removal is STUCK (`handler.removals`), by sequence: nobody waits for them, and they are no size."""
+
     repair_stopped: str = ""
     """Why members that fail health checks are not replaced, for people; empty: nothing stops that."""
 

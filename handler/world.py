@@ -132,6 +132,8 @@ class Leaving(enum.Enum):
     """It failed the health checks of its balancers for too long."""
     VANISHED = "vanished"
     """It is proved gone, and desired size was lowered by it (``on_vanish: shrink``)."""
+    EVICTED = "evicted"
+    """It is taken from the group and goes on: its mark is taken off, and nothing is destroyed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,6 +163,7 @@ class Record:
     phase: Phase
     intended_at: Instant
     server_id: str | None = None
+    """The cloud's own id; of one that was given and is INTENDED, that of the machine that is to bear the mark."""
     made_at: Instant | None = None
     in_service_at: Instant | None = None
     balancers: tuple[tuple[BalancerId, int], ...] = ()
@@ -185,6 +188,12 @@ class Record:
     """When it was first found to fail the health checks of its balancers, and it has not answered since."""
     attempts: tuple[Attempts, ...] = ()
     """Calls that fail, at most one for each step and balancer; emptied when the member takes another way."""
+    given: bool = False
+    """A person gave it to the group (``member adopt``): it was not made here."""
+    removal_at: Instant | None = None
+    """When it was first asked that it be removed (or, of an evicted one, that its mark be taken off)…"""
+    removal_tried_at: Instant | None = None
+    """…and when last."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

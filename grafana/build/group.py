@@ -89,7 +89,7 @@ def _size() -> list[Panel]:
         .override_by_name("recommended", list(dashed(BLUE))),
         stacked(
             "Members by state",
-            "building, joining the balancers, in service, draining, leaving, broken, unknown.",
+            "building, joining the balancers, in service, draining, leaving, broken, unknown, stuck (not removable).",
             Ask(f"trimtab_group_members{{{GROUP}}}", "{{state}}"),
         ),
     ]

@@ -30,14 +30,14 @@ from handler.hooks.replies import Result as KnockResult
 from handler.pushes.judging import Result as PushResult
 from handler.pushes.said import Shape
 from handler.recording.status import Figures
-from handler.steps import Create, Destroy, Drain, Enable, Join, Leave, Result, worst
+from handler.steps import Create, Destroy, Drain, Enable, Join, Leave, Mark, Result, Unmark, worst
 from handler.web.render import snake
 from trigger.reasons import Reason
 from trigger.requests import Decision, FleetPause
 from trigger.verdicts import Direction
 
 _SECONDS = (0.001, 0.005, 0.02, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300)
-_CALLS = (Create, Destroy, Drain, Enable, Join, Leave)
+_CALLS = (Create, Destroy, Drain, Enable, Join, Leave, Mark, Unmark)
 _STEPS = tuple(snake(step.__name__) for step in _CALLS)
 _MOVES = (
     *(("out", reason) for reason in (Reason.SCALED_OUT, Reason.FORCED, Reason.BOUNDS, Reason.BLIND_FLOOR)),

@@ -9,10 +9,10 @@ from handler.app.rooms import Room
 from handler.app.statuses import condition_of
 from handler.converge import Pass
 from handler.status import GroupCondition
-from handler.steps import Create, Destroy, Drain, Enable, Join, Leave, Outcome, Result
+from handler.steps import Create, Destroy, Drain, Enable, Join, Leave, Mark, Outcome, Result, Unmark
 from trigger.requests import Decision
 
-_CALLS = (Create, Destroy, Drain, Enable, Join, Leave)
+_CALLS = (Create, Destroy, Drain, Enable, Join, Leave, Mark, Unmark)
 
 
 class Reporter:

@@ -249,9 +249,24 @@ def _plain(kinds: Sequence[object]) -> _Coder:
     return _Coder(encode=encode, decode=decode)
 
 
+def _text_or_list(kind: object) -> _Coder:
+    inner = _coder(kind)
+
+    def encode(value: object) -> object:
+        return value if isinstance(value, str) else inner.encode(value)
+
+    def decode(found: object) -> object:
+        return found if isinstance(found, str) else inner.decode(found)
+
+    return _Coder(encode=encode, decode=decode)
+
+
 def _one_of(kinds: Sequence[object]) -> _Coder:
     if set(kinds) <= _PLAIN:
         return _plain(kinds)
+    lists = [kind for kind in kinds if get_origin(kind) is tuple]
+    if lists and set(kinds) == {str, lists[0]}:  # JSON tells text from a list, too
+        return _text_or_list(lists[0])
     if not all(isinstance(kind, type) and is_dataclass(kind) for kind in kinds):
         raise TypeError(
             f"a union of {', '.join(map(_name, kinds))} cannot be stored: only dataclasses say what they are"

@@ -151,6 +151,22 @@ class Span:
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Abandoned:
+    """A machine, or the intent of one, that a person told us never to touch, nor to take up again.
+
+    It outlives its group: a name is never used twice.
+    """
+
+    name: MemberName
+    group: GroupId
+    cloud: CloudId
+    server_id: str | None
+    """The cloud's own id, where it is known."""
+    at: Instant
+    by: str
+
+
 class Store(OutsideStore, RollingStore, Protocol):
     """The one place that remembers."""
 
@@ -224,6 +240,25 @@ class Store(OutsideStore, RollingStore, Protocol):
 
     def lower(self, act: Event, state: GroupState, leaving: Sequence[Record], cloud: CloudId) -> None:
         """Write down who leaves together with the size that follows them, and why, in one transaction."""
+        ...
+
+    def last_sequence(self, group: GroupId) -> int:
+        """The newest sequence that was ever given out under this name; 0: none was."""
+        ...
+
+    def abandon(self, act: Event, what: Abandoned, ended: Sequence[Record]) -> None:
+        """Write down what is not to be touched any more, its record's end if it has one, and why, in one transaction.
+
+        The same name again changes nothing but the history.
+        """
+        ...
+
+    def abandoned(self) -> tuple[Abandoned, ...]:
+        """Everything that was ever abandoned, of all groups, those that are gone included; sorted by name."""
+        ...
+
+    def abandoned_of(self, group: GroupId) -> frozenset[MemberName]:
+        """Who of one group was abandoned."""
         ...
 
     def intend(

@@ -11,7 +11,8 @@ from sqlalchemy.dialects.sqlite import insert
 from config.units import BalancerId, CloudId, GroupId, Instant, MemberName
 from handler.steps import Result
 from handler.store import rows
-from handler.store.interface import Creates, Event
+from handler.store.abandoned import read_abandoned, read_names, write_abandoned
+from handler.store.interface import Abandoned, Creates, Event
 from handler.store.schema import steps
 from handler.store.session import Session, write_note
 from handler.world import Record
@@ -49,6 +50,31 @@ class MemberRows(Session):
             write_note(connection, act, state)
 
         self._writer.do(write)
+
+    def last_sequence(self, group: GroupId) -> int:
+        """The newest sequence that was ever given out under this name; 0: none was."""
+        with self._snapshot() as connection:
+            return rows.last_sequence(connection, group)
+
+    def abandon(self, act: Event, what: Abandoned, ended: Sequence[Record]) -> None:
+        """Write down what is not to be touched any more, the end of its record, and why, in one transaction."""
+
+        def write(connection: Connection) -> None:
+            rows.write_members(connection, ended, what.cloud)
+            write_abandoned(connection, what)
+            write_note(connection, act, None)
+
+        self._writer.do(write)
+
+    def abandoned(self) -> tuple[Abandoned, ...]:
+        """Everything that was ever abandoned, sorted by name."""
+        with self._snapshot() as connection:
+            return read_abandoned(connection)
+
+    def abandoned_of(self, group: GroupId) -> frozenset[MemberName]:
+        """Who of one group was abandoned."""
+        with self._snapshot() as connection:
+            return read_names(connection, group)
 
     def intend(
         self,

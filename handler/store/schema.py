@@ -5,6 +5,7 @@ desired   ``groups`` (declared definition and the door's state), ``quiets``, ``s
           groups, a row of ``meta``: the pause of the whole fleet while it lasts; ``definitions`` (also those of
           before), ``pins`` (which of them new members are made of, if not of the newest), ``rolls``
 observed  ``members``, in ``groups`` how builds go, ``converged`` (what a group was when nothing was left to do)
+let go    ``abandoned``: what bears our mark and is never to be taken up again; outlives its group, for ever
 identity  ``meta`` (whose store this is), ``sequences`` (outlives its group: a launch id is never used twice)
 history   ``spans``, ``decisions``, ``steps``, ``notes``; outlives its group, goes by retention
 promises  ``answers``: the first answer to each request id; ``deliveries``: what each alert told first led to
@@ -18,16 +19,12 @@ Instants are REAL seconds since the epoch, UTC. Enums are stored by value. Colum
 
 from __future__ import annotations
 
-import enum
-from collections.abc import Hashable
-from functools import lru_cache
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 from sqlalchemy import (
     REAL,
     Boolean,
     Column,
-    Dialect,
     ForeignKey,
     Index,
     Integer,
@@ -35,14 +32,13 @@ from sqlalchemy import (
     Select,
     Table,
     Text,
-    TypeDecorator,
     UniqueConstraint,
     select,
+    text,
 )
 
 from config.access import SecretRef
 from config.effects import EffectKind
-from config.errors import StoreError
 from config.model import QuietScope
 from config.notices import NotifyTarget
 from config.units import BalancerId, GroupId
@@ -50,7 +46,7 @@ from handler.desired import Definition
 from handler.notices import Notice
 from handler.rolls import Roll
 from handler.steps import Result
-from handler.store.codec import from_text, to_text
+from handler.store.columns import Document, Word
 from handler.store.outside import AlertStatus, TokenHash
 from handler.world import Attempts, Leaving, Phase
 from trigger.explain import Explanation
@@ -58,63 +54,8 @@ from trigger.reasons import Reason
 from trigger.requests import Clamp, Move, Observed, Pause, SignalKind, Turn, Watched
 from trigger.verdicts import Direction
 
-HEAD = "0013"
+HEAD = "0014"
 """The revision that this release reads and writes."""
-
-E = TypeVar("E", bound=enum.Enum)
-D = TypeVar("D")
-
-
-class Word(TypeDecorator[E]):
-    """An enum, by value."""
-
-    impl = Text
-    cache_ok = True
-
-    def __init__(self, words: type[E]) -> None:
-        super().__init__()
-        self.words = words
-
-    def process_bind_param(self, value: E | None, dialect: Dialect) -> str | None:
-        """To the database."""
-        return None if value is None else str(value.value)
-
-    def process_result_value(self, value: str | None, dialect: Dialect) -> E | None:
-        """From the database."""
-        if value is None:
-            return None
-        try:
-            return self.words(value)
-        except ValueError as error:
-            raise StoreError(f"the store holds {value!r}, which is no {self.words.__name__} of this release") from error
-
-
-class Document(TypeDecorator[D]):
-    """A frozen dataclass, or a tuple of such, as JSON."""
-
-    impl = Text
-    cache_ok = True
-
-    def __init__(self, kind: type[D]) -> None:
-        super().__init__()
-        self.kind = kind
-
-    def process_bind_param(self, value: D | None, dialect: Dialect) -> str | None:
-        """To the database."""
-        return None if value is None else to_text(value, self.kind)
-
-    def process_result_value(self, value: str | None, dialect: Dialect) -> D | None:
-        """From the database."""
-        if value is None or len(value) > _SHORT:
-            return None if value is None else from_text(value, self.kind)
-        return cast("D", _seen_before(value, cast("Hashable", self.kind)))
-
-
-_SHORT = 200
-"""Characters. Thousands of members have the same few balancers; documents that are longer are hardly ever the same."""
-
-_seen_before = lru_cache(maxsize=1024)(from_text)
-"""What documents say is frozen: the same text may as well be the same value."""
 
 
 METADATA = MetaData(
@@ -261,9 +202,23 @@ members = Table(
     Column("profile", Text),
     Column("failing_since", REAL),
     Column("attempts", Document(tuple[Attempts, ...]), nullable=False, server_default="[]"),
+    Column("given", Boolean, nullable=False, server_default=text("0")),
+    Column("removal_at", REAL),
+    Column("removal_tried_at", REAL),
     UniqueConstraint("group", "sequence"),
     Index(None, "phase"),
     Index(None, "intended_at"),
+)
+
+abandoned = Table(
+    "abandoned",
+    METADATA,
+    Column("name", Text, primary_key=True),
+    _group(),
+    Column("cloud", Text, nullable=False),
+    Column("server_id", Text),
+    Column("at", REAL, nullable=False),
+    Column("by", Text, nullable=False),
 )
 
 steps = Table(

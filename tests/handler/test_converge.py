@@ -12,7 +12,7 @@ from config.errors import Permanent, StoreError, Transient
 from config.model import Budget, Mode, OnVanish, ProcessRecipe, Victims
 from config.units import BalancerId, Instant, MemberName
 from handler.converge import Pass
-from handler.steps import Confirm, Create, Destroy, EnterService, Forget, Join, Result, TakeUp, Wait
+from handler.steps import Confirm, Create, EnterService, Forget, Join, Result, TakeUp, Wait
 from handler.store.interface import StoredGroup
 from handler.world import Phase, SeatState, ServerState
 from tests.support.beds import Bed, grown
@@ -245,19 +245,6 @@ def test_a_member_behind_an_unreadable_balancer_is_not_destroyed() -> None:
     assert waits(done) == {Wait.BALANCER_UNKNOWN}
     assert done.retries == ("balancer edge: no answer",)
     assert bed.cloud.destroyed == []
-
-
-def test_a_removal_that_keeps_failing_is_shown_as_an_error_and_still_tried() -> None:
-    bed = grown(1)
-    bed.desire(0)
-    bed.cloud.faults.script("destroy", *[Transient("busy")] * 10)
-    told = []
-    for _ in range(30):
-        done = bed.run()
-        told += [(each.result, each.attempt) for each in done.outcomes if isinstance(each.step, Destroy)]
-        bed.clock.advance(30)
-    assert told == [*((Result.LIMITED, number) for number in range(1, 10)), (Result.FAILED, 10), (Result.DONE, None)]
-    bed.expect(0)
 
 
 def test_a_member_that_is_seen_going_is_not_told_again_before_its_grace_is_over() -> None:

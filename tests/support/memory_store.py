@@ -18,7 +18,17 @@ from handler.launches import LaunchId
 from handler.notices import Filed, Notice, Tried
 from handler.rolls import Roll
 from handler.steps import Result
-from handler.store.interface import EVERY_KIND, Creates, Event, EventKind, Span, StoredAnswer, StoredGroup, Tick
+from handler.store.interface import (
+    EVERY_KIND,
+    Abandoned,
+    Creates,
+    Event,
+    EventKind,
+    Span,
+    StoredAnswer,
+    StoredGroup,
+    Tick,
+)
 from handler.store.outside import AlertStatus, Delivery, StoredHook
 from handler.world import Phase, Record
 from tests.support.fake_cloud import Instants
@@ -40,6 +50,7 @@ class MemoryStore:
     """The disk fills up after that many more writes."""
     kept: dict[GroupId, StoredGroup] = field(default_factory=dict)
     records: dict[MemberName, tuple[Record, CloudId]] = field(default_factory=dict)
+    forsaken: dict[MemberName, Abandoned] = field(default_factory=dict)
     sequences: dict[GroupId, int] = field(default_factory=dict)
     events: dict[int, Event] = field(default_factory=dict)
     answers: dict[tuple[GroupId, str], StoredAnswer] = field(default_factory=dict)
@@ -261,6 +272,21 @@ class MemoryStore:
     def gone(self, group: GroupId, names: Collection[MemberName]) -> frozenset[MemberName]:
         found = (record for record, _ in self.records.values() if record.group == group and record.phase is Phase.GONE)
         return frozenset(record.name for record in found if record.name in names)
+
+    def last_sequence(self, group: GroupId) -> int:
+        return self.sequences.get(group, 0)
+
+    def abandon(self, act: Event, what: Abandoned, ended: Sequence[Record]) -> None:
+        with self._write("abandon"):
+            self._keep(ended, what.cloud)
+            self.forsaken.setdefault(what.name, what)
+            self.events[next(self._ids)] = act
+
+    def abandoned(self) -> tuple[Abandoned, ...]:
+        return tuple(self.forsaken[name] for name in sorted(self.forsaken))
+
+    def abandoned_of(self, group: GroupId) -> frozenset[MemberName]:
+        return frozenset(name for name, what in self.forsaken.items() if what.group == group)
 
     def lower(self, act: Event, state: GroupState, leaving: Sequence[Record], cloud: CloudId) -> None:
         with self._write("lower"):

@@ -334,6 +334,9 @@ def full_record() -> Record:
         profile="5f2c",
         failing_since=at(-30),
         attempts=(Attempts(call="leave", balancer=BalancerId("door"), count=4, again_at=at(9), because="no answer"),),
+        given=True,
+        removal_at=at(-18),
+        removal_tried_at=at(-3),
     )
 
 

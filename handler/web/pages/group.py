@@ -31,6 +31,7 @@ _GLYPHS = {
     MemberState.LEAVING: "◌",
     MemberState.BROKEN: "✕",
     MemberState.UNKNOWN: "?",
+    MemberState.STUCK: "⊗",
 }
 _TRUTHS = {Truth.TRUE: "holds", Truth.FALSE: "does not hold", Truth.UNKNOWN: "unknown"}
 _MARK_WORDS = {"out": "▲", "in": "▼", "refused": "✕", "note": "■"}

@@ -162,3 +162,9 @@ def test_text_that_is_not_json_is_refused():
 def test_a_value_of_another_type_is_not_written(value, kind):
     with pytest.raises(TypeError):
         to_text(value, kind)
+
+
+def test_text_and_lists_are_told_apart():
+    kind = tuple[tuple[str, str | tuple[tuple[str, str], ...]], ...]
+    value = (("memory", "512"), ("disk", (("size", "20"), ("image", "web"))))
+    assert from_text(to_text(value, kind), kind) == value

@@ -58,8 +58,8 @@ def left_by(schema: int):
     return store
 
 
-first, second, third, fourth, fifth, sixth, seventh, eighth, ninth, tenth, eleventh, twelfth = map(
-    left_by, range(1, 13)
+first, second, third, fourth, fifth, sixth, seventh, eighth, ninth, tenth, eleventh, twelfth, thirteenth = map(
+    left_by, range(1, 14)
 )
 
 
@@ -81,7 +81,15 @@ def later(tmp_path: Path) -> Path:
     return scripts
 
 
-SINCE = {"profile": 9, "detaching": 10, "failing_since": 12, "attempts": 13}
+SINCE = {
+    "profile": 9,
+    "detaching": 10,
+    "failing_since": 12,
+    "attempts": 13,
+    "given": 14,
+    "removal_at": 14,
+    "removal_tried_at": 14,
+}
 """Fields of records → the schema that has had them first."""
 
 
@@ -247,6 +255,15 @@ def test_nobody_of_schema_0011_is_known_to_fail_and_anybody_may(eleventh):
 def test_of_members_of_schema_0012_no_call_is_known_to_have_failed(twelfth):
     store = opened(twelfth)
     assert store.members(WEB)[-1] == record_of(12)
+    store.save((full_record(),), LOCAL)
+    assert store.members(WEB)[-1] == full_record()
+    store.close()
+
+
+def test_members_of_schema_0013_were_all_made_here_and_nobody_was_abandoned(thirteenth):
+    store = opened(thirteenth)
+    assert (len(store.members(WEB)), store.members(WEB)[-1]) == (3, record_of(13))
+    assert (store.abandoned(), store.abandoned_of(WEB)) == ((), frozenset())
     store.save((full_record(),), LOCAL)
     assert store.members(WEB)[-1] == full_record()
     store.close()

@@ -150,4 +150,5 @@ def test_metrics_parse_and_no_label_names_a_member_or_an_address(daemon: Daemon,
     }
     assert states == {
         "building": 0, "joining": 0, "in_service": 1, "draining": 0, "leaving": 0, "broken": 0, "unknown": 0,
+        "stuck": 0,
     }  # fmt: skip

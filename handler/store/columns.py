@@ -1,0 +1,68 @@
+"""What stands in one column: an enum by its value, a frozen dataclass as JSON."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Hashable
+from functools import lru_cache
+from typing import TypeVar, cast
+
+from sqlalchemy import Dialect, Text, TypeDecorator
+
+from config.errors import StoreError
+from handler.store.codec import from_text, to_text
+
+E = TypeVar("E", bound=enum.Enum)
+D = TypeVar("D")
+
+
+class Word(TypeDecorator[E]):
+    """An enum, by value."""
+
+    impl = Text
+    cache_ok = True
+
+    def __init__(self, words: type[E]) -> None:
+        super().__init__()
+        self.words = words
+
+    def process_bind_param(self, value: E | None, dialect: Dialect) -> str | None:
+        """To the database."""
+        return None if value is None else str(value.value)
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> E | None:
+        """From the database."""
+        if value is None:
+            return None
+        try:
+            return self.words(value)
+        except ValueError as error:
+            raise StoreError(f"the store holds {value!r}, which is no {self.words.__name__} of this release") from error
+
+
+class Document(TypeDecorator[D]):
+    """A frozen dataclass, or a tuple of such, as JSON."""
+
+    impl = Text
+    cache_ok = True
+
+    def __init__(self, kind: type[D]) -> None:
+        super().__init__()
+        self.kind = kind
+
+    def process_bind_param(self, value: D | None, dialect: Dialect) -> str | None:
+        """To the database."""
+        return None if value is None else to_text(value, self.kind)
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> D | None:
+        """From the database."""
+        if value is None or len(value) > _SHORT:
+            return None if value is None else from_text(value, self.kind)
+        return cast("D", _seen_before(value, cast("Hashable", self.kind)))
+
+
+_SHORT = 200
+"""Characters. Thousands of members have the same few balancers; documents that are longer are hardly ever the same."""
+
+_seen_before = lru_cache(maxsize=1024)(from_text)
+"""What documents say is frozen: the same text may as well be the same value."""
