@@ -37,6 +37,7 @@ from config.model import (
 )
 from config.notices import Notify, NotifyCommand, NotifyTarget, NotifyUrl, Severity
 from config.policy_document import PolicyDocument
+from config.recipes import attributes_of
 from config.schedule_document import schedule_of
 from config.schedules import Schedule
 from config.units import (
@@ -168,7 +169,9 @@ def _recipe(entry: written.ProfileDocument) -> Recipe:
         given = MappingProxyType(dict(entry.env))
         return ProcessRecipe(command=tuple(entry.command), env=given, directory=entry.directory)
     if entry.template is not None and entry.zone is None and entry.offering is None:
-        return OpennebulaRecipe(template=entry.template, networks=tuple(entry.networks), extra=entry.extra or ())
+        return OpennebulaRecipe(
+            template=entry.template, networks=tuple(entry.networks), extra=attributes_of(entry.extra or ())
+        )
     if entry.zone is None or entry.template is None or entry.offering is None:
         return NoProgram()  # on CloudStack, `config.programs` says which is missing
     return CloudstackRecipe(

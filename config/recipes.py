@@ -44,13 +44,30 @@ Extra = tuple[tuple[str, str | tuple[tuple[str, str], ...]], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Attribute:
+    """One attribute of an OpenNebula template: a single value, or a vector of them."""
+
+    name: str
+    single: str | None = None
+    vector: tuple[tuple[str, str], ...] = ()
+
+
+def attributes_of(extra: Extra) -> tuple[Attribute, ...]:
+    """Name what each is, so that it can be stored."""
+    return tuple(
+        Attribute(name=name, single=value) if isinstance(value, str) else Attribute(name=name, vector=value)
+        for name, value in extra
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OpennebulaRecipe:
     """What a virtual machine of OpenNebula is made of. Template and networks may be written as name or id."""
 
     template: str
     networks: tuple[str, ...] = ()
     """None: those of the template."""
-    extra: Extra = ()
+    extra: tuple[Attribute, ...] = ()
     """Attributes that are put in the place of the template's own of the same name."""
 
 

@@ -186,7 +186,8 @@ class OpennebulaOrchestrator:
         template = self._ids.of(TEMPLATE, recipe.template)
         networks = [self._ids.of(NETWORK, network) for network in recipe.networks]
         nics = tuple(("NIC", (("NETWORK_ID", str(network)),)) for network in networks)
-        xml = template_xml((*recipe.extra, *nics, (MARK, name)))
+        extra = ((each.name, each.vector if each.single is None else each.single) for each in recipe.extra)
+        xml = template_xml((*extra, *nics, (MARK, name)))
         answer = self._wire.ask("template.instantiate", template, name, False, xml, False)
         machine = self._machine(answer) if isinstance(answer, int) else None
         if machine is None or machine.member(self._installation) != name:

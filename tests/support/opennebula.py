@@ -10,6 +10,7 @@ from typing import Any
 
 from config.access import SecretRef
 from config.model import OpennebulaCloud, OpennebulaRecipe, Profile
+from config.recipes import Extra, attributes_of
 from config.units import CloudId, GroupId, Instant, MemberName, ProfileId
 from handler.launches import LaunchId
 from handler.orchestrators.interface import Launch
@@ -21,8 +22,8 @@ from tests.support.orchestrators import Clock
 HERE, THERE = "k3f9ab", "zzzzzz"
 
 
-def a_template_recipe(**fields: Any) -> OpennebulaRecipe:
-    return OpennebulaRecipe(**{"template": "web", "networks": ("tier",), **fields})
+def a_template_recipe(*, extra: Extra = (), **fields: Any) -> OpennebulaRecipe:
+    return OpennebulaRecipe(**{"template": "web", "networks": ("tier",), "extra": attributes_of(extra), **fields})
 
 
 def an_opennebula(endpoint: str, **fields: Any) -> OpennebulaCloud:
