@@ -64,6 +64,16 @@ _REMEDIES: Mapping[tuple[str, Reply], str] = MappingProxyType(
             Reply.NO_SUCH_COUNTER,
         ): "the query finds nothing (for this member): try it in Prometheus itself, and look at label",
         ("prometheus", Reply.MALFORMED): "Prometheus makes no number of the query: try it in Prometheus itself",
+        (
+            "opennebula",
+            Reply.REFUSED,
+        ): "OpenNebula has no running machine that is the member: look at its state, and whether it was renamed",
+        ("opennebula", Reply.AUTH): "OpenNebula refuses the user: look at user and password of the cloud",
+        (
+            "opennebula",
+            Reply.NO_SUCH_COUNTER,
+        ): "the machine has no such attribute: onevm show tells which it has; measured ones come after a while",
+        ("opennebula", Reply.STALE): "the hypervisors have not measured for so long: look at OpenNebula's monitoring",
         ("push", Reply.TIMEOUT): "nothing has been pushed yet: look whether the sender runs, and at its token",
         ("push", Reply.STALE): "nothing new has been pushed: look whether the sender still runs",
         ("alert", Reply.TIMEOUT): "no alert brings a value now: while none fires, there is none",

@@ -20,6 +20,7 @@ from config.counters import (
     MemberAddress,
     MetricPick,
     NetscalerField,
+    OpennebulaAttribute,
     PluginValue,
     PrometheusQuery,
     PushedValue,
@@ -98,7 +99,9 @@ def _reading(entry: CounterDocument, sources: Mapping[SourceId, ServerSource]) -
 
 
 def _served(entry: CounterDocument, sources: Mapping[SourceId, ServerSource]) -> CounterSource:
-    """What a server answers for; a lone server of its kind need not be named."""
+    """What a server or the cloud answers for; a lone server of its kind need not be named."""
+    if entry.opennebula is not None:
+        return OpennebulaAttribute(name=entry.opennebula)
     if entry.haproxy is not None:
         return HaproxyField(field=entry.haproxy, server=None if entry.server is None else SourceId(entry.server))
     kind = PrometheusServer if entry.prometheus is not None else NetscalerStats

@@ -25,7 +25,7 @@ from config import (
 )
 from config.adjustments import Adjustment
 from config.build_targets import owner_of
-from config.counters import AlertedValue
+from config.counters import AlertedValue, Counter
 from config.effects import FirePolicy
 from config.errors import Problem
 from config.findings import Finding, as_written, followed_at, problem_of
@@ -37,6 +37,7 @@ from config.model import (
     Group,
     HaproxyBalancer,
     Holds,
+    OpennebulaCloud,
     Policy,
     SharedListener,
     Verb,
@@ -257,19 +258,33 @@ def _unseen_fields(catalogue: Catalogue) -> Iterator[Finding]:
         if any(balancer is None or isinstance(balancer, HaproxyBalancer) for balancer in uses):
             continue
         for name in group.policies:
-            unseen = _haproxy_counters(catalogue, name)
+            unseen = _counters(catalogue, name, servers.needs_balancer)
             if unseen:
                 message = f"needs {', '.join(unseen)} from HAProxy, but the group has no haproxy balancer"
                 leans = tuple(("counters", counter) for counter in unseen)
                 yield Finding(followed_at(group, name), message, (("groups", group.id, "balancers"), *leans))
 
 
-def _haproxy_counters(catalogue: Catalogue, name: PolicyId) -> list[str]:
+def _unmeasured(catalogue: Catalogue) -> Iterator[Finding]:
+    """OpenNebula knows only its own machines."""
+    for group in catalogue.groups.values():
+        profile = catalogue.profiles.get(group.profile)
+        cloud = None if profile is None else catalogue.clouds.get(profile.cloud)
+        if cloud is None or isinstance(cloud, OpennebulaCloud):
+            continue
+        for name in group.policies:
+            if unseen := _counters(catalogue, name, servers.needs_opennebula):
+                message = f"needs {', '.join(unseen)} from OpenNebula, but the group's members are not on it"
+                leans = tuple(("counters", counter) for counter in unseen)
+                yield Finding(followed_at(group, name), message, (("groups", group.id, "profile"), *leans))
+
+
+def _counters(catalogue: Catalogue, name: PolicyId, wanted: Callable[[Counter], bool]) -> list[str]:
     policy = catalogue.policies.get(name)
     conditions = (catalogue.conditions.get(condition) for condition in (policy.when if policy else ()))
     names = (counter for condition in conditions if condition for counter in condition.counters)
     counters = (catalogue.counters.get(name) for name in names)
-    return sorted({counter.id for counter in counters if counter and servers.needs_balancer(counter)})
+    return sorted({counter.id for counter in counters if counter and wanted(counter)})
 
 
 # Groups.
@@ -323,6 +338,7 @@ _RULES: tuple[Callable[[Catalogue], Iterator[Finding]], ...] = (
     _listeners,
     _ports,
     _unseen_fields,
+    _unmeasured,
     _bounds,
     _build_times,
     programs.fitting,

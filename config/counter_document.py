@@ -10,12 +10,21 @@ from pydantic_core import PydanticCustomError
 
 from config.cloudstack_counters import written_out
 from config.columns import BACKEND_COLUMNS, COLUMNS
-from config.counter_scalars import BuiltinName, HaproxyColumn, JsonPath, MetricName, NetscalerStatistic, SnmpName
+from config.counter_scalars import (
+    AttributeName,
+    BuiltinName,
+    HaproxyColumn,
+    JsonPath,
+    MetricName,
+    NetscalerStatistic,
+    SnmpName,
+)
 from config.counters import Kind, Per
 from config.declared import Declared, key, must
 from config.measures import alternatives, factor
 from config.nitro import MEMBER_STATISTICS, VSERVER_STATISTICS
 from config.objects import Shape
+from config.opennebula_attributes import ATTRIBUTES
 from config.reductions import Reduce
 from config.scalars import (
     BaseUrl,
@@ -89,10 +98,11 @@ class CounterDocument(Declared):
         "http",
         "plugin",
         "alert",
+        "opennebula",
         "builtin",
     )
     choice_of: ClassVar[str] = "the source of the counter"
-    later: ClassVar[Mapping[str, str]] = dict.fromkeys(("cloudstack", "openstack", "opennebula"), "cloud metrics")
+    later: ClassVar[Mapping[str, str]] = dict.fromkeys(("cloudstack", "openstack"), "cloud metrics")
 
     snmp: Annotated[SnmpName | None, Given] = key(
         "An SNMP object of every member's agent, with its instance: a well-known name or a numeric OID. With rows: a "
@@ -126,6 +136,10 @@ class CounterDocument(Declared):
     )
     alert: Annotated[Name | None, Given] = key(
         "An alert that brings a value, of the group as a whole; of several that fire, the greatest.", "depth"
+    )
+    opennebula: Annotated[AttributeName | None, Given] = key(
+        "An attribute of members' virtual machines on OpenNebula: measured by hypervisors, or sent by guests.",
+        "NETTX",
     )
     builtin: Annotated[BuiltinName | None, Given] = key(
         "A counter that CloudStack ships, by its name there; it stands for the source and the unit that measure the "
@@ -260,6 +274,7 @@ _WHO_ANSWERS: Mapping[str, str] = {
     "alert": "an alert brings one value for the whole group, not one per member: remove per",
     "snmp": "SNMP agents answer for their member: remove per",
     "http": "it follows from port or url who answers: remove per",
+    "opennebula": "OpenNebula answers for every member: remove per",
 }
 
 
@@ -322,6 +337,8 @@ def _known(entry: CounterDocument) -> Shape | None:
     whole = entry.answers is Per.GROUP
     if entry.haproxy is not None:
         return (BACKEND_COLUMNS if whole else COLUMNS).get(entry.haproxy)
+    if entry.opennebula is not None:
+        return ATTRIBUTES.get(entry.opennebula)
     if entry.netscaler is not None:
         return (VSERVER_STATISTICS if whole else MEMBER_STATISTICS).get(entry.netscaler)
     return None

@@ -138,3 +138,24 @@ def read_metric(value: object) -> str:
 
 
 MetricName = Annotated[str, PlainValidator(read_metric), WithJsonSchema({"type": "string", "pattern": f"^{_METRIC}$"})]
+
+_ATTRIBUTE = "[A-Za-z][A-Za-z0-9_]{0,63}"
+
+
+def read_attribute(value: object) -> str:
+    """Read the name of an attribute of OpenNebula, which stores names in upper case.
+
+    Raises:
+        ValueError: says what was expected.
+
+    >>> read_attribute("nettx")
+    'NETTX'
+    """
+    if isinstance(value, str) and re.fullmatch(_ATTRIBUTE, value):
+        return value.upper()
+    raise ValueError("the name of an attribute of OpenNebula, such as NETTX")
+
+
+AttributeName = Annotated[
+    str, PlainValidator(read_attribute), WithJsonSchema({"type": "string", "pattern": f"^{_ATTRIBUTE}$"})
+]

@@ -138,8 +138,24 @@ class AlertedValue:
     alert: AlertId
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpennebulaAttribute:
+    """An attribute that OpenNebula, the cloud of the group's profile, has of the member's virtual machine."""
+
+    name: str
+    """In upper case."""
+
+
 CounterSource = (
-    SnmpObject | HaproxyField | NetscalerField | PrometheusQuery | PushedValue | HttpValue | PluginValue | AlertedValue
+    SnmpObject
+    | HaproxyField
+    | NetscalerField
+    | PrometheusQuery
+    | PushedValue
+    | HttpValue
+    | PluginValue
+    | AlertedValue
+    | OpennebulaAttribute
 )
 """Closed union of where readings come from."""
 
@@ -153,6 +169,7 @@ SOURCE_WORDS: Mapping[type[CounterSource], str] = MappingProxyType(
         HttpValue: "http",
         PluginValue: "plugin",
         AlertedValue: "alert",
+        OpennebulaAttribute: "opennebula",
     }
 )
 """What each kind of source is called: in the file, in metrics and in logs."""

@@ -10,6 +10,7 @@ from config.columns import BACKEND_COLUMNS, COLUMNS
 from config.counters import Per
 from config.nitro import MEMBER_STATISTICS, VSERVER_STATISTICS
 from config.objects import KnownObject, Shape
+from config.opennebula_attributes import ATTRIBUTES
 from config.well_known import ENTRIES, WELL_KNOWN
 
 
@@ -18,7 +19,7 @@ class Listed:
     """One name, and how it is written into a counter."""
 
     group: str
-    """Whose name it is: CloudStack, a MIB, HAProxy, NetScaler."""
+    """Whose name it is: CloudStack, a MIB, HAProxy, NetScaler, OpenNebula."""
     key: str
     """The key of the counter that takes the name: ``snmp``."""
     name: str
@@ -43,6 +44,7 @@ def listed(more: Iterable[KnownObject] = ()) -> Iterator[Listed]:
         )
     yield from _of_both("HAProxy", "haproxy", COLUMNS, BACKEND_COLUMNS)
     yield from _of_both("NetScaler", "netscaler", MEMBER_STATISTICS, VSERVER_STATISTICS)
+    yield from _of_both("OpenNebula", "opennebula", ATTRIBUTES, {})
 
 
 def matching(entries: Iterable[Listed], word: str) -> Iterator[Listed]:

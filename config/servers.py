@@ -6,7 +6,15 @@ from collections.abc import Iterator
 
 from config.access import HaproxyStats, NetscalerStats, PrometheusServer, ServerSource
 from config.build_counters import UNNAMED
-from config.counters import SOURCE_WORDS, Counter, HaproxyField, NetscalerField, Per, PrometheusQuery
+from config.counters import (
+    SOURCE_WORDS,
+    Counter,
+    HaproxyField,
+    NetscalerField,
+    OpennebulaAttribute,
+    Per,
+    PrometheusQuery,
+)
 from config.findings import Finding
 from config.model import Catalogue
 from config.units import SourceId
@@ -23,6 +31,11 @@ def named(catalogue: Catalogue) -> Iterator[tuple[Where, str, str]]:
 def needs_balancer(counter: Counter) -> bool:
     """Whether a counter is read from the runtime sockets of the group's own balancers."""
     return isinstance(counter.source, HaproxyField) and counter.source.server is None
+
+
+def needs_opennebula(counter: Counter) -> bool:
+    """Whether the cloud of the group's profile answers for a counter."""
+    return isinstance(counter.source, OpennebulaAttribute)
 
 
 def unclear(catalogue: Catalogue) -> Iterator[Finding]:

@@ -15,26 +15,23 @@ from dataclasses import dataclass
 from typing import assert_never
 from urllib.parse import quote, urlsplit
 
-from collector.http import Answer, Failure, HttpClient, Question
-from collector.http_failures import instant_of
+from collector.http import Failure, HttpClient, Question
 from collector.samples import Reply, Series, Sheet
 from collector.sources.interface import Round
 from collector.sources.metrics_text import ACCEPT
 from collector.sources.picks import LONGEST_JSON, Picked, Row, picked
 from collector.sources.reducing import Number, Reading, Reducer
-from collector.sources.sample_times import SampleTimes
+from collector.sources.sample_times import SampleTimes, clock_of
 from collector.targets import Member, rows_of
 from config.access import HttpAccess
 from config.counters import Counter, FixedAddress, HttpValue, MemberAddress, MetricPick
-from config.units import GroupId, Moment, Seconds
+from config.units import GroupId, Seconds
 
 _LONG = 128 * 1024
 """From here on (a few ms) picking goes to a thread, so that the event loop is not held."""
 _AT_ONCE = 16
 """Requests that are begun in one turn of the event loop (0.1 ms each), so that others get theirs."""
 _LONGEST_PAGE = 16 * 1024 * 1024
-_AGREEING: Seconds = 2.0
-"""Clocks that differ by less are taken for one: a ``Date`` has whole seconds only."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +102,7 @@ class HttpSource:
             found = picked(answer.body, kind, picks)
         else:
             found = await asyncio.to_thread(picked, answer.body, kind, picks)
-        there = _clock_of(answer, asked.clock())
+        there = clock_of(answer, asked.clock())
         for wish, rows in zip(wishes, found, strict=True):
             self._put(asked.sheet, wish, rows, answer.at, there)
 
@@ -130,12 +127,6 @@ class HttpSource:
                 sheet.fail(wish.row, reply, said)
             case _:
                 assert_never(reading)
-
-
-def _clock_of(answer: Answer, now: Moment) -> float:
-    """What time it was over there, in seconds since the epoch: by its own word where our clock is another."""
-    date = instant_of(answer.headers.get("date", ""))
-    return now.wall if date is None or abs(date - now.wall) <= _AGREEING else date
 
 
 def _uptime(rows: Sequence[Row], there: float) -> Seconds:

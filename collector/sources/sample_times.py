@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from collector.http import Answer
+from collector.http_failures import instant_of
 from collector.samples import Series
-from config.units import Seconds
+from config.units import Moment, Seconds
 
 _KEPT: Seconds = 900.0
+_AGREEING: Seconds = 2.0
+"""Clocks that differ by less are taken for one: a ``Date`` has whole seconds only."""
 
 
 class _Known(NamedTuple):
@@ -43,3 +47,9 @@ class SampleTimes:
     def tidy(self, now: float) -> None:
         """Forget the series that nobody has asked for in a quarter of an hour, by steady seconds."""
         self._known = {series: known for series, known in self._known.items() if known.asked > now - _KEPT}
+
+
+def clock_of(answer: Answer, now: Moment) -> float:
+    """What time it was over there, in seconds since the epoch: by its own word where our clock is another."""
+    date = instant_of(answer.headers.get("date", ""))
+    return now.wall if date is None or abs(date - now.wall) <= _AGREEING else date

@@ -15,6 +15,7 @@ from collector.sources.alerted import AlertedSource
 from collector.sources.haproxy import HaproxySource
 from collector.sources.http_value import HttpSource
 from collector.sources.netscaler import NetscalerSource
+from collector.sources.opennebula import OpennebulaSource
 from collector.sources.plugins import PluginSource
 from collector.sources.prometheus import PrometheusSource
 from collector.sources.pushed import PushedSource
@@ -97,6 +98,7 @@ def poller(board: Board | None = None, pushes: Pushes | None = None) -> Poller:
         NetscalerSource(http),
         PrometheusSource(http),
         HttpSource(http),
+        OpennebulaSource(http),
         PluginSource(_tell),
         AlertedSource(board or Board()),
         PushedSource(pushes or Pushes()),

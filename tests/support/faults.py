@@ -15,7 +15,7 @@ from collector.samples import Reply
 from collector.sources.interface import Source
 from config.access import ServerSource, SnmpAccess
 from config.counters import CounterSource, Kind, Per
-from config.model import Balancer
+from config.model import Balancer, Cloud
 from config.units import Moment
 
 SECRET = "tr4p-s3cret-9f2c"
@@ -191,6 +191,7 @@ class Declared(NamedTuple):
     server: ServerSource | None = None
     balancer: Balancer | None = None
     snmp: SnmpAccess | None = None
+    cloud: Cloud | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -438,6 +438,7 @@ def _catalogue(column: Column, scenes: Sequence[Scene], declared: Mapping[str, D
             )
     servers = [one.server for one in declared.values() if one.server is not None]
     balancers = [one.balancer for one in declared.values() if one.balancer is not None]
+    clouds = [one.cloud for one in declared.values() if one.cloud is not None]
     return Catalogue(
         digest="",
         sources={server.id: server for server in servers},
@@ -447,7 +448,7 @@ def _catalogue(column: Column, scenes: Sequence[Scene], declared: Mapping[str, D
         },
         conditions=conditions,
         policies=policies,
-        clouds={},
+        clouds={cloud.id: cloud for cloud in clouds},
         balancers={balancer.id: balancer for balancer in balancers},
         profiles={ProfileId(group): _profile(group, one) for group, one in declared.items()},
         groups={GroupId(group): _group(group, one) for group, one in declared.items()},
@@ -457,7 +458,8 @@ def _catalogue(column: Column, scenes: Sequence[Scene], declared: Mapping[str, D
 
 def _profile(group: str, declared: Declared) -> Profile:
     access = {} if declared.snmp is None else {"snmp": declared.snmp}
-    return Profile(id=ProfileId(group), cloud=CloudId("box"), recipe=ProcessRecipe(command=("serve",)), **access)
+    cloud = CloudId("box") if declared.cloud is None else declared.cloud.id
+    return Profile(id=ProfileId(group), cloud=cloud, recipe=ProcessRecipe(command=("serve",)), **access)
 
 
 def _group(group: str, declared: Declared) -> Group:

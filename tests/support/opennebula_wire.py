@@ -82,6 +82,8 @@ class Vm:
     hosts: list[tuple[str, int]] = field(default_factory=list)
     """Where it has been: hosts, and the clusters that they are in."""
     monitoring: Attributes = field(default_factory=dict)
+    polled: int = 0
+    """When it was measured last."""
     looks: int = 1
     """Looks at it until what it is at has ended."""
     calls: list[str] = field(default_factory=list)
@@ -380,7 +382,7 @@ def vm_xml(vm: Vm) -> str:
         f"<VM><ID>{vm.id}</ID><UID>2</UID><GID>1</GID><UNAME>{escape(vm.owner)}</UNAME><GNAME>users</GNAME>"
         f"<NAME>{escape(vm.name)}</NAME><PERMISSIONS><OWNER_U>1</OWNER_U><OWNER_M>1</OWNER_M><OWNER_A>0</OWNER_A>"
         "<GROUP_U>0</GROUP_U><GROUP_M>0</GROUP_M><GROUP_A>0</GROUP_A><OTHER_U>0</OTHER_U><OTHER_M>0</OTHER_M>"
-        f"<OTHER_A>0</OTHER_A></PERMISSIONS><LAST_POLL>0</LAST_POLL><STATE>{vm.state}</STATE>"
+        f"<OTHER_A>0</OTHER_A></PERMISSIONS><LAST_POLL>{vm.polled}</LAST_POLL><STATE>{vm.state}</STATE>"
         f"<LCM_STATE>{vm.lcm}</LCM_STATE><PREV_STATE>{vm.state}</PREV_STATE><PREV_LCM_STATE>{vm.lcm}</PREV_LCM_STATE>"
         f"<RESCHED>0</RESCHED><STIME>{vm.started}</STIME><ETIME>0</ETIME><DEPLOY_ID/>"
         f"<MONITORING>{_template(vm.monitoring)}</MONITORING><SCHED_ACTIONS></SCHED_ACTIONS>"
