@@ -8,6 +8,7 @@ from types import MappingProxyType
 from config import build_conditions, build_targets, outside
 from config import document as written
 from config.build_counters import counter, server
+from config.clouds import Calls
 from config.digest import digest_of
 from config.effects import Alert, BringValue, Effect, FirePolicy, Freeze, RaiseFloor, Shield
 from config.haproxy_document import HaproxyDocument
@@ -116,7 +117,9 @@ def _budget(entry: written.BudgetDocument) -> Budget:
 
 def _cloud(id: CloudId, entry: written.CloudDocument) -> Cloud:
     if entry.simulated is not None:
-        return SimulatedCloud(id=id, behaviour=entry.simulated.behaviour, budget=_budget(entry.budget))
+        return SimulatedCloud(
+            id=id, behaviour=entry.simulated.behaviour, budget=_budget(entry.budget), calls=_calls(entry.calls)
+        )
     if (there := entry.cloudstack) is not None:
         return CloudstackCloud(
             id=id,
@@ -128,6 +131,7 @@ def _cloud(id: CloudId, entry: written.CloudDocument) -> Cloud:
             job_timeout=there.job_timeout,
             expunge=there.expunge is True,
             budget=_budget(entry.budget),
+            calls=_calls(entry.calls),
         )
     if (nebula := entry.opennebula) is not None:
         return OpennebulaCloud(
@@ -140,8 +144,13 @@ def _cloud(id: CloudId, entry: written.CloudDocument) -> Cloud:
             network=nebula.network,
             hard=nebula.hard is True,
             budget=_budget(entry.budget),
+            calls=_calls(entry.calls),
         )
-    return ProcessCloud(id=id, budget=_budget(entry.budget))
+    return ProcessCloud(id=id, budget=_budget(entry.budget), calls=_calls(entry.calls))
+
+
+def _calls(entry: written.CallsDocument | None) -> Calls | None:
+    return None if entry is None else Calls(count=entry.count, per=entry.per, at_once=entry.at_once)
 
 
 def _balancer(id: BalancerId, entry: written.BalancerDocument) -> Balancer:

@@ -23,11 +23,24 @@ STOCK = Budget()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Calls:
+    """How much may be asked of a cloud (creates, removals, questions by name), by all groups together."""
+
+    count: int
+    """So many in a burst, and then evenly so many…; at least 2: one to ask about a member, one to do something."""
+    per: Seconds = 1.0
+    at_once: int = 8
+    """So many side by side."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessCloud:
     """Members are processes of this machine, each on a loopback address of its own."""
 
     id: CloudId
     budget: Budget = STOCK
+    calls: Calls | None = None
+    """``None``: as many as come."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +50,8 @@ class SimulatedCloud:
     id: CloudId
     behaviour: Behaviour = field(default_factory=Behaviour)
     budget: Budget = STOCK
+    calls: Calls | None = None
+    """``None``: as many as come."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +70,8 @@ class CloudstackCloud:
     expunge: bool = False
     """Removed machines cannot be recovered."""
     budget: Budget = STOCK
+    calls: Calls | None = None
+    """``None``: as many as come."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +90,8 @@ class OpennebulaCloud:
     hard: bool = False
     """Removed machines are not asked to stop."""
     budget: Budget = STOCK
+    calls: Calls | None = None
+    """``None``: as many as come."""
 
 
 Cloud = ProcessCloud | SimulatedCloud | CloudstackCloud | OpennebulaCloud

@@ -61,6 +61,14 @@ class BudgetDocument(Declared):
     per_hour: Annotated[int, Field(ge=1)] = key("Creates in any hour.", 60, default=60)
 
 
+class CallsDocument(Declared):
+    """How much may be asked of a cloud: creates, removals, questions by name."""
+
+    count: Annotated[int, Field(ge=2, le=10**6)] = must("So many calls in a burst, and then evenly so many …", 10)
+    per: PositiveSpan = key("… in so long.", "1s", default="1s")
+    at_once: Annotated[int, Field(ge=1, le=1000)] = key("Calls side by side.", 8, default=8)
+
+
 class ProcessDocument(Declared):
     """Members are processes of this machine."""
 
@@ -95,6 +103,9 @@ class CloudDocument(Declared):
         },
     )
     budget: BudgetDocument = key("How much may be created on this cloud, by all groups.", {"per_hour": 60}, default={})
+    calls: Annotated[CallsDocument | None, Given] = key(
+        "How much may be asked of this cloud, by all groups. As much as comes, if left out.", {"count": 10, "per": "1s"}
+    )
 
 
 class SharedListenerDocument(Declared):

@@ -8,6 +8,7 @@
     ├── DriverError           a cloud or a balancer did not do what was asked
     │   ├── Transient         try again, after `retry_after`; also everything unknown
     │   └── Permanent         trying again cannot help until a person changes something
+    │       └── Full          no room for another machine now: a quota, which a removal or a person raises
     ├── StoreError            the state cannot be read or written: no cloud call may follow
     └── Refused               the daemon will not start or do this, and says why
 
@@ -66,6 +67,10 @@ class Transient(DriverError):
 
 class Permanent(DriverError):
     """It cannot work until a person changes something; the message says what."""
+
+
+class Full(Permanent):
+    """Nothing was made: the cloud has no room for another machine. Removals make room, or a person does."""
 
 
 class StoreError(TrimtabError):

@@ -3,7 +3,9 @@
 ==================================================  =========  =======  ============================================
 the answer                                          result     counted  again
 ==================================================  =========  =======  ============================================
-the cloud asks for time, or has no room             `RETRY`    no       after that time
+the cloud asks for time                             `RETRY`    no       after that time
+the cloud is full, and somebody leaves              `RETRY`    no       after 10 s, by when there may be room
+the cloud is full, and nobody leaves                `FAILED`   no       after 30 s
 transient, for less than `LIMIT` times in a row     `LIMITED`  yes      after 1 s, doubling up to 30 s
 transient, `LIMIT` times in a row and more          `FAILED`   yes      after 30 s, doubling up to 5 min
 permanent                                           `FAILED`   yes      as above; what a person changes is found then
@@ -15,9 +17,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from config.errors import DriverError, Permanent, Transient
+from config.errors import DriverError, Full, Permanent, Transient
 from config.units import BalancerId, Instant, Seconds
-from handler.steps import NAMES, Create, Destroy, Mark, Result, Step, Unmark
+from handler.steps import NAMES, CloudCall, Create, Destroy, Mark, Result, Step, Unmark
 from handler.world import Attempts, Record
 
 LIMIT = 10
@@ -27,6 +29,7 @@ the cause may clear."""
 _FIRST: Seconds = 1.0
 _LAST: Seconds = 30.0
 _LONG: Seconds = 300.0
+_ROOM: Seconds = 10.0
 _DOUBLINGS = 5  # 1 s × 2⁵ is past the last
 
 
@@ -37,18 +40,26 @@ class Failure:
     result: Result
     again_in: Seconds
     attempt: int | None = None
-    """Which of the limited attempts; ``None``: it was not counted against the limit."""
+    """Which of the limited attempts; ``None``: it is none of them."""
+    counts: bool = True
+    """It is a failure of this call, and not of the moment."""
 
 
-def judged(step: Step, record: Record, error: DriverError) -> Failure:
-    """Say what becomes of a call that failed for a member of whom this is remembered."""
+def judged(step: Step, record: Record, error: DriverError, *, room_comes: bool = False) -> Failure:
+    """Say what becomes of a call that failed for a member of whom this is remembered.
+
+    ``room_comes``: somebody leaves the same cloud.
+    """
     before = found(step, record)
     count = 0 if before is None else before.count
+    if isinstance(error, Full):
+        result = Result.RETRY if room_comes else Result.FAILED
+        return Failure(result=result, again_in=_ROOM if room_comes else _LAST, counts=False)
     if isinstance(error, Permanent):
         return Failure(result=Result.FAILED, again_in=_long(count))
     asked = error.retry_after if isinstance(error, Transient) else None
-    if asked is not None and isinstance(step, Create | Destroy | Mark | Unmark):
-        return Failure(result=Result.RETRY, again_in=asked)
+    if asked is not None and isinstance(step, CloudCall):
+        return Failure(result=Result.RETRY, again_in=asked, counts=False)
     attempt = count + 1
     if attempt >= LIMIT:
         return Failure(result=Result.FAILED, again_in=max(asked or 0.0, _long(attempt - LIMIT)), attempt=attempt)
@@ -66,13 +77,13 @@ def counted(step: Step, record: Record, failure: Failure, because: str, now: Ins
     told = Attempts(
         call=NAMES[type(step)],
         balancer=_balancer(step),
-        count=(0 if before is None else before.count) + (failure.result is not Result.RETRY),
+        count=(0 if before is None else before.count) + failure.counts,
         again_at=Instant(now + failure.again_in),
         failed=failure.result is Result.FAILED,
         because=because,
     )
     after = replace(record, attempts=(*_others(step, record), told))
-    if failure.result is Result.RETRY:
+    if not failure.counts:
         return after
     match step:
         case Create() | Mark():

@@ -19,8 +19,9 @@ from handler.pacing import Builds, builds_after, next_in
 from handler.records import surrendered
 from handler.removals import words_of
 from handler.snapshots.snapshot import Snapshot
-from handler.steps import NAMES, Create, Outcome, Plan, Result
+from handler.steps import NAMES, Create, Outcome, Plan, Result, Wait
 from handler.store.interface import Creates, Store, StoredGroup
+from handler.traffic import Traffic
 from handler.world import Attempts, Record, World
 from trigger.requests import GroupState, Pause
 
@@ -76,6 +77,7 @@ class Converger:
         self._balancer_for = balancer_for
         self._clock = clock
         self._workers = workers
+        self._traffic = Traffic()
         self._gatherer = Gatherer(
             installation=installation,
             store=store,
@@ -84,6 +86,7 @@ class Converger:
             probe=probe,
             clock=clock,
             workers=workers,
+            traffic=self._traffic,
         )
         self._budgets = threading.Lock()
 
@@ -149,6 +152,7 @@ class Converger:
                 return _halted(_seen_only(stored, world, planned, used), str(error))
         execution = Execution(self._tools(stored.definition, world), world, minted, goes_on=_goes_on(stored, latest))
         outcomes = execution.run(planned.steps)
+        planned = planned.waiting(Wait.RATE_LIMIT, execution.refused)
         done = self._concluded(stored, world, planned, outcomes, used)
         return done if execution.halted is None else _halted(done, execution.halted)
 
@@ -159,6 +163,7 @@ class Converger:
 
     def _snapshot(self, stored: StoredGroup, world: World, used: Creates, *, accept_vanished: bool = False) -> Snapshot:
         group, cloud = stored.definition.group.budget, stored.definition.cloud.budget
+        now = self._clock()
         return Snapshot(
             desired=DesiredState(
                 size=stored.state.desired,
@@ -176,8 +181,10 @@ class Converger:
                 ),
                 back_off_until=stored.back_off_until,
                 accept_vanished=accept_vanished,
+                calls=self._traffic.left(stored.definition.cloud, now),
+                full=self._traffic.is_full(stored.definition.cloud, now),
             ),
-            at=self._clock(),
+            at=now,
         )
 
     def _mint(self, stored: StoredGroup, planned: Plan) -> tuple[Record, ...]:
@@ -199,6 +206,7 @@ class Converger:
             definition=definition,
             clock=self._clock,
             workers=self._workers,
+            traffic=self._traffic,
         )
 
     def _concluded(

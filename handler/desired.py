@@ -82,3 +82,7 @@ class Limits:
     """Members that this pass may destroy."""
     joins: int = STEPS_OF_A_KIND
     """Seats that this pass may have taken."""
+    calls: int | None = None
+    """Calls that the cloud may be asked for in this pass; ``None``: any number."""
+    full: bool = False
+    """The cloud said not long ago that it has no room: nothing is made."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar, assert_never
 
-from config.errors import DriverError, Permanent, StoreError, Transient
+from config.errors import DriverError, Full, Permanent, StoreError, Transient
 from config.units import BalancerId, Instant, MemberName
 from handler.abreast import abreast
 from handler.attempts import LIMIT, Failure, counted, judged, succeeded
@@ -25,6 +25,7 @@ from handler.records import before, gone, made, taken_up
 from handler.removals import is_stuck
 from handler.steps import (
     NAMES,
+    CloudCall,
     Confirm,
     Create,
     Destroy,
@@ -47,6 +48,7 @@ from handler.steps import (
     Unmark,
 )
 from handler.store.interface import Event, EventKind, Store
+from handler.traffic import Traffic
 from handler.world import Member, Record, Server, World
 
 _AT_ONCE = 500
@@ -75,10 +77,14 @@ class Tools:
     definition: Definition
     clock: Callable[[], Instant]
     workers: int
+    traffic: Traffic
 
 
 class Execution:
-    """One plan being carried out. ``halted`` says why it ended early, if it did."""
+    """One plan being carried out.
+
+    ``halted`` says why it ended early, if it did; ``refused``, how many calls the cloud may not be asked for now.
+    """
 
     def __init__(
         self, tools: Tools, world: World, minted: Sequence[Record], *, goes_on: Callable[[], bool] = lambda: True
@@ -94,6 +100,7 @@ class Execution:
         self._minted = tuple(record.name for record in minted)
         self._halt = threading.Lock()
         self.halted: str | None = None
+        self.refused = 0
 
     def run(self, steps: Sequence[Step]) -> tuple[Outcome, ...]:
         """Carry out everything: removals and balancers first, then creations; members side by side, each in order."""
@@ -107,8 +114,9 @@ class Execution:
                 lines.setdefault(step.member, []).append((step.member, step))
         told, called = _parted(lines.values())
         noted = self._noted_all(told)
-        moved = abreast([partial(self._line, line) for line in called], self._tools.workers)
-        born = abreast([partial(self._line, [birth]) for birth in births], self._tools.workers)
+        lanes = self._tools.traffic.abreast(self._tools.definition.cloud, self._tools.workers)
+        moved = abreast([partial(self._line, line) for line in called], lanes)
+        born = abreast([partial(self._line, [birth]) for birth in births], lanes)
         return (*noted, *(outcome for line in (*moved, *born) for outcome in line))
 
     def _noted_all(self, steps: Sequence[tuple[MemberName, Notice]]) -> tuple[Outcome, ...]:
@@ -124,9 +132,8 @@ class Execution:
         """Carry out one member's steps in order, up to the first that is not done."""
         outcomes: list[Outcome] = []
         for name, step in line:
-            outcome = (
-                self._kept(partial(self._carry_out, name, step)) if self.halted is None and self._goes_on() else None
-            )
+            may = self.halted is None and self._goes_on()
+            outcome = self._kept(partial(self._admitted, name, step)) if may else None
             if outcome is None:
                 break
             outcomes.append(outcome)
@@ -142,6 +149,19 @@ class Execution:
             with self._halt:
                 self.halted = self.halted or f"nothing more is done: {error}"
             return None
+
+    def _admitted(self, name: MemberName, step: Step) -> Outcome | None:
+        """Carry a step out, unless it is a call for which the cloud may not be asked now: then nothing is begun."""
+        tools = self._tools
+        if not isinstance(step, CloudCall):
+            return self._carry_out(name, step)
+        makes = isinstance(step, Create)
+        with tools.traffic.call(tools.definition.cloud, tools.clock, makes=makes) as admitted:
+            if admitted:
+                return self._carry_out(name, step)
+        with self._halt:
+            self.refused += 1
+        return None
 
     def _carry_out(self, name: MemberName, step: Step) -> Outcome:
         if isinstance(step, Notice):
@@ -208,8 +228,10 @@ class Execution:
         try:
             server = self._call(name, step)
         except DriverError as error:
-            ended, failure = clock(), judged(step, record, error)
-            refused = isinstance(step, Create | Mark) and isinstance(error, Permanent)
+            ended, failure = clock(), judged(step, record, error, room_comes=self._room_comes())
+            if isinstance(step, CloudCall):
+                self._tools.traffic.heard(self._tools.definition.cloud, error, ended)
+            refused = isinstance(step, Create | Mark) and isinstance(error, Permanent) and not isinstance(error, Full)
             outcome = _failed(_outcome(name, step, started, ended), failure, error, final=refused)
             after = gone(record, ended) if refused else counted(step, record, failure, outcome.because, ended)
             if is_stuck(after, self._tools.definition.group.grace, ended):  # a warning of its own says so
@@ -218,6 +240,9 @@ class Execution:
         ended = clock()
         done = succeeded(step, record) if server is None else made(record, server, ended)
         return _outcome(name, step, started, ended), done
+
+    def _room_comes(self) -> bool:
+        return any(record.leaving is not None for record in list(self._records.values()))
 
     def _call(self, name: MemberName, step: Call) -> Server | None:
         tools = self._tools

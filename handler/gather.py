@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from functools import partial
 
 from config.errors import DriverError
@@ -18,6 +19,7 @@ from handler.launches import LaunchId
 from handler.orchestrators.interface import Orchestrator
 from handler.roles import sequence_of
 from handler.store.interface import Store
+from handler.traffic import Traffic
 from handler.world import (
     Listing,
     Member,
@@ -42,6 +44,7 @@ class Gatherer:
     probe: Callable[[str, ReadyProbe], bool]
     clock: Callable[[], Instant]
     workers: int
+    traffic: Traffic
     _streaks: dict[GroupId, Mapping[MemberName, Streak]] = field(default_factory=dict, init=False, repr=False)
 
     def gather(self, group: GroupId, definition: Definition) -> World:
@@ -53,7 +56,7 @@ class Gatherer:
         at = self.clock()
         orchestrator = self.orchestrator_for(definition.cloud)
         records = {record.name: record for record in self.store.members(group)}
-        listing = self._list(orchestrator, group)
+        listing = self._list(orchestrator, group, definition.cloud)
         listed = self._ours(listing.servers, group)
         seatings = self._seatings(definition, records.values())
         served = frozenset(name for name in _served(seatings) - records.keys() if self._is_ours(name, group))
@@ -61,7 +64,7 @@ class Gatherer:
         listed = {name: server for name, server in listed.items() if name not in let_go}
         unseen, gone = self._strangers(group, listed.keys() - records.keys(), served - let_go)
         missing = unseen | (records.keys() - listed.keys()) if listing.complete else frozenset()
-        found = self._found(orchestrator, (listed.keys() - records.keys()) | missing)
+        found = self._found(orchestrator, definition.cloud, (listed.keys() - records.keys()) | missing)
         silent = self._unsettled(group, (unseen | gone) - found.keys(), listing, at)
         servers = {name: server for name, server in {**listed, **found}.items() if name not in silent}
         members = _members(records, servers, found)
@@ -102,10 +105,16 @@ class Gatherer:
         self._streaks[group] = streaks = lengthened(before, silent, at)
         return frozenset(name for name in silent if not streaks[name].is_settled(at))
 
-    def _list(self, orchestrator: Orchestrator, group: GroupId) -> Listing:
+    def _list(self, orchestrator: Orchestrator, group: GroupId, cloud: Cloud) -> Listing:
+        closed_until = self.traffic.closed_until(cloud, self.clock())
+        if closed_until is not None:
+            until = datetime.fromtimestamp(closed_until, UTC).strftime("%H:%M:%S")
+            because = f"cloud {cloud.id} asked for time: it is left alone until {until} UTC"
+            return Listing(servers=(), complete=False, because=because)
         try:
             return orchestrator.list(group)
         except DriverError as error:
+            self.traffic.heard(cloud, error, self.clock())
             return Listing(servers=(), complete=False, because=str(error))
 
     def _ours(self, servers: Iterable[Server], group: GroupId) -> dict[MemberName, Server | None]:
@@ -117,16 +126,19 @@ class Gatherer:
         launch = LaunchId.parse(name)
         return launch is not None and launch.installation == self.installation and launch.group == group
 
-    def _found(self, orchestrator: Orchestrator, names: Iterable[MemberName]) -> dict[MemberName, Server | None]:
-        """Ask for machines by name; only definite answers are in the result."""
+    def _found(
+        self, orchestrator: Orchestrator, cloud: Cloud, names: Iterable[MemberName]
+    ) -> dict[MemberName, Server | None]:
+        """Ask for machines by name, as many as the cloud may be asked; only definite answers are in the result."""
 
         def ask(name: MemberName) -> tuple[tuple[MemberName, Server | None], ...]:
             try:
-                return ((name, orchestrator.find(name)),)
+                with self.traffic.call(cloud, self.clock, asks=True) as admitted:
+                    return ((name, orchestrator.find(name)),) if admitted else ()
             except DriverError:
                 return ()  # nothing was proved
 
-        answers = abreast([partial(ask, name) for name in sorted(names)], self.workers)
+        answers = abreast([partial(ask, name) for name in sorted(names)], self.traffic.abreast(cloud, self.workers))
         return dict(answer for said in answers for answer in said)
 
     def _seatings(self, definition: Definition, records: Iterable[Record]) -> Mapping[BalancerId, Seating]:

@@ -46,6 +46,8 @@ _PACE: dict[Wait, Seconds | None] = {
     Wait.FAILING: 5.0,
     Wait.MANY_FAILING: 10.0,
     Wait.BACK_OFF: 30.0,
+    Wait.RATE_LIMIT: 1.0,
+    Wait.FULL: 10.0,
     Wait.ENOUGH: _SOON,
     Wait.BUDGET: 30.0,
     Wait.BUILD_BACK_OFF: 30.0,
@@ -128,7 +130,7 @@ def back_off_until(failed: int, now: Instant) -> Instant | None:
 
 def _is_failed_build(outcome: Outcome, records: dict[MemberName, Record | None], limits: Limits) -> bool:
     if isinstance(outcome.step, Create):
-        return outcome.result is Result.FAILED and outcome.attempt is None  # else its intent is open still
+        return outcome.result is Result.FAILED and outcome.retry_after is None  # else its intent is open still
     record = None if outcome.member is None else records.get(outcome.member)
     if outcome.result is not Result.DONE or record is None or record.in_service_at is not None:
         return False

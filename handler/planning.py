@@ -80,9 +80,7 @@ def plan(desired: DesiredState, world: World, definition: Definition, limits: Li
         departing, staying = _moves(scene, choice, waits, restraint)
         created = creations(scene, choice)
         waits[created.because] += created.held
-        made = restraint.creations(created.steps, scene.casts)
-        waits[Wait.BACK_OFF] += len(created.steps) - len(made)
-        steps = (*departing, *staying, *made)
+        steps = (*departing, *staying, *restraint.creations(created.steps, scene.casts, waits))
     if not world.complete:
         waits[Wait.PARTIAL] = sum(member.server is None for member, _ in scene.casts)
     waits[Wait.MANY_FAILING] = len(scene.checkup.doubted)

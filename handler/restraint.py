@@ -6,15 +6,15 @@ the member as a whole. What it needs at its other balancers goes on.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, MutableMapping
 
-from config.units import BalancerId, Instant
-from handler.attempts import held
+from config.units import BalancerId, Instant, MemberName
+from handler.attempts import found, held
 from handler.desired import Limits
-from handler.roles import Cast
+from handler.roles import Cast, Role
 from handler.seating import Moves
-from handler.steps import Create, Destroy, Join, Step, Wait
-from handler.world import Attempts, Record
+from handler.steps import Create, Destroy, Join, Step, Unmark, Wait
+from handler.world import Attempts, Member, Record
 
 
 class Restraint:
@@ -23,7 +23,7 @@ class Restraint:
     def __init__(self, limits: Limits, now: Instant) -> None:
         self._now = now
         self._ordered = limits.accept_vanished
-        self._destroys, self._joins = limits.destroys, limits.joins
+        self._destroys, self._joins, self._calls = limits.destroys, limits.joins, limits.calls
         self.held: list[Attempts] = []
 
     def restrained(self, moves: Moves, record: Record) -> Moves:
@@ -34,12 +34,22 @@ class Restraint:
         steps = tuple(self._let_through(moves.steps, record, waits))
         return moves if not waits else Moves(steps, moves.waits | waits)
 
-    def creations(self, steps: Sequence[Create], casts: Iterable[Cast]) -> tuple[Create, ...]:
-        """Leave out those to be made again of whom that failed not long ago."""
-        failed = {member.name: member.record for member, _ in casts if member.record and member.record.attempts}
-        return tuple(
-            step for step in steps if not self._is_held(step, failed.get(step.member) if step.member else None)
-        )
+    def creations(
+        self, steps: Iterable[Create], casts: Iterable[Cast], waits: MutableMapping[Wait, int]
+    ) -> Iterator[Create]:
+        """Leave out those to be made again of whom that failed not long ago, and more than the cloud may be asked."""
+        made: set[MemberName | None] = set()
+        failed = {member.name: one for member, seen in casts if seen is Role.DISPROVED for one in _failed(member)}
+        for step in steps:
+            before = failed.get(step.member) if step.member else None
+            if before is not None and before.again_at > self._now and not self._ordered:
+                waits[Wait.BACK_OFF] += 1
+            elif not self._may_call():
+                waits[Wait.RATE_LIMIT] += 1
+            else:
+                made.add(step.member)
+                yield step
+        self.held += (one for name, one in failed.items() if name not in made)
 
     def _let_through(self, steps: Iterable[Step], record: Record, waits: set[Wait]) -> Iterator[Step]:
         closed: set[BalancerId | None] = set()
@@ -58,20 +68,34 @@ class Restraint:
         if self._is_held(step, record):
             return Wait.BACK_OFF
         match step:
-            case Destroy():
+            case Destroy() | Unmark():
                 self._destroys -= 1
-                return Wait.ENOUGH if self._destroys < 0 else None
+                if self._destroys < 0:
+                    return Wait.ENOUGH
+                return None if self._may_call() else Wait.RATE_LIMIT
             case Join():
                 self._joins -= 1
                 return Wait.ENOUGH if self._joins < 0 else None
             case _:
                 return None
 
+    def _may_call(self) -> bool:
+        if self._calls is not None:
+            self._calls -= 1
+        return self._calls is None or self._calls >= 0
+
     def _is_held(self, step: Step, record: Record | None) -> bool:
         one = None if record is None or self._ordered else held(step, record, self._now)
         if one is not None:
             self.held.append(one)
         return one is not None
+
+
+def _failed(member: Member) -> Iterator[Attempts]:
+    """Yield what is remembered of creates of a member that failed."""
+    before = None if member.record is None else found(Create(member=member.name), member.record)
+    if before is not None:
+        yield before
 
 
 def _place(step: Step) -> BalancerId | None:

@@ -337,6 +337,8 @@ def creations(scene: Scene, choice: Choice) -> Creations:
     missing = choice.missing if scene.may_make else 0
     if _backs_off(scene.limits, scene.now):
         return Creations(steps=(), held=missing + len(again), because=Wait.BUILD_BACK_OFF)
+    if scene.limits.full:
+        return Creations(steps=(), held=missing + len(again), because=Wait.FULL)
     new = min(missing, max(scene.limits.creates, 0))
     steps = (*(Create(member=name) for name in again), *(Create(member=None) for _ in range(new)))
     return Creations(steps=steps, held=missing - new, because=Wait.BUDGET)

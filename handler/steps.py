@@ -6,8 +6,9 @@ Steps carry out in the order of the plan. Those marked *store* change only what 
 from __future__ import annotations
 
 import enum
+from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from config.units import BalancerId, GroupId, Instant, MemberName, Seconds
@@ -164,6 +165,9 @@ Step = (
 )
 
 
+CloudCall = Create | Mark | Unmark | Destroy
+"""Steps that ask something of the cloud."""
+
 NAMES: Mapping[type[Step], str] = MappingProxyType(
     {
         Create: "create",
@@ -220,6 +224,10 @@ class Wait(enum.Enum):
     """More members fail health checks at once than is believed: nobody is replaced for that."""
     BACK_OFF = "back_off"
     """Calls that failed are not made again yet."""
+    RATE_LIMIT = "rate_limit"
+    """The cloud may not be asked for more now: what its declaration allows is used up, or it asked for time."""
+    FULL = "full"
+    """The cloud has no room for more: a quota."""
     ENOUGH = "enough"
     """A pass does no more of that: the next one follows at once."""
     BUDGET = "budget"
@@ -259,6 +267,12 @@ class Plan:
     def converged(self) -> bool:
         """Nothing to do and nothing to wait for."""
         return not self.steps and not self.waits
+
+    def waiting(self, wait: Wait, members: int) -> Plan:
+        """The same plan, in which so many more members wait."""
+        told = Counter(dict(self.waits))
+        told[wait] += members
+        return replace(self, waits=tuple((each, told[each]) for each in Wait if told[each])) if members else self
 
 
 class Result(enum.Enum):

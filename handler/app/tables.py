@@ -138,6 +138,8 @@ _WAITS = {
     "distrust": "a listing that can be believed",
     "vanished": "the size to follow members that are gone",
     "back_off": "calls that failed, to be made again",
+    "rate_limit": "the cloud's rate limit",
+    "full": "room in the cloud",
     "enough": "the next pass for the rest",
     "many_vanished": "a person, since many vanished or broke at once; to believe it: trimtab converge GROUP",
     "unrepaired": "a person, since repair of what is lost is switched off: trimtab converge GROUP",

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from config.errors import DriverError, Permanent, Transient
+from config.errors import DriverError, Full, Permanent, Transient
 from config.units import Instant, Seconds
 from handler.orchestrators.cloudstack_names import MARK, RELEASED, TAG
 from handler.orchestrators.said import shown
@@ -191,8 +191,9 @@ _UNAUTHORISED = 401
 def refusal(error: object, about: str, *, retry_after: Seconds | None = None) -> DriverError:
     """Tell what a person must mend from what passes. ``about`` begins the message.
 
-    A limit of the account (532, 535) is Permanent: no waiting raises it. Lack of capacity (533), of a resource (534)
-    and whatever is not known pass. A host name that is taken passes too: a machine of ours that is not listed yet.
+    A limit of the account (532, 535) is Full: removals or persons make room. Lack of capacity (533), of a resource
+    (534) and whatever is not known pass. A host name that is taken passes too: of a machine of ours that is not listed
+    yet.
 
     >>> type(refusal({"errorcode": 533, "errortext": "Unable to create a deployment"}, "prod")).__name__
     'Transient'
@@ -205,7 +206,7 @@ def refusal(error: object, about: str, *, retry_after: Seconds | None = None) ->
         mend = "check api_key, secret, this machine's clock, and what the role may call"
         return Permanent(f"{about}: refused: {said}: {mend}")
     if code in _QUOTA:
-        return Permanent(f"{about}: quota: {said}: raise the account's limit, or lower max")
+        return Full(f"{about}: quota: {said}: raise the account's limit, or lower max")
     if code in _NEVER and "already exists" not in said:
         return Permanent(f"{about}: refused: {said}")
     return Transient(f"{about}: {said} ({code if isinstance(code, int) else 'no code'})", retry_after=retry_after)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from xml.etree import ElementTree
 
-from config.errors import DriverError, Permanent, Transient
+from config.errors import DriverError, Full, Permanent, Transient
 from config.recipes import Extra
 from config.units import Instant, MemberName
 from handler.launches import LaunchId
@@ -200,7 +200,7 @@ def refusal(fault: Fault, said: str, about: str) -> DriverError:
     """
     words = shown(said).rstrip(".:") or "no reason is given"
     if _QUOTA.search(words):
-        return Permanent(f"{about}: quota: {words}: raise the quota, or lower max")
+        return Full(f"{about}: quota: {words}: raise the quota, or lower max")
     match fault:
         case Fault.AUTHENTICATION:
             return Permanent(f"{about}: refused: {words}: check user and password")

@@ -4,9 +4,11 @@ import json
 from collections.abc import Iterator, Mapping
 
 import pytest
+from pydantic import ValidationError
 
 from config.access import SecretRef, SnmpAccess
 from config.build import build
+from config.clouds import Calls
 from config.condition_document import ConditionDocument
 from config.counter_document import CounterDocument, HttpCounterDocument
 from config.counters import AlertedValue, Counter, Kind, Per, SnmpObject
@@ -390,3 +392,21 @@ def test_a_place_leads_to_the_mapping_that_stands_there() -> None:
     assert set(found.model_fields) == {"use", "port"}
     assert mapping_at(("groups",)) is None
     assert mapping_at(("groups", "web", "min")) is None
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ({"count": 10}, Calls(count=10, per=1.0, at_once=8)),
+        ({"count": 60, "per": "1m", "at_once": 2}, Calls(count=60, per=60.0, at_once=2)),
+    ],
+)
+def test_a_cloud_says_how_much_may_be_asked_of_it(written: dict[str, object], expected: Calls) -> None:
+    document = Document.model_validate({"clouds": {"c": {"process": {}, "calls": written}}})
+    assert build(document, {}).clouds[CloudId("c")].calls == expected
+
+
+@pytest.mark.parametrize("written", [{}, {"count": 1}, {"count": 2, "per": "0s"}, {"count": 2, "at_once": 0}])
+def test_a_cloud_may_be_asked_for_something(written: dict[str, object]) -> None:
+    with pytest.raises(ValidationError):
+        Document.model_validate({"clouds": {"c": {"process": {}, "calls": written}}})

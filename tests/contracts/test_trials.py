@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from config.errors import DriverError, Permanent, Transient
+from config.errors import DriverError, Full, Permanent, Transient
 from config.model import Cloud
 from config.units import GroupId
 from handler.orchestrators.interface import Orchestrator
@@ -162,8 +162,8 @@ def test_names_need_not_be_ascii(cloud: Orchestrator, stage: Stage) -> None:
 
 
 @of(Trial.QUOTA)
-def test_a_quota_is_permanent_says_so_and_leaves_nothing(cloud: Orchestrator, stage: Stage) -> None:
-    with pytest.raises(Permanent, match="quota"):
+def test_a_quota_means_full_says_so_and_leaves_nothing(cloud: Orchestrator, stage: Stage) -> None:
+    with pytest.raises(Full, match="quota"):
         cloud.create(stage.launch())
 
     assert stage.count(stage.launch().id.name) == 0

@@ -5,12 +5,14 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
+from config.clouds import Calls
 from config.errors import Permanent, StoreError, Transient
 from config.model import Budget, Mode, OnVanish, ProcessRecipe, Victims
-from config.units import BalancerId, Instant, MemberName
+from config.units import BalancerId, GroupId, Instant, MemberName
 from handler.converge import Pass
 from handler.steps import Confirm, Create, EnterService, Forget, Join, Result, TakeUp, Wait
 from handler.store.interface import StoredGroup
@@ -744,3 +746,114 @@ def test_a_pass_takes_in_and_sends_away_only_so_many_and_the_next_one_follows_at
     assert (len(bed.machines), len(bed.edge.states)) == (30, 0)
     bed.settle()
     bed.expect(0)
+
+
+# What clouds allow.
+
+
+def a_bed(size: int, **calls: Any) -> Bed:
+    """A bed whose cloud may be asked for so much, and whose budgets are wide."""
+    definition, budget = a_definition(), Budget(outstanding=500, per_hour=5000)
+    cloud = replace(definition.cloud, budget=budget, calls=Calls(**calls) if calls else None)
+    return Bed(replace(definition, cloud=cloud, group=replace(definition.group, budget=budget)), size=size)
+
+
+def test_a_pass_makes_as_many_as_the_cloud_may_be_asked_for_and_the_next_ones_the_rest() -> None:
+    bed = a_bed(25, count=10, per=10.0)
+    done = bed.run()
+    assert (len(bed.cloud.created), waits(done), len(bed.known())) == (10, {Wait.RATE_LIMIT}, 10)
+    bed.clock.advance(5)
+    bed.run()
+    assert len(bed.cloud.created) == 15
+    bed.settle()
+    bed.expect(25)
+
+
+def test_removals_go_before_creations_also_where_calls_are_few() -> None:
+    bed = a_bed(6, count=10, per=10.0)
+    bed.settle()
+    bed.clock.advance(60)
+    for name in sorted(bed.machines)[:2]:
+        bed.replace(name)
+    bed.desire(12)
+    bed.settle()
+    bed.expect(12)
+    bed.desire(0)
+    bed.run()
+    bed.run()
+    bed.clock.advance(100)
+    done = bed.run()
+    assert (len(bed.machines), waits(done)) == (2, {Wait.DELETING, Wait.RATE_LIMIT})
+    bed.settle()
+    bed.expect(0)
+
+
+def test_what_is_used_up_between_planning_and_calling_is_left_to_the_next_pass_and_no_line_is_written() -> None:
+    bed = a_bed(3, count=10, per=10.0)
+
+    def use_up(_) -> None:
+        while True:
+            with bed.converger._traffic.call(bed.definition.cloud, bed.clock) as admitted:
+                if not admitted:
+                    return
+
+    bed.cloud.before_create = use_up
+    done = bed.run()
+    assert [(type(each.step), each.result) for each in done.outcomes] == [(Create, Result.DONE)]
+    assert (waits(done), done.next_in) == ({Wait.RATE_LIMIT}, 0.2)
+    assert len(bed.store.events) == 1
+    bed.cloud.before_create = lambda _: None
+    bed.settle()
+    bed.expect(3)
+    assert bed.cloud.created == [ONE, TWO, THREE]
+
+
+def test_a_cloud_that_asks_for_time_is_left_alone_for_all_groups() -> None:
+    bed = a_bed(3)
+    bed.cloud.faults.script("create", Transient("rate limit", retry_after=40.0))
+    done = bed.run()
+    assert [outcome.result for outcome in done.outcomes] == [Result.RETRY]
+    assert (waits(done), bed.cloud.created) == ({Wait.RATE_LIMIT}, [])
+    bed.cloud.faults.always.update(dict.fromkeys(("list", "find", "create"), Permanent("called all the same")))
+    bed.clock.advance(39.0)
+    other = bed.converger.run(replace(bed.stored, id=GroupId("api")))
+    assert (other.outcomes, waits(other)) == ((), {Wait.RATE_LIMIT, Wait.PARTIAL})
+    assert other.world.because == "cloud box asked for time: it is left alone until 22:14:00 UTC"
+    bed.cloud.faults.clear()
+    bed.clock.advance(1.0)
+    bed.settle()
+    bed.expect(3)
+    assert [record.create_attempts for record in bed.store.members(WEB)] == [0, 0, 0]
+
+
+def test_a_full_cloud_is_asked_again_when_those_who_leave_have_left_and_no_build_has_failed() -> None:
+    bed = grown(4)
+    bed.cloud.behave(quota=4)
+    bed.cloud.stop_time = 30.0
+    bed.cloud.say(ONE, ServerState.ERROR)
+    seen: set[Wait] = set()
+    for _ in range(60):
+        done = bed.run()
+        seen |= waits(done)
+        assert (done.failed_builds, done.failures) == (0, ())
+        if done.plan.converged:
+            break
+        bed.clock.advance(done.next_in or 1.0)
+    bed.expect(4)
+    assert {Wait.FULL, Wait.DELETING} <= seen
+    assert bed.store.records[name_of(5)][0].create_attempts == 0
+
+
+def test_a_full_cloud_that_nobody_leaves_is_an_error_and_no_failed_build() -> None:
+    bed = grown(2)
+    bed.cloud.behave(quota=2)
+    bed.desire(5)
+    for _ in range(20):
+        done = bed.run()
+        bed.clock.advance(done.next_in or 1.0)
+    assert done.failures == ("create: the quota of 2 servers is used up",)
+    assert (done.failed_builds, len(bed.known())) == (0, 5)
+    bed.cloud.behave(quota=None)
+    bed.settle()
+    bed.expect(5)
+    assert bed.machines == {name_of(number) for number in range(1, 6)}

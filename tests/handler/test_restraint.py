@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import pytest
 
 from config.units import BalancerId, Instant
 from handler.restraint import Restraint
+from handler.roles import Role
 from handler.seating import Moves
 from handler.steps import Create, Destroy, Enable, Join, Leave, Step, Wait
 from handler.world import Attempts
@@ -67,10 +69,18 @@ def test_who_orders_convergence_waits_for_no_back_off() -> None:
 
 def test_what_is_made_again_waits_too_and_what_is_new_does_not() -> None:
     new, again = Create(member=None), Create(member=name_of(2))
-    casts: Any = [(a_member(1, attempts=(failed("create"),)), None), (a_member(2), None)]
-    restraint = Restraint(limits(), NOW)
-    assert restraint.creations([CREATE, again, new], casts) == (again, new)
-    assert restraint.held == [failed("create")]
+    casts: Any = [(a_member(1, attempts=(failed("create"),)), Role.DISPROVED), (a_member(2), Role.DISPROVED)]
+    restraint, waits = Restraint(limits(), NOW), Counter[Wait]()
+    assert [*restraint.creations([CREATE, again, new], casts, waits)] == [again, new]
+    assert (restraint.held, waits) == ([failed("create")], {Wait.BACK_OFF: 1})
+
+
+def test_removals_and_then_creations_share_what_the_cloud_may_be_asked_for() -> None:
+    restraint, waits = Restraint(limits(calls=3), NOW), Counter[Wait]()
+    left = [restraint.restrained(Moves((DESTROY,)), a_record()) for _ in range(2)]
+    assert left == [Moves((DESTROY,))] * 2
+    assert [*restraint.creations([Create(member=None)] * 4, [], waits)] == [Create(member=None)]
+    assert waits == {Wait.RATE_LIMIT: 3}
 
 
 @pytest.mark.parametrize(

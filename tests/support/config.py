@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from config.access import OPEN, HaproxyStats, NetscalerStats, PrometheusServer, SecretRef, ServerSource
 from config.adjustments import Rounding, Step, Steps
 from config.calendars import Calendar
+from config.clouds import Calls
 from config.counters import AlertedValue, Counter, HaproxyField, Kind, SnmpObject
 from config.digest import digest_of
 from config.effects import Alert, BringValue, FirePolicy, Freeze, RaiseFloor, Shield, Way
@@ -127,7 +128,10 @@ schedules: st.SearchStrategy[object] = st.builds(
     size=st.integers(0, 9),
 ) | st.builds(ScheduledChange, id=names, times=times, adjustment=adjustments, grace=spans | st.just(math.inf))
 clouds: st.SearchStrategy[Cloud] = st.builds(
-    ProcessCloud, id=names, budget=st.builds(Budget, per_hour=st.integers(1, 9))
+    ProcessCloud,
+    id=names,
+    budget=st.builds(Budget, per_hour=st.integers(1, 9)),
+    calls=st.none() | st.builds(Calls, count=st.integers(2, 9)),
 )
 balancers: st.SearchStrategy[Balancer] = st.builds(
     SharedListener, id=names, address=names, port=st.integers(1, 9)
