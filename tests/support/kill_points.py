@@ -38,7 +38,8 @@ SIZES = (1, 2, 1)
 
 _PASSES_AT_MOST = 300
 _CALLS = frozenset({"create", "destroy", "join", "enable", "drain", "leave"})
-_WRITES = frozenset({"intend", "save", "begin_step", "end_step", "save_builds"})
+WRITES = frozenset({"intend", "save", "begin_step", "end_step", "note_steps", "save_builds", "lower"})
+"""Writes of convergence."""
 _QUIET = Quiet(policy=None, scope=QuietScope.GROUP, direction=Direction.OUT, until=Instant(4e9))
 
 
@@ -111,7 +112,7 @@ class Bed:
         self.instants = instants
         self.converger = Converger(
             installation=installation,
-            store=Watched(self.store, _WRITES, self.instant),
+            store=Watched(self.store, WRITES, self.instant),
             orchestrator_for=lambda _: Watched(self.cloud, _CALLS, self.instant),
             balancer_for=lambda _: Watched(self.balancer, _CALLS, self.instant),
             probe=lambda *_: True,
