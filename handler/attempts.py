@@ -30,6 +30,7 @@ _FIRST: Seconds = 1.0
 _LAST: Seconds = 30.0
 _LONG: Seconds = 300.0
 _ROOM: Seconds = 10.0
+_LEAST_GRACE: Seconds = 30.0
 _DOUBLINGS = 5  # 1 s × 2⁵ is past the last
 
 
@@ -94,8 +95,14 @@ def counted(step: Step, record: Record, failure: Failure, because: str, now: Ins
             return after
 
 
-def succeeded(step: Step, record: Record) -> Record | None:
-    """Forget what failed before; ``None``: nothing did."""
+def succeeded(step: Step, record: Record, grace: Seconds, now: Instant) -> Record | None:
+    """Forget what failed before; ``None``: nothing did.
+
+    A removal that was accepted is not asked for again while the machine may take its time, or a listing shows it still.
+    """
+    if isinstance(step, Destroy):
+        told = Attempts(call=NAMES[Destroy], count=0, again_at=Instant(now + max(grace, _LEAST_GRACE)))
+        return replace(record, attempts=(*_others(step, record), told))
     return None if found(step, record) is None else replace(record, attempts=tuple(_others(step, record)))
 
 

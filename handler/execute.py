@@ -238,7 +238,8 @@ class Execution:
                 outcome = replace(outcome, result=Result.LIMITED)
             return outcome, after
         ended = clock()
-        done = succeeded(step, record) if server is None else made(record, server, ended)
+        grace = self._tools.definition.group.grace
+        done = succeeded(step, record, grace, ended) if server is None else made(record, server, ended)
         return _outcome(name, step, started, ended), done
 
     def _room_comes(self) -> bool:

@@ -65,7 +65,11 @@ class Restraint:
                 waits.add(wait)
 
     def _wait(self, step: Step, record: Record) -> Wait | None:
-        if self._is_held(step, record):
+        one = None if self._ordered else held(step, record, self._now)
+        if one is not None and one.count == 0 and not one.because:
+            return Wait.DELETING
+        if one is not None:
+            self.held.append(one)
             return Wait.BACK_OFF
         match step:
             case Destroy() | Unmark():
@@ -83,12 +87,6 @@ class Restraint:
         if self._calls is not None:
             self._calls -= 1
         return self._calls is None or self._calls >= 0
-
-    def _is_held(self, step: Step, record: Record | None) -> bool:
-        one = None if record is None or self._ordered else held(step, record, self._now)
-        if one is not None:
-            self.held.append(one)
-        return one is not None
 
 
 def _failed(member: Member) -> Iterator[Attempts]:

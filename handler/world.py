@@ -138,14 +138,14 @@ class Leaving(enum.Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempts:
-    """A call for one member that keeps failing, and when it may be made again."""
+    """A call for one member that keeps failing, or a removal that was accepted, and when it may be made again."""
 
     call: str
     """As history names the step."""
     balancer: BalancerId | None = None
     """Where it is a balancer's."""
     count: int
-    """Failures since it last succeeded; answers that only asked for time are none."""
+    """Failures since it last succeeded; answers that only asked for time are none. 0 for what was accepted."""
     again_at: Instant
     failed: bool = False
     """The last failure was permanent, or one too many."""

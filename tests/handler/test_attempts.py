@@ -7,12 +7,13 @@ import pytest
 from config.errors import DriverError, Permanent, Transient
 from config.units import BalancerId, Instant
 from handler.attempts import LIMIT, counted, held, judged, succeeded
-from handler.steps import Create, Destroy, Join, Result, Step, worst
+from handler.steps import Create, Destroy, Drain, Join, Result, Step, worst
 from handler.world import Attempts, Record
 from tests.support.worlds import EDGE, NOW, a_record, name_of
 
 ONE = name_of(1)
 JOIN, CREATE, DESTROY = Join(member=ONE, balancer=EDGE), Create(member=ONE), Destroy(member=ONE)
+DRAIN = Drain(member=ONE, balancer=EDGE)
 
 BUSY = Transient("busy")
 LATER = Transient("later", retry_after=77.0)
@@ -88,8 +89,16 @@ def test_a_call_that_failed_is_held_back_for_a_while_and_a_success_forgets_it() 
     assert held(JOIN, record, Instant(NOW + 0.9)) == record.attempts[0]
     assert held(JOIN, record, Instant(NOW + 1.0)) is None
     assert held(DESTROY, record, NOW) is None
-    assert succeeded(JOIN, record) == a_record()
-    assert succeeded(DESTROY, record) is None
+    assert succeeded(JOIN, record, 120.0, NOW) == a_record()
+    assert succeeded(DRAIN, record, 120.0, NOW) is None
+
+
+@pytest.mark.parametrize(("grace", "wait"), [(120.0, 120.0), (0.0, 30.0)])
+def test_a_removal_that_was_accepted_is_given_time(grace: float, wait: float) -> None:
+    record = succeeded(DESTROY, after(DESTROY, 3), grace, NOW)
+    assert record is not None
+    assert record.attempts == (Attempts(call="destroy", count=0, again_at=Instant(NOW + wait)),)
+    assert record.destroy_attempts == 3
 
 
 def test_nothing_is_lost_count_of_beyond_the_limit() -> None:

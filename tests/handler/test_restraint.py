@@ -31,6 +31,10 @@ def failed(call: str, balancer: BalancerId | None = None, *, again_in: float = 5
     return Attempts(call=call, balancer=balancer, count=1, again_at=Instant(NOW + again_in))
 
 
+def accepted(*, again_in: float) -> Attempts:
+    return Attempts(call="destroy", count=0, again_at=Instant(NOW + again_in))
+
+
 @pytest.mark.parametrize(
     ("steps", "attempts", "left", "wait"),
     [
@@ -60,6 +64,13 @@ def test_a_call_that_failed_waits_with_all_that_must_not_come_before_it(steps, a
     record = a_record(attempts=tuple(attempts))
     moves = Restraint(limits(), NOW).restrained(Moves(tuple(steps), frozenset({Wait.DELETING})), record)
     assert moves == Moves(tuple(left), frozenset({Wait.DELETING, *wait}))
+
+
+@pytest.mark.parametrize(("again_in", "left"), [(5.0, ()), (0.0, (DESTROY,))])
+def test_a_removal_that_was_accepted_is_waited_for_and_then_asked_for_again(again_in: float, left) -> None:
+    restraint, moves = Restraint(limits(), NOW), Moves((DESTROY,), frozenset({Wait.DELETING}))
+    told = restraint.restrained(moves, a_record(attempts=(accepted(again_in=again_in),)))
+    assert (told, restraint.held) == (Moves(left, frozenset({Wait.DELETING})), [])
 
 
 def test_who_orders_convergence_waits_for_no_back_off() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -12,6 +13,7 @@ from config.model import Budget
 from config.simulation import Behaviour, BootTime, CallFaults, CallRate, ListingFaults
 from config.units import BalancerId, MemberName
 from handler.planning import plan
+from handler.steps import NAMES, Result
 from handler.world import Phase, Record, SeatState, ServerState, World
 from tests.support.beds import grown
 from tests.support.fake_cloud import LOST, FakeBalancer
@@ -64,6 +66,10 @@ class Fleet(RuleBasedStateMachine):
         self.bed.cloud.simulation.behaviour = behaviour  # only now: strangers are to stay
         self.bed.cloud.destroyed.clear()
         self.complaints: list[str] = []
+        self.done: dict[tuple[str, MemberName, BalancerId | None], float] = {}
+        """When what was ordered was last answered with success."""
+        for where, balancer in self.bed.balancers.items():
+            balancer.ordered = partial(self.check_ordered, where)
         self.ever_hidden: set[MemberName] = set()
         self.hidden_until: dict[MemberName, float] = {}
 
@@ -79,6 +85,15 @@ class Fleet(RuleBasedStateMachine):
         for where, balancer in self.bed.balancers.items():
             if name in balancer.states:
                 self.complaints.append(f"{name} is destroyed before it has left {where}")
+        told = self.done.get(("destroy", name, None))
+        going = self.bed.cloud.state(name) in {None, ServerState.DELETING}
+        if going and told is not None and self.bed.clock() - told < self.bed.definition.group.grace:
+            self.complaints.append(f"{name} is destroyed again, and goes already")
+
+    def check_ordered(self, where: BalancerId, call: str, name: MemberName, already: bool) -> None:
+        """Nothing is ordered that is so already, once it has been answered with success."""
+        if already and (call, name, where) in self.done:
+            self.complaints.append(f"{name} is told again to {call} at {where}")
 
     # What people do
 
@@ -210,6 +225,10 @@ class Fleet(RuleBasedStateMachine):
             self.bed.cloud.hidden -= overdue
             done = self.bed.run()
             self.check_order(done.world)
+            for outcome in done.outcomes:
+                if outcome.result is Result.DONE and outcome.member is not None:
+                    key = NAMES[type(outcome.step)], outcome.member, getattr(outcome.step, "balancer", None)
+                    self.done[key] = outcome.finished_at
             self.bed.clock.advance(1.0 if done.next_in is None else done.next_in)
 
     def check_order(self, world: World) -> None:
@@ -226,7 +245,7 @@ class Fleet(RuleBasedStateMachine):
 
     @invariant()
     def nobody_is_made_twice_or_destroyed_unchosen_or_seated(self) -> None:
-        assert self.complaints == []
+        assert self.complaints == [], self.complaints
 
     @invariant()
     def foreigners_are_untouched(self) -> None:
@@ -275,7 +294,7 @@ class Fleet(RuleBasedStateMachine):
 
     def foreigners_remain(self) -> None:
         assert set(FOREIGN) <= set(self.bed.cloud.machines)
-        assert self.complaints == []
+        assert self.complaints == [], self.complaints
 
 
 def forget_foreigners(balancer: FakeBalancer) -> None:

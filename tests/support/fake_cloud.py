@@ -259,6 +259,8 @@ class FakeBalancer:
     """Who else sits there, by address and port."""
     looks: int = 0
     """How often it was asked which life this is."""
+    ordered: Callable[[str, MemberName, bool], None] = lambda call, member, already: None
+    """Told of every order: the call, about whom, and whether that is so already."""
 
     def seats(self) -> Mapping[MemberName, Seat]:
         with self.faults.around("seats"):
@@ -272,23 +274,27 @@ class FakeBalancer:
             return self.strangers | {self.addresses[name]: name for name in self.states if name in self.addresses}
 
     def join(self, member: MemberName, address: str, port: int) -> None:
+        self.ordered("join", member, self.addresses.get(member) == (address, port) and member in self.states)
         with self.instants.around(f"join {member}"), self.faults.around("join"):
             self.states.setdefault(member, SeatState.PARKED)
             self.addresses[member] = (address, port)
 
     def enable(self, member: MemberName) -> None:
+        self.ordered("enable", member, self.states.get(member) is SeatState.SERVING)
         with self.instants.around(f"enable {member}"), self.faults.around("enable"):
             if member not in self.states:
                 raise Transient(f"{member} has no seat")
             self.states[member] = SeatState.SERVING
 
     def drain(self, member: MemberName) -> None:
+        self.ordered("drain", member, self.states.get(member) is SeatState.DRAINING)
         with self.instants.around(f"drain {member}"), self.faults.around("drain"):
             if member in self.states:
                 self.states[member] = SeatState.DRAINING
                 self.drained.setdefault(member, self.clock())
 
     def leave(self, member: MemberName) -> None:
+        self.ordered("leave", member, member not in self.states)
         with self.instants.around(f"leave {member}"), self.faults.around("leave"):
             self.states.pop(member, None)
             self.drained.pop(member, None)
