@@ -90,6 +90,15 @@ class Converger:
         )
         self._budgets = threading.Lock()
 
+    @property
+    def installation(self) -> str:
+        """Whose marks are ours."""
+        return self._installation
+
+    def cloud(self, declared: Cloud) -> Orchestrator:
+        """The driver of a cloud."""
+        return self._orchestrator_for(declared)
+
     def gather(self, group: GroupId, definition: Definition) -> World:
         """Look once, change nothing.
 

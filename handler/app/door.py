@@ -47,6 +47,8 @@ class Question:
     """What changes the state by itself, alerts that last: the decision is about the state after it."""
     leaving: tuple[Record, ...] = ()
     """Who leaves if one of the requests lowers the size, marked so. Nobody else may write their records meanwhile."""
+    joining: tuple[Record, ...] = ()
+    """Who is given to the group if one of the requests raises the size: the intents of their marks. Likewise."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -261,18 +263,20 @@ def _tick(result: _Decided) -> Tick:
         state=decision.state if decision.state != result.before else None,
         before=result.waiting.question.room.state,
         evaluated=result.waiting.question.evaluation is not None,
-        leaving=_leaving(result),
+        members=_following(result),
         cloud=result.waiting.question.room.definition.cloud.id,
     )
 
 
-def _leaving(result: _Decided) -> tuple[Record, ...]:
-    """Who leaves by this decision: nobody, unless it is a request of the question itself that lowers the size."""
+def _following(result: _Decided) -> tuple[Record, ...]:
+    """Who leaves or joins by this decision: nobody, unless a request of the question itself changes the size so."""
     question, decision = result.waiting.question, result.decision
     before, after, winner = decision.desired_from, decision.desired_to, decision.winner
-    if before is None or after is None or winner is None or after >= before:
+    if before is None or after is None or winner is None or winner.request not in question.requests:
         return ()
-    return question.leaving if winner.request in question.requests else ()
+    if after < before:
+        return question.leaving
+    return question.joining if after > before else ()
 
 
 def _refuse(batch: Sequence[_Waiting], error: BaseException) -> None:

@@ -44,6 +44,37 @@ def member_delete(
     tell_size(name, *ask(state, json, "DELETE", "groups", group, "members", name, query=query), json=json)
 
 
+@member.command("adopt")
+def member_adopt(
+    group: Group,
+    name: Annotated[str, typer.Argument(metavar="NAME|ID", help="As the cloud has it.")],
+    force: Annotated[bool, typer.Option("--force", help="Also while paused, or above max.")] = False,
+    state: State = None,
+    json: AsJson = False,
+) -> None:
+    """Raise the size by one, and have a machine that is there already join the group for it."""
+    body: dict[str, object] = {"named": name, "force": force}
+    tell_size(name, *ask(state, json, "POST", "groups", group, "members", body=body), json=json)
+
+
+@member.command("evict")
+def member_evict(  # an option each
+    group: Group,
+    name: Name,
+    replace: Annotated[bool, typer.Option("--replace", help="Keep the size: another one is made.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Also if protected; while paused also below min.")] = False,
+    state: State = None,
+    json: AsJson = False,
+) -> None:
+    """Lower the size by one, and have this very member leave for it: its machine is kept, without its mark."""
+    path = ("groups", group, "members", name, "evict")
+    body: dict[str, object] = {"replace": replace, "force": force}
+    if replace:
+        act(state, json, "POST", *path, body=body, said=f"{name}: leaves and is kept; another one is made")
+        return
+    tell_size(name, *ask(state, json, "POST", *path, body=body), json=json)
+
+
 @member.command("protect")
 def member_protect(
     group: Group,

@@ -11,6 +11,7 @@ from handler.app.door import Question
 from handler.app.engine import Engine
 from handler.app.fates import chosen, to_protect, to_replace, to_unprotect
 from handler.app.finding import record_of, room_of
+from handler.app.giving import Giving
 from handler.app.wishes import wish_of
 from handler.world import Record
 from trigger.requests import Decision
@@ -21,6 +22,19 @@ class MemberDesk:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
+        self._giving = Giving(engine)
+
+    async def adopt(self, group: GroupId, named: str, *, force: bool, by: str) -> Decision:
+        """Raise the size by one, and have a machine that is there join for it."""
+        return await self._giving.adopt(group, named, force=force, by=by)
+
+    async def evict(self, group: GroupId, member: MemberName, *, force: bool, by: str) -> Decision:
+        """Lower the size by one, and have this very member leave for it, kept as it is and without its mark."""
+        return await self._giving.evict(group, member, force=force, by=by)
+
+    async def exchange(self, group: GroupId, member: MemberName, *, force: bool, by: str) -> None:
+        """Evict a member, and have another one made."""
+        await self._giving.exchange(group, member, force=force, by=by)
 
     async def replace(self, group: GroupId, member: MemberName, *, by: str) -> None:
         """Have another member in this one's place: the new one comes first."""

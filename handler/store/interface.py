@@ -76,10 +76,10 @@ class Tick:
     """The state on disk, if whoever records knows it: only what differs need be written."""
     evaluated: bool = True
     """False: requests came between two ticks. Unless they changed the size, no span is theirs; their answers are."""
-    leaving: tuple[Record, ...] = ()
-    """Who leaves for the size that this leads to: written in the same transaction."""
+    members: tuple[Record, ...] = ()
+    """Who leaves, or was given, for the size that this leads to: written in the same transaction."""
     cloud: CloudId | None = None
-    """Where they are; needed if somebody leaves."""
+    """Where they are; needed if there is anybody."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -42,7 +42,7 @@ class _Page:
         write_states(connection, states, known)
         for tick in self.ticks:
             if tick.cloud is not None:
-                write_members(connection, tick.leaving, tick.cloud)
+                write_members(connection, tick.members, tick.cloud)
         events = [_columns(event, _EVENT) for tale in self.tales for event in tale.events]
         if events:
             connection.execute(insert(decisions), events)

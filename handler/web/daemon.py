@@ -76,6 +76,18 @@ class Members(Protocol):
         """Lower the size by one, and have this very member leave for it; or neither."""
         ...
 
+    async def adopt(self, group: GroupId, named: str, *, force: bool, by: str) -> Decision:
+        """Raise the size by one, and have a machine that is there, by its name or id, join for it; or neither."""
+        ...
+
+    async def evict(self, group: GroupId, member: MemberName, *, force: bool, by: str) -> Decision:
+        """Lower the size by one, and have this very member leave for it, kept and without its mark; or neither."""
+        ...
+
+    async def exchange(self, group: GroupId, member: MemberName, *, force: bool, by: str) -> None:
+        """Evict a member, keep the size, and have another one made."""
+        ...
+
     async def protect(self, group: GroupId, member: MemberName, *, protected: bool, by: str) -> None:
         """Never choose this member as surplus (or do so again)."""
         ...

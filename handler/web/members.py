@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from fastapi import APIRouter
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from config.units import GroupId, MemberName
 from handler.web.asking import By, decided
@@ -19,6 +21,24 @@ class ProtectBody(BaseModel):
     protected: bool = True
 
 
+class AdoptBody(BaseModel):
+    """Which machine, by its cloud's own name or id."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    named: Annotated[str, Field(min_length=1, max_length=255)]
+    force: bool = False
+
+
+class EvictBody(BaseModel):
+    """Whether another one is made instead of lowering the size."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    replace: bool = False
+    force: bool = False
+
+
 def member_routes(daemon: Daemon) -> APIRouter:
     """The routes."""
     routes = APIRouter(tags=["acts"])
@@ -31,6 +51,18 @@ def member_routes(daemon: Daemon) -> APIRouter:
     @routes.delete("/groups/{group}/members/{member}")
     async def dismiss(group: str, member: str, force: bool = False, by: By = "api") -> JSONResponse:
         return decided(await daemon.members.dismiss(GroupId(group), MemberName(member), force=force, by=by))
+
+    @routes.post("/groups/{group}/members")
+    async def adopt(group: str, body: AdoptBody, by: By = "api") -> JSONResponse:
+        return decided(await daemon.members.adopt(GroupId(group), body.named, force=body.force, by=by))
+
+    @routes.post("/groups/{group}/members/{member}/evict")
+    async def evict(group: str, member: str, body: EvictBody | None = None, by: By = "api") -> JSONResponse:
+        wanted, acts = body or EvictBody(), daemon.members
+        if not wanted.replace:
+            return decided(await acts.evict(GroupId(group), MemberName(member), force=wanted.force, by=by))
+        await acts.exchange(GroupId(group), MemberName(member), force=wanted.force, by=by)
+        return JSONResponse({"group": group, "member": member, "evicted": True, "replaced": True}, 202)
 
     @routes.post("/groups/{group}/members/{member}/protect")
     async def protect(group: str, member: str, body: ProtectBody, by: By = "api") -> JSONResponse:

@@ -44,6 +44,16 @@ def replace_one(bed: Bed) -> None:
     bed.replace(min(bed.machines))
 
 
+def adopt_one(bed: Bed) -> None:
+    bed.cloud.add(MemberName("database"))
+    bed.cloud.say(MemberName("database"), ServerState.RUNNING)
+    bed.adopt("database")
+
+
+def evict_one(bed: Bed) -> None:
+    bed.evict(min(bed.machines))
+
+
 SCENARIOS = {
     "first start": Scenario(0, 2, resize(2)),
     "grow": Scenario(2, 5, resize(5)),
@@ -51,6 +61,8 @@ SCENARIOS = {
     "repair a broken one": Scenario(3, 3, break_one),
     "repair a vanished one": Scenario(3, 3, kill_one),
     "replace": Scenario(3, 3, replace_one),
+    "adopt": Scenario(2, 3, adopt_one),
+    "evict": Scenario(3, 2, evict_one),
     "shrink by a vanished one": Scenario(3, 2, kill_one, a_definition(on_vanish=OnVanish.SHRINK)),
 }
 
@@ -94,6 +106,8 @@ def test_killed_anywhere_it_ends_with_the_same_fleet(name: str, build_time: floa
         bed.expect(scenario.end)
         assert set(bed.cloud.destroyed) <= bed.chosen()
         assert len(bed.chosen()) == len(set(bed.cloud.destroyed)) == expected_removals(scenario)
+        assert len(bed.released()) == (scenario.begin is evict_one)
+        assert len(bed.cloud.machines) == scenario.end + len(bed.released())
     raise AssertionError("the scenario never ends")
 
 
@@ -101,7 +115,7 @@ def expected_removals(scenario: Scenario) -> int:
     """How many leave: a kill adds nobody. A vanished one is not destroyed."""
     if scenario.begin in (break_one, replace_one):
         return 1
-    return 0 if scenario.begin is kill_one else max(scenario.start - scenario.end, 0)
+    return 0 if scenario.begin in (kill_one, evict_one) else max(scenario.start - scenario.end, 0)
 
 
 @pytest.mark.parametrize("scenario", [Scenario(0, 1, resize(1)), Scenario(1, 0, resize(0))], ids=["one in", "one out"])

@@ -7,8 +7,10 @@ from dataclasses import dataclass, field, replace
 from config.errors import StoreError
 from config.model import ReadyProbe
 from config.units import BalancerId, MemberName
+from handler.app.fates import evicted, given
 from handler.converge import Converger, Pass
 from handler.desired import Definition
+from handler.launches import LaunchId
 from handler.store.interface import Event, EventKind, StoredGroup
 from handler.world import Leaving, Phase, Record, SeatState
 from tests.support.fake_cloud import FakeBalancer, FakeClock, FakeCloud, Instants
@@ -75,6 +77,26 @@ class Bed:
         record, cloud = self.store.records[name]
         self.store.records[name] = (replace(record, leaving=Leaving.REPLACED), cloud)
 
+    def adopt(self, named: str = "database") -> MemberName:
+        """A person gives a machine that is there: record and size are one write, as the door's are."""
+        server = self.cloud.stranger(named)
+        assert server is not None
+        launch = LaunchId(installation=INSTALLATION, group=WEB, sequence=self.store.last_sequence(WEB) + 1)
+        record = given(launch, server, self.definition, self.clock())
+        self._follow(record, 1)
+        return record.name
+
+    def evict(self, name: MemberName) -> None:
+        """A person takes a member away, and keeps its machine."""
+        self._follow(evicted(self.store.records[name][0], self.clock(), force=False), -1)
+
+    def _follow(self, record: Record, by: int) -> None:
+        state = self.store.kept[WEB].state
+        assert state.desired is not None
+        state = replace(state, desired=state.desired + by, revision=state.revision + 1)
+        act = Event(at=self.clock(), group=WEB, kind=EventKind.NOTE, name="follow", by="ada")
+        self.store.lower(act, state, (record,), self.definition.cloud.id)
+
     def run(self, *, accept_vanished: bool = False) -> Pass:
         done = self.converger.run(self.store.kept[WEB], accept_vanished=accept_vanished)
         if done.vanished:
@@ -124,8 +146,15 @@ class Bed:
 
     def chosen(self) -> set[MemberName]:
         """Everyone who was ever chosen to leave: the records say so for ever. Who vanished was not asked."""
+        return self._left() - self._left(Leaving.VANISHED) - self._left(Leaving.EVICTED)
+
+    def released(self) -> set[MemberName]:
+        """Everyone who was ever evicted."""
+        return self._left(Leaving.EVICTED)
+
+    def _left(self, *why: Leaving) -> set[MemberName]:
         left = (record for record, _ in self.store.records.values() if record.leaving_at is not None)
-        return {record.name for record in left if record.leaving is not Leaving.VANISHED}
+        return {record.name for record in left if not why or record.leaving in why}
 
 
 def grown(size: int, **changes: object) -> Bed:

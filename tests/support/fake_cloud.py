@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from threading import RLock
 from typing import Any, TypeVar
 
-from config.errors import DriverError, Transient
+from config.errors import DriverError, Permanent, Transient
 from config.simulation import Behaviour, BootTime
 from config.units import GroupId, Instant, MemberName, Seconds
 from handler.launches import LaunchId
@@ -151,7 +151,10 @@ class FakeCloud:
 
     def stranger(self, named: str) -> Server | None:
         with self.faults.around("stranger"):
-            return self._ask(lambda now: self.simulation.known(named, now))
+            found = self._ask(lambda now: self.simulation.known(named, now))
+            if found is not None and LaunchId.parse(found.name) is not None:
+                raise Permanent(f"{named} bears the mark {found.name}")
+            return found
 
     def mark(self, id: str, launch: LaunchId) -> Server:
         with self.instants.around(f"mark {launch.name}"), self.faults.around("mark"):

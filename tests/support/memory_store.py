@@ -181,7 +181,7 @@ class MemoryStore:
                 if tick.state is not None and tick.group in self.kept:
                     self.kept[tick.group] = replace(self.kept[tick.group], state=tick.state)
                 if tick.cloud is not None:
-                    self._keep(tick.leaving, tick.cloud)
+                    self._keep(tick.members, tick.cloud)
                 self._remember(tick)
 
     def _remember(self, tick: Tick) -> None:

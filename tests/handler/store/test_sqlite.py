@@ -413,7 +413,7 @@ def test_behind_what_members_are_is_one_write_with_behind_what_they_will_be(stor
 def test_who_leaves_by_a_decision_is_written_with_it(store):
     (record,) = store.intend(WEB, LOCAL, 1, (), at(0))
     left = replace(record, phase=Phase.LEAVING, leaving=Leaving.CHOSEN, leaving_at=at(2))
-    store.record((replace(a_tick(state=full_state()), leaving=(left,), cloud=LOCAL),))
+    store.record((replace(a_tick(state=full_state()), members=(left,), cloud=LOCAL),))
     assert (store.members(WEB), group_of(store).state) == ((left,), full_state())
 
 
