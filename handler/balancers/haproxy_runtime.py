@@ -46,11 +46,13 @@ class Runtime:
     Args:
         socket: a path, or ``host:port``.
         backend: the one backend that is steered.
+        within: how long an answer may take, all of it.
     """
 
-    def __init__(self, socket: str, backend: str) -> None:
+    def __init__(self, socket: str, backend: str, *, within: Seconds = _WITHIN) -> None:
         self.socket = socket
         self.backend = backend
+        self._within = within
 
     def process(self) -> Process:
         """Who answers, if it is able to do what is asked of it."""
@@ -100,12 +102,14 @@ class Runtime:
 
     def _answer(self, command: str) -> str:
         try:
-            raw = exchange(_address(self.socket), f"{command}\n".encode(), within=_WITHIN, at_most=_LONGEST_ANSWER)
+            raw = exchange(_address(self.socket), f"{command}\n".encode(), within=self._within, at_most=_LONGEST_ANSWER)
         except PermissionError as problem:
             raise Permanent(f"{self.socket} may not be opened by this user: join the socket's group") from problem
         except OSError as problem:
             raise Transient(f"HAProxy does not answer at {self.socket}: {str(problem) or 'too slow'}") from problem
         answer = raw.decode(errors="replace")
+        if not answer.endswith("\n"):  # also an empty one, which would pass for the success of a silent command
+            raise Transient(f"HAProxy at {self.socket}: an answer without its end: {answer[-80:]!r}")
         text = answer.strip()
         if text in _NO_BACKEND:
             raise Permanent(f"HAProxy at {self.socket} has no backend {self.backend}")
