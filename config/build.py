@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from config import build_conditions, build_targets, outside
 from config import document as written
+from config.balancers import NetscalerBalancer
 from config.build_counters import counter, server
 from config.clouds import Calls
 from config.digest import digest_of
@@ -36,6 +37,7 @@ from config.model import (
     SimulatedCloud,
     Site,
 )
+from config.netscaler_document import NetscalerBalancerDocument
 from config.notices import Notify, NotifyCommand, NotifyTarget, NotifyUrl, Severity
 from config.policy_document import PolicyDocument
 from config.recipes import attributes_of
@@ -160,6 +162,18 @@ def _balancer(id: BalancerId, entry: written.BalancerDocument) -> Balancer:
         case HaproxyDocument(backend=backend, slots=slots) as kind:
             first, *further = kind.sockets or [kind.socket or ""]
             return HaproxyBalancer(id=id, socket=first, further=tuple(further), backend=backend, template=slots)
+        case NetscalerBalancerDocument() as there:
+            return NetscalerBalancer(
+                id=id,
+                url=there.url,
+                user=there.user,
+                password=there.password.ref,
+                service_group=there.service_group,
+                delay=there.delay,
+                save=there.save is True,
+                trust=there.trust,
+                timeout=there.timeout,
+            )
 
 
 def _profile(id: ProfileId, entry: written.ProfileDocument) -> Profile:

@@ -23,6 +23,7 @@ from config.declared import Declared, key, must
 from config.freeze_document import FreezeDocument
 from config.haproxy_document import HaproxyDocument
 from config.model import Mode, OnVanish, Projection, Victims
+from config.netscaler_document import NetscalerBalancerDocument
 from config.notices import Severity
 from config.opennebula_document import ExtraAttributes, OpennebulaDocument
 from config.outside import AlertDocument
@@ -117,9 +118,9 @@ class SharedListenerDocument(Declared):
 class BalancerDocument(Declared):
     """What spreads work over members. Exactly one kind of balancer."""
 
-    choice: ClassVar[tuple[str, ...]] = ("shared_listener", "haproxy")
+    choice: ClassVar[tuple[str, ...]] = ("shared_listener", "haproxy", "netscaler")
     choice_of: ClassVar[str] = "the kind of balancer"
-    later: ClassVar[Mapping[str, str]] = {"netscaler": "NetScaler"}
+    later: ClassVar[Mapping[str, str]] = {"octavia": "Octavia"}
 
     shared_listener: Annotated[SharedListenerDocument | None, Given] = key(
         "One listening socket that all members share; for processes of this machine.", {"listen": "127.0.0.1:8080"}
@@ -128,10 +129,20 @@ class BalancerDocument(Declared):
         "HAProxy, steered over its runtime socket.", {"socket": "/run/haproxy/admin.sock", "backend": "web"}
     )
 
+    netscaler: Annotated[NetscalerBalancerDocument | None, Given] = key(
+        "A service group of a NetScaler, steered over NITRO.",
+        {
+            "url": "https://192.0.2.10",
+            "user": "trimtab",
+            "password": {"env": "NS_PASSWORD"},
+            "service_group": "web",
+        },
+    )
+
     @property
-    def kind(self) -> SharedListenerDocument | HaproxyDocument:
+    def kind(self) -> SharedListenerDocument | HaproxyDocument | NetscalerBalancerDocument:
         """The one kind that is written."""
-        if (kind := self.shared_listener or self.haproxy) is None:
+        if (kind := self.shared_listener or self.haproxy or self.netscaler) is None:
             raise AssertionError("a balancer without a kind was validated")
         return kind
 

@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import assert_never
 
+from config.access import SecretRef
 from config.model import Balancer as Declaration
-from config.model import HaproxyBalancer, SharedListener
+from config.model import HaproxyBalancer, NetscalerBalancer, SharedListener
+from config.units import Instant
 from handler.balancers.haproxy_several import haproxy
 from handler.balancers.interface import Balancer
+from handler.balancers.netscaler import NetscalerDriver
 from handler.balancers.shared_listener import SharedListenerBalancer
 
 
-def balancer_for(declaration: Declaration, directory: Path) -> Balancer:
+def balancer_for(
+    declaration: Declaration,
+    directory: Path,
+    clock: Callable[[], Instant],
+    read_secret: Callable[[SecretRef], str],
+) -> Balancer:
     """The driver of a declared balancer; ``directory`` is where a holder keeps its socket, lock and log."""
     match declaration:
         case SharedListener():
             return SharedListenerBalancer(declaration, directory)
         case HaproxyBalancer():
             return haproxy(declaration)
+        case NetscalerBalancer():
+            return NetscalerDriver(declaration, read_secret, clock)
         case _:
             assert_never(declaration)

@@ -12,7 +12,7 @@ from fastapi import APIRouter, Query
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 
-from config.model import HaproxyBalancer
+from config.model import SharedListener
 from config.units import GroupId
 from handler.desired import Definition
 from handler.status import GroupStatus, MemberState, MemberStatus
@@ -57,7 +57,7 @@ def port_of(definition: Definition) -> int | None:
     ports = {
         use.port
         for use in definition.group.balancers
-        if isinstance(definition.balancers.get(use.balancer), HaproxyBalancer)
+        if not isinstance(definition.balancers.get(use.balancer), SharedListener | None)
     }
     return ports.pop() if len(ports) == 1 else None
 

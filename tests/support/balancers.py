@@ -11,12 +11,14 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
 from config.errors import Transient
 from config.model import HaproxyBalancer, ServerTemplate, SharedListener
 from config.units import BalancerId, MemberName
+from handler.balancers.exchange import Address
 from handler.balancers.haproxy_several import haproxy as haproxy_driver
 from handler.balancers.interface import Balancer
 from handler.balancers.listener import protocol
@@ -78,8 +80,14 @@ class Stage(Protocol):
     """One running balancer and its members."""
 
     balancer: Balancer
+    address: Address
+    """Where the balancer is steered."""
     port: int
     """Where clients connect."""
+
+    def driver_at(self, address: Address) -> Balancer:
+        """Another driver of the same balancer, that goes another way to it."""
+        ...
 
     def member(self, name: MemberName) -> tuple[str, int]:
         """Start a member process; the address to seat it with."""
@@ -136,6 +144,8 @@ class _Members:
 class ListenerStage:
     def __init__(self, directory: Path, declaration: SharedListener) -> None:
         self.balancer = SharedListenerBalancer(declaration, directory)
+        self.declared = declaration
+        self.address: Address = self.balancer.control
         self.port = declaration.port
         self._members = _Members(directory)
         self.accepts, self.kill, self.release = self._members.accepts, self._members.kill, self._members.release
@@ -152,6 +162,10 @@ class ListenerStage:
         answer = self.ask(protocol.AskSeats())
         assert isinstance(answer, protocol.Seats)
         return next((state for seat, state, _ in answer.seats if seat == name), None)
+
+    def driver_at(self, address: Address) -> Balancer:
+        assert isinstance(address, Path)
+        return SharedListenerBalancer(replace(self.declared, id=BalancerId(address.stem)), address.parent)
 
     def ask(self, question: protocol.FromDriver) -> protocol.Message:
         self.balancer.seats()  # starts the holder if need be
@@ -183,6 +197,7 @@ class HaproxyStage:
             template=ServerTemplate(prefix="slot", map=str(haproxy.map)) if haproxy.state is not None else None,
         )
         self.balancer = haproxy_driver(self.declared)
+        self.address: Address = haproxy.socket
         self.port = haproxy.frontend_port
         self.haproxy = haproxy
         self.others = others
@@ -194,6 +209,9 @@ class HaproxyStage:
         self._members.start(name, ["--port", str(port)])
         until(lambda: self._members.accepts(name))
         return "127.0.0.1", port
+
+    def driver_at(self, address: Address) -> Balancer:
+        return haproxy_driver(replace(self.declared, socket=str(address)))
 
     def seat_stranger(self) -> str:
         self.haproxy.ask("add server web/theirs 127.0.0.1:9")  # in maintenance: it answers no traffic of a test

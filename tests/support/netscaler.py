@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Mapping
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote
@@ -18,6 +19,7 @@ from aiohttp import web
 
 from config.access import NetscalerStats, SecretRef
 from config.units import SourceId
+from tests.support.netscaler_config import Configuration
 
 USER, PASSWORD = "trimtab", "s3cret-ns"
 Fields = Mapping[str, object]
@@ -82,6 +84,8 @@ class FakeNetscaler:
     logins: int = 0
     instead: Callable[[str], web.StreamResponse | None] = lambda path: None
     """Answers in its place, where it likes; given the path."""
+    configuration: Configuration | None = None
+    """What clients may change; ``None``: only statistics are asked for."""
     hold: asyncio.Event | None = None
     """Nothing but logins is answered before it is set."""
     url: str = ""
@@ -108,7 +112,26 @@ class FakeNetscaler:
             return said(201, 0, "Done")
         if self.hold is not None:
             await self.hold.wait()
+        if self.configuration is not None and (answer := await self._configured(request, self.configuration)):
+            return answer
         return self._stat(unquote(path.split("?")[0]), bindings=request.query.get("statbindings") == "yes")
+
+    async def _configured(self, request: web.Request, there: Configuration) -> web.StreamResponse | None:
+        """Answer from the configuration what is kept there; ``None``: it is not."""
+        path = request.raw_path.removeprefix("/nitro/v1/").split("?")[0]
+        if path == "stat/system":
+            return said(200, 0, "Done", system={"starttime": there.started})
+        if path.startswith("stat/servicegroup/") and (name := unquote(path.split("/")[2])) in there.groups:
+            members = there.statistics(name)
+            group = {
+                "servicegroupname": name,
+                "state": "ENABLED",
+                **({"servicegroupmember": members} if members else {}),
+            }
+            return said(200, 0, "Done", servicegroup=[group])
+        body = await request.json() if request.can_read_body else {}
+        found = there.answer(request.method, path.removeprefix("config/"), request.query, body)
+        return None if found is None else said(found[0], found[1], found[2], **found[3])
 
     async def _login(self, request: web.Request) -> web.StreamResponse:
         self.logins += 1
@@ -166,6 +189,23 @@ async def running(netscaler: FakeNetscaler) -> AsyncIterator[FakeNetscaler]:
         if netscaler.hold is not None:
             netscaler.hold.set()
         await runner.cleanup()
+
+
+@contextlib.contextmanager
+def in_the_background(netscaler: FakeNetscaler) -> Iterator[FakeNetscaler]:
+    """Let it listen while the block does what blocks."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    server = running(netscaler)
+    try:
+        asyncio.run_coroutine_threadsafe(server.__aenter__(), loop).result(10)
+        yield netscaler
+    finally:
+        asyncio.run_coroutine_threadsafe(server.__aexit__(None, None, None), loop).result(10)
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
 
 
 def _token(request: web.Request) -> str:

@@ -7,6 +7,7 @@ import pytest
 
 from config.model import Balancer, HaproxyBalancer, ServerTemplate
 from config.units import BalancerId
+from handler.app import clock
 from handler.balancers.haproxy import HaproxyDriver
 from handler.balancers.haproxy_several import HaproxySeveral
 from handler.balancers.haproxy_slots import HaproxySlots
@@ -27,4 +28,4 @@ HAPROXY = HaproxyBalancer(id=BalancerId("e"), socket="/s", backend="b")
     ],
 )
 def test_each_kind_of_balancer_has_its_driver(tmp_path: Path, declaration: Balancer, driver: type) -> None:
-    assert type(balancer_for(declaration, tmp_path)) is driver
+    assert type(balancer_for(declaration, tmp_path, clock.wall, lambda _: "")) is driver

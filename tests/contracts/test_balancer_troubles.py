@@ -1,0 +1,127 @@
+"""What every balancer promises when requests go astray, asked of each driver at every request that it makes."""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from config.errors import DriverError, Transient
+from config.model import Balancer as Declared
+from config.units import MemberName
+from handler.balancers.interface import Balancer
+from handler.world import SeatState
+from tests.support.balancer_columns import COLUMNS, Behaviour, Column, asked
+from tests.support.balancer_relay import Relay, Trouble, relayed
+from tests.support.balancers import Stage, a_name, state_of
+
+QUICK = [trouble for trouble in Trouble if trouble is not Trouble.SILENT]  # that one takes the whole deadline
+MOST = 40
+"""Requests that one call may take."""
+
+
+@pytest.fixture(scope="module", params=asked())
+def column(request: pytest.FixtureRequest) -> Column:
+    assert isinstance(request.param, Column)
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def stage(column: Column, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    with column.stage(tmp_path_factory.mktemp("b")) as stage:
+        yield stage
+
+
+@pytest.fixture
+def relay(stage: Stage, tmp_path: Path) -> Iterator[Relay]:
+    with relayed(tmp_path, stage.address) as relay:
+        yield relay
+    stage.clear()
+
+
+def join(balancer: Balancer, name: MemberName) -> None:
+    balancer.join(name, "127.0.0.1", 10)
+
+
+BEFORE = {"join": (), "enable": (join,), "drain": (join, Balancer.enable), "leave": (join,)}
+
+
+def call(balancer: Balancer, what: str, name: MemberName) -> None:
+    if what == "join":
+        join(balancer, name)
+    else:
+        getattr(balancer, what)(name)
+
+
+def test_every_kind_of_balancer_has_its_column() -> None:
+    assert {column.kind for column in COLUMNS} == set(typing.get_args(Declared))
+
+
+def test_every_cell_is_tried_or_says_why_not() -> None:
+    for column in COLUMNS:
+        assert column.cells | column.empty.keys() == {*Behaviour, *Trouble}
+        assert all(column.empty.values())
+
+
+@pytest.mark.parametrize("what", BEFORE)
+@pytest.mark.parametrize("trouble", QUICK, ids=lambda each: each.value)
+def test_whichever_request_goes_astray_the_call_may_be_repeated(
+    column: Column, stage: Stage, relay: Relay, trouble: Trouble, what: str
+) -> None:
+    if trouble not in column.cells:
+        return  # its column says why
+    bystander, driver = a_name(), stage.driver_at(relay.address)
+    stage.balancer.join(bystander, "127.0.0.2", 10)
+    stage.balancer.enable(bystander)
+    after = {"join": SeatState.PARKED, "enable": SeatState.SERVING, "drain": column.idle, "leave": None}[what]
+    for request in range(1, MOST):
+        name = a_name()
+        for step in BEFORE[what]:
+            step(stage.balancer, name)
+        relay.arm(trouble, request)
+        failed = False
+        try:
+            call(driver, what, name)
+        except DriverError:
+            failed = True
+        befallen = relay.disarm()
+        assert befallen or not failed
+        if failed:
+            call(driver, what, name)
+        assert state_of(stage.balancer, name) is after
+        assert state_of(stage.balancer, bystander) is SeatState.SERVING
+        stage.balancer.leave(name)
+        if not befallen:
+            assert request > 1
+            return
+    pytest.fail("the call never ends")
+
+
+@pytest.mark.parametrize("trouble", list(Trouble), ids=lambda each: each.value)
+def test_seats_that_cannot_be_read_whole_are_not_read_at_all(
+    column: Column, stage: Stage, relay: Relay, trouble: Trouble
+) -> None:
+    if trouble not in column.cells:
+        return  # its column says why
+    name, driver = a_name(), stage.driver_at(relay.address)
+    join(stage.balancer, name)
+    stage.balancer.enable(name)
+    for request in range(1, MOST):
+        relay.arm(trouble, request)
+        try:
+            seats = driver.seats()
+        except Transient as failed:
+            assert relay.disarm()
+            wish = failed.retry_after
+            assert trouble is not Trouble.UNAVAILABLE or wish == 7.0
+        else:
+            befallen = relay.disarm()
+            assert seats[name].state is SeatState.SERVING
+            if not befallen:
+                assert request > 1
+                return
+        if trouble is Trouble.SILENT:
+            return  # once is enough: it takes the whole deadline
+    pytest.fail("the call never ends")
