@@ -14,12 +14,13 @@ from handler.balancers.interface import Balancer
 from handler.desired import Definition, DesiredState, Limits
 from handler.execute import Execution, Tools
 from handler.gather import Gatherer
+from handler.leases import Leases
 from handler.orchestrators.interface import Orchestrator
 from handler.pacing import Builds, builds_after, next_in
 from handler.records import surrendered
 from handler.removals import words_of
 from handler.snapshots.snapshot import Snapshot
-from handler.steps import NAMES, Create, Outcome, Plan, Result, Wait
+from handler.steps import NAMES, Create, Outcome, Plan, Result
 from handler.store.interface import Creates, Store, StoredGroup
 from handler.traffic import Traffic
 from handler.world import Attempts, Record, World
@@ -78,6 +79,7 @@ class Converger:
         self._clock = clock
         self._workers = workers
         self._traffic = Traffic()
+        self._leases = Leases()
         self._gatherer = Gatherer(
             installation=installation,
             store=store,
@@ -161,7 +163,8 @@ class Converger:
                 return _halted(_seen_only(stored, world, planned, used), str(error))
         execution = Execution(self._tools(stored.definition, world), world, minted, goes_on=_goes_on(stored, latest))
         outcomes = execution.run(planned.steps)
-        planned = planned.waiting(Wait.RATE_LIMIT, execution.refused)
+        for wait, members in execution.waits.items():
+            planned = planned.waiting(wait, members)
         done = self._concluded(stored, world, planned, outcomes, used)
         return done if execution.halted is None else _halted(done, execution.halted)
 
@@ -216,6 +219,7 @@ class Converger:
             clock=self._clock,
             workers=self._workers,
             traffic=self._traffic,
+            leases=self._leases,
         )
 
     def _concluded(

@@ -8,7 +8,8 @@ from the answer; if it is lost, the next pass finds the world as it is and plans
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar, assert_never
@@ -16,36 +17,32 @@ from typing import TypeVar, assert_never
 from config.errors import DriverError, Full, Permanent, StoreError, Transient
 from config.units import BalancerId, Instant, MemberName
 from handler.abreast import abreast
-from handler.attempts import LIMIT, Failure, counted, judged, succeeded
-from handler.balancers.interface import Balancer
+from handler.attempts import counted, judged, succeeded
+from handler.balancers.interface import Balancer, Batched, Change, Move
 from handler.desired import Definition
 from handler.launches import LaunchId
+from handler.leases import Leases
+from handler.lines import UNTOLD, Begun, Call, Line, Notice, changed, done, failed, head, parted, told
 from handler.orchestrators.interface import Launch, Orchestrator
 from handler.records import before, gone, made, taken_up
 from handler.removals import is_stuck
 from handler.steps import (
     NAMES,
+    BalancerCall,
     CloudCall,
-    Confirm,
     Create,
     Destroy,
-    Detach,
     Drain,
     Enable,
-    EnterService,
-    Forget,
     Join,
     Leave,
     Mark,
-    MarkLeaving,
-    NoteAbsence,
-    NoteHealth,
-    NotePresence,
     Outcome,
     Result,
     Step,
     TakeUp,
     Unmark,
+    Wait,
 )
 from handler.store.interface import Event, EventKind, Store
 from handler.traffic import Traffic
@@ -53,14 +50,6 @@ from handler.world import Member, Record, Server, World
 
 _AT_ONCE = 500
 """Steps without a call in one transaction: others who write do not wait for long."""
-
-Call = Create | Join | Enable | Drain | Leave | Destroy | Mark | Unmark
-"""Steps that change the world."""
-Notice = TakeUp | Confirm | EnterService | MarkLeaving | Detach | NoteAbsence | NotePresence | NoteHealth | Forget
-"""Steps that only change what we remember."""
-
-_UNTOLD = (NoteAbsence, NotePresence)
-"""Said anew with every listing: not worth a line of history."""
 
 T = TypeVar("T")
 
@@ -78,12 +67,13 @@ class Tools:
     clock: Callable[[], Instant]
     workers: int
     traffic: Traffic
+    leases: Leases
 
 
 class Execution:
     """One plan being carried out.
 
-    ``halted`` says why it ended early, if it did; ``refused``, how many calls the cloud may not be asked for now.
+    ``halted`` says why it ended early, if it did; ``waits``, what was left to the next pass, though it was planned.
     """
 
     def __init__(
@@ -100,7 +90,8 @@ class Execution:
         self._minted = tuple(record.name for record in minted)
         self._halt = threading.Lock()
         self.halted: str | None = None
-        self.refused = 0
+        self.waits: Counter[Wait] = Counter()
+        self._may_change: Callable[[BalancerId], bool] = lambda balancer: False
 
     def run(self, steps: Sequence[Step]) -> tuple[Outcome, ...]:
         """Carry out everything: removals and balancers first, then creations; members side by side, each in order."""
@@ -112,12 +103,54 @@ class Execution:
                 births.append((next(minted) if step.member is None else step.member, step))
             else:
                 lines.setdefault(step.member, []).append((step.member, step))
-        told, called = _parted(lines.values())
-        noted = self._noted_all(told)
+        notices, called = parted(lines.values())
+        noted = self._noted_all(notices)
         lanes = self._tools.traffic.abreast(self._tools.definition.cloud, self._tools.workers)
-        moved = abreast([partial(self._line, line) for line in called], lanes)
+        with self._tools.leases.taken(changed(called), self._world.group, self._tools.clock) as self._may_change:
+            batched, left = self._in_batches(called)
+            moved = abreast([partial(self._line, line) for line in left], lanes)
         born = abreast([partial(self._line, [birth]) for birth in births], lanes)
-        return (*noted, *(outcome for line in (*moved, *born) for outcome in line))
+        return (*noted, *batched, *(outcome for line in (*moved, *born) for outcome in line))
+
+    def _in_batches(self, lines: Sequence[Line]) -> tuple[list[Outcome], list[Line]]:
+        """Hand what lines begin with to balancers that take many changes in one go; say what is left of the lines."""
+        outcomes: list[Outcome] = []
+        left = list(lines)
+        for balancer, driver in self._tools.balancers.items():
+            heads = [head(line, balancer) for line in left] if isinstance(driver, Batched) else []
+            if not any(heads) or not isinstance(driver, Batched) or not self._may_go_on(balancer):
+                continue
+            answered = self._kept(partial(self._together, driver, [each for line in heads for each in line])) or []
+            outcomes += answered
+            stopped = {outcome.member for outcome in answered if outcome.result is not Result.DONE}
+            whole = self.halted is None
+            parts = [(line[len(begun) :], begun) for line, begun in zip(left, heads, strict=True)]
+            left = [rest for rest, begun in parts if not begun or (whole and begun[0][0] not in stopped)]
+        return outcomes, [line for line in left if line]
+
+    def _may_go_on(self, balancer: BalancerId) -> bool:
+        return self.halted is None and self._goes_on() and self._may_change(balancer)
+
+    def _together(self, driver: Batched, steps: Line) -> list[Outcome]:
+        """Make several changes of one balancer: a line of history for each before, and after."""
+        begun = [self._begun(name, step) for name, step in steps]
+        try:
+            answers = driver.apply([self._change(name, step) for name, step in steps])
+        except DriverError as error:
+            answers = [error] * len(steps)
+        return [self._ended(one, answer) for one, answer in zip(begun, answers, strict=True)]
+
+    def _change(self, name: MemberName, step: Step) -> Change:
+        if not isinstance(step, Join):
+            return Change(move=Move(NAMES[type(step)]), member=name)
+        return Change(move=Move.JOIN, member=name, at=self._place(name, step.balancer))
+
+    def _place(self, name: MemberName, balancer: BalancerId) -> tuple[str, int]:
+        """Address and port at which a member serves behind a balancer."""
+        server = self._members[name].server
+        if server is None or server.address is None:
+            raise Transient(f"{name} has no address yet")
+        return server.address, dict(self._records[name].balancers)[balancer]
 
     def _noted_all(self, steps: Sequence[tuple[MemberName, Notice]]) -> tuple[Outcome, ...]:
         """Write down what has no call, many steps in one transaction, up to the first that cannot be written."""
@@ -128,7 +161,7 @@ class Execution:
             outcomes += self._kept(partial(self._noted, steps[first : first + _AT_ONCE])) or ()
         return tuple(outcomes)
 
-    def _line(self, line: Sequence[tuple[MemberName, Step]]) -> tuple[Outcome, ...]:
+    def _line(self, line: Line) -> tuple[Outcome, ...]:
         """Carry out one member's steps in order, up to the first that is not done."""
         outcomes: list[Outcome] = []
         for name, step in line:
@@ -151,37 +184,58 @@ class Execution:
             return None
 
     def _admitted(self, name: MemberName, step: Step) -> Outcome | None:
-        """Carry a step out, unless it is a call for which the cloud may not be asked now: then nothing is begun."""
+        """Carry a step out, unless cloud or balancer may not be called now: then nothing is begun."""
         tools = self._tools
+        if isinstance(step, BalancerCall) and not self._may_change(step.balancer):
+            self._leave(Wait.BALANCER_BUSY)
+            return None
         if not isinstance(step, CloudCall):
             return self._carry_out(name, step)
         makes = isinstance(step, Create)
         with tools.traffic.call(tools.definition.cloud, tools.clock, makes=makes) as admitted:
             if admitted:
                 return self._carry_out(name, step)
-        with self._halt:
-            self.refused += 1
+        self._leave(Wait.RATE_LIMIT)
         return None
+
+    def _leave(self, wait: Wait) -> None:
+        """Count a step that is left to the next pass."""
+        with self._halt:
+            self.waits[wait] += 1
 
     def _carry_out(self, name: MemberName, step: Step) -> Outcome:
         if isinstance(step, Notice):
             return self._noted([(name, step)])[0]
-        tools, group, cloud = self._tools, self._world.group, self._tools.definition.cloud.id
-        started = tools.clock()
+        begun = self._begun(name, step)
+        try:
+            answer: Server | DriverError | None = self._call(name, step)
+        except DriverError as error:
+            answer = error
+        return self._ended(begun, answer)
+
+    def _begun(self, name: MemberName, step: Step) -> Begun:
+        """Write down that a call is about to be made."""
+        group, cloud = self._world.group, self._tools.definition.cloud.id
+        started = self._tools.clock()
         durable = self._durable(name, step, started)
-        first = () if durable is None else (durable,)
-        line = tools.store.begin_step(group, NAMES[type(step)], name, started, first, cloud)
+        saved = () if durable is None else (durable,)
+        line = self._tools.store.begin_step(group, NAMES[type(step)], name, started, saved, cloud)
         if durable is not None:
             self._records[name] = durable
-        outcome, after = self._called(name, step, started)
-        last = () if after is None else (after,)
-        said = outcome.because or str(getattr(step, "balancer", ""))
-        tools.store.end_step(line, outcome.result, said, outcome.finished_at, last, cloud)
+        return Begun(line=line, name=name, step=step, started=started)
+
+    def _ended(self, begun: Begun, answer: Server | DriverError | None) -> Outcome:
+        """Write down what became of a call."""
+        ended = self._tools.clock()
+        outcome, after = self._judged(begun, answer, ended)
+        saved = () if after is None else (after,)
+        said = outcome.because or str(getattr(begun.step, "balancer", ""))
+        self._tools.store.end_step(begun.line, outcome.result, said, ended, saved, self._tools.definition.cloud.id)
         if after is not None:
-            self._records[name] = after
+            self._records[begun.name] = after
         return outcome
 
-    def _durable(self, name: MemberName, step: Call, now: Instant) -> Record | None:
+    def _durable(self, name: MemberName, step: Step, now: Instant) -> Record | None:
         """What must be on disk before the call, if it is not there yet."""
         record, profile = self._records[name], self._world.profile
         if isinstance(step, Create):
@@ -194,10 +248,10 @@ class Execution:
             record = self._remembered(name, step, changed.get(name), now)
             if record is not None:
                 changed[name] = record
-        lines = [self._line_of(name, step, now) for name, step in steps if type(step) not in _UNTOLD]
+        lines = [self._line_of(name, step, now) for name, step in steps if type(step) not in UNTOLD]
         self._tools.store.note_steps(lines, tuple(changed.values()), self._tools.definition.cloud.id)
         self._records.update(changed)
-        return [_outcome(name, step, now, now) for name, step in steps]
+        return [done(name, step, now, now) for name, step in steps]
 
     def _remembered(self, name: MemberName, step: Notice, changed: Record | None, now: Instant) -> Record | None:
         member, server = self._members.get(name), self._server(name)
@@ -215,7 +269,7 @@ class Execution:
             name=NAMES[type(step)],
             by=name,
             result=Result.DONE,
-            message=_told(step),
+            message=told(step),
             took=0.0,
         )
 
@@ -223,24 +277,25 @@ class Execution:
         member = self._members.get(name)
         return None if member is None else member.server
 
-    def _called(self, name: MemberName, step: Call, started: Instant) -> tuple[Outcome, Record | None]:
-        clock, record = self._tools.clock, self._records[name]
-        try:
-            server = self._call(name, step)
-        except DriverError as error:
-            ended, failure = clock(), judged(step, record, error, room_comes=self._room_comes())
+    def _judged(
+        self, begun: Begun, answer: Server | DriverError | None, ended: Instant
+    ) -> tuple[Outcome, Record | None]:
+        """Say what became of a call, and what follows for its member."""
+        step, record, definition = begun.step, self._records[begun.name], self._tools.definition
+        outcome = done(begun.name, step, begun.started, ended)
+        if isinstance(answer, DriverError):
             if isinstance(step, CloudCall):
-                self._tools.traffic.heard(self._tools.definition.cloud, error, ended)
-            refused = isinstance(step, Create | Mark) and isinstance(error, Permanent) and not isinstance(error, Full)
-            outcome = _failed(_outcome(name, step, started, ended), failure, error, final=refused)
-            after = gone(record, ended) if refused else counted(step, record, failure, outcome.because, ended)
-            if is_stuck(after, self._tools.definition.group.grace, ended):  # a warning of its own says so
+                self._tools.traffic.heard(definition.cloud, answer, ended)
+            failure = judged(step, record, answer, room_comes=self._room_comes())
+            final = isinstance(step, Create | Mark) and isinstance(answer, Permanent) and not isinstance(answer, Full)
+            outcome = failed(outcome, failure, answer, final=final)
+            after = gone(record, ended) if final else counted(step, record, failure, outcome.because, ended)
+            if is_stuck(after, definition.group.grace, ended):  # a warning of its own says so
                 outcome = replace(outcome, result=Result.LIMITED)
             return outcome, after
-        ended = clock()
-        grace = self._tools.definition.group.grace
-        done = succeeded(step, record, grace, ended) if server is None else made(record, server, ended)
-        return _outcome(name, step, started, ended), done
+        if answer is not None:
+            return outcome, made(record, answer, ended)
+        return outcome, succeeded(step, record, definition.group.grace, ended)
 
     def _room_comes(self) -> bool:
         return any(record.leaving is not None for record in list(self._records.values()))
@@ -269,10 +324,7 @@ class Execution:
     def _steer(self, name: MemberName, step: Join | Enable | Drain | Leave, balancer: Balancer) -> None:
         match step:
             case Join():
-                server = self._members[name].server
-                if server is None or server.address is None:
-                    raise Transient(f"{name} has no address yet")
-                balancer.join(name, server.address, dict(self._records[name].balancers)[step.balancer])
+                balancer.join(name, *self._place(name, step.balancer))
             case Enable():
                 balancer.enable(name)
             case Drain():
@@ -281,46 +333,3 @@ class Execution:
                 balancer.leave(name)
             case _:
                 assert_never(step)
-
-
-def _parted(
-    lines: Iterable[Sequence[tuple[MemberName, Step]]],
-) -> tuple[list[tuple[MemberName, Notice]], list[Sequence[tuple[MemberName, Step]]]]:
-    """Part the members of whom things are only written down from those for whom calls are made."""
-    told: list[tuple[MemberName, Notice]] = []
-    called: list[Sequence[tuple[MemberName, Step]]] = []
-    for line in lines:
-        notices = [(name, step) for name, step in line if isinstance(step, Notice)]
-        if len(notices) == len(line):
-            told += notices
-        else:
-            called.append(line)
-    return told, called
-
-
-def _outcome(name: MemberName, step: Step, started: Instant, ended: Instant) -> Outcome:
-    return Outcome(step=step, member=name, result=Result.DONE, because="", started_at=started, finished_at=ended)
-
-
-def _failed(outcome: Outcome, failure: Failure, error: DriverError, *, final: bool) -> Outcome:
-    said = str(error) or type(error).__name__
-    worn_out = failure.result is Result.FAILED and failure.attempt is not None
-    return replace(
-        outcome,
-        result=failure.result,
-        because=f"{said} ({LIMIT} attempts failed, and it is still tried)" if worn_out else said,
-        attempt=failure.attempt,
-        retry_after=None if final else failure.again_in,
-    )
-
-
-def _told(step: Notice) -> str:
-    match step:
-        case MarkLeaving(why=why, because=because):
-            return f"{why.value}: {because}" if because else why.value
-        case Detach(balancer=balancer):
-            return balancer
-        case NoteHealth(failing=failing):
-            return "failing" if failing else "not failing"
-        case _:
-            return ""

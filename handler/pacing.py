@@ -45,6 +45,7 @@ _PACE: dict[Wait, Seconds | None] = {
     Wait.UNREPAIRED: None,
     Wait.FAILING: 5.0,
     Wait.MANY_FAILING: 10.0,
+    Wait.BALANCER_BUSY: 0.5,
     Wait.BACK_OFF: 30.0,
     Wait.RATE_LIMIT: 1.0,
     Wait.FULL: 10.0,

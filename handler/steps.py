@@ -168,6 +168,9 @@ Step = (
 CloudCall = Create | Mark | Unmark | Destroy
 """Steps that ask something of the cloud."""
 
+BalancerCall = Join | Enable | Drain | Leave
+"""Steps that change a balancer."""
+
 NAMES: Mapping[type[Step], str] = MappingProxyType(
     {
         Create: "create",
@@ -222,6 +225,8 @@ class Wait(enum.Enum):
     """Members fail health checks, not for long enough yet, or others are missing that are replaced before them."""
     MANY_FAILING = "many_failing"
     """More members fail health checks at once than is believed: nobody is replaced for that."""
+    BALANCER_BUSY = "balancer_busy"
+    """Another group changes a balancer that both share: this one's turn is next."""
     BACK_OFF = "back_off"
     """Calls that failed are not made again yet."""
     RATE_LIMIT = "rate_limit"

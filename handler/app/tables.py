@@ -137,6 +137,7 @@ _WAITS = {
     "balancer_unknown": "a balancer that can be read",
     "distrust": "a listing that can be believed",
     "vanished": "the size to follow members that are gone",
+    "balancer_busy": "another group's changes of a shared balancer",
     "back_off": "calls that failed, to be made again",
     "rate_limit": "the cloud's rate limit",
     "full": "room in the cloud",

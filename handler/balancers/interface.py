@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import enum
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
+from config.errors import DriverError
 from config.units import MemberName
 from handler.world import Seat
 
@@ -46,6 +49,46 @@ class Balancer(Protocol):
 
     def incarnation(self) -> str:
         """Changes when the balancer has restarted or reloaded and may have forgotten members."""
+        ...
+
+
+class Move(enum.Enum):
+    """What may be changed of a member's seat: the calls of `Balancer`, by name."""
+
+    JOIN = "join"
+    ENABLE = "enable"
+    DRAIN = "drain"
+    LEAVE = "leave"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """One change of one member's seat."""
+
+    move: Move
+    member: MemberName
+    at: tuple[str, int] | None = None
+    """Address and port, of a member that joins."""
+
+
+@runtime_checkable
+class Batched(Protocol):
+    """A balancer that rather takes many changes in one go: one that is locked for a while by each, for example.
+
+    It can be steered call by call all the same. What is handed over together is a pass's changes of it, up to the point
+    where each member first needs something else.
+    """
+
+    def apply(self, changes: Sequence[Change]) -> Sequence[DriverError | None]:
+        """Make these changes, each member's in their order; what is so already is success.
+
+        Returns:
+            For each change, in order, what went wrong; ``None``: it is made. A change is not made if one of the same
+            member before it was not: its answer is that one's.
+
+        Raises:
+            DriverError: none of them was answered; some may have been made.
+        """
         ...
 
 

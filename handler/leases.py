@@ -1,0 +1,65 @@
+"""Whose turn it is to change a balancer that several groups share.
+
+A pass takes the lease of each balancer that it is about to change, makes its changes, and gives it back: it is never
+held while a world is gathered or members are made. Nobody waits for one: whoever comes too late leaves these changes to
+its next pass. A lease has a deadline, after which its owner begins no other change: a long pass lets others have their
+turn, and an owner that is stuck in a call holds nobody up for ever.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from config.units import BalancerId, GroupId, Instant, Seconds
+
+TERM: Seconds = 30.0
+"""For so long changes may be begun under one lease."""
+
+_LONGEST_CALL: Seconds = 60.0
+"""After its deadline a lease is taken away from an owner that has not given it back: no driver's call takes longer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lease:
+    """Who changes a balancer now, and until when changes may be begun."""
+
+    owner: GroupId
+    deadline: Instant
+
+
+class Leases:
+    """The leases of all balancers. Any thread may ask."""
+
+    def __init__(self) -> None:
+        self._turn = threading.Lock()
+        self._leases: dict[BalancerId, Lease] = {}
+
+    @contextmanager
+    def taken(
+        self, balancers: Iterable[BalancerId], owner: GroupId, clock: Callable[[], Instant]
+    ) -> Iterator[Callable[[BalancerId], bool]]:
+        """Take those leases that nobody has, and give them back at the end.
+
+        Yields:
+            Whether a change of a balancer may be begun now.
+        """
+        now = clock()
+        mine = {balancer: lease for balancer in balancers if (lease := self._take(balancer, owner, now)) is not None}
+        try:
+            yield lambda balancer: balancer in mine and clock() < mine[balancer].deadline
+        finally:
+            with self._turn:
+                for balancer, lease in mine.items():
+                    if self._leases.get(balancer) is lease:
+                        del self._leases[balancer]
+
+    def _take(self, balancer: BalancerId, owner: GroupId, now: Instant) -> Lease | None:
+        with self._turn:
+            there = self._leases.get(balancer)
+            if there is not None and now < there.deadline + _LONGEST_CALL:
+                return None
+            lease = self._leases[balancer] = Lease(owner=owner, deadline=Instant(now + TERM))
+            return lease
