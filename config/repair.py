@@ -45,6 +45,9 @@ class Repair:
     """They never came into service: in error, gone, too late, or never ready."""
     unhealthy: HealthRepair | None = None
     """They run, and do not answer; ``None``: nobody is replaced for that."""
+    passing: Seconds | None = None
+    """Members that served, and have been on their way from one state to another for so long, are as good as broken;
+    ``None``: that they take long is only said."""
 
 
 DEFAULTS = Repair()

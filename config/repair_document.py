@@ -10,7 +10,7 @@ from pydantic_core import core_schema
 
 from config.declared import Declared, key
 from config.repair import HealthRepair, Repair
-from config.scalars import PositiveSpan, Shrinkage, Span
+from config.scalars import Given, PositiveSpan, Shrinkage, Span
 from config.units import Fraction
 
 _OFF = {"vanished": False, "broken": False, "unbuilt": False}
@@ -70,6 +70,10 @@ class RepairDocument(Declared):
     unhealthy: Annotated[UnhealthyDocument | None, BeforeValidator(read_unhealthy)] = key(
         "Members that run, and do not answer the health checks of their balancers.", {"after": "2m"}, default=False
     )
+    passing: Annotated[PositiveSpan | None, Given] = key(
+        "Members that reboot, migrate or are resized for longer are as good as broken. It is only said, if left out.",
+        "1h",
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -84,6 +88,7 @@ class RepairDocument(Declared):
             broken=self.broken,
             unbuilt=self.unbuilt,
             unhealthy=None if self.unhealthy is None else self.unhealthy.settings,
+            passing=self.passing,
         )
 
     @classmethod

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from config.errors import StoreError
 from config.model import Balancer as DeclaredBalancer
 from config.model import Budget, Cloud, Mode, ReadyProbe
-from config.units import GroupId, Instant, Seconds
+from config.units import GroupId, Instant, Seconds, format_span
 from handler.balancers.interface import Balancer
 from handler.desired import Definition, DesiredState, Limits
 from handler.execute import Execution, Tools
@@ -288,8 +288,16 @@ def _seen_only(stored: StoredGroup, world: World, planned: Plan, used: Creates) 
             *filter(None, [planned.repair_stopped]),
             *unseen,
             *words_of(world.members, planned.stuck),
+            *_overdue(stored, world, planned),
         ),
     )
+
+
+def _overdue(stored: StoredGroup, world: World, planned: Plan) -> Iterator[str]:
+    within = format_span(stored.definition.group.build_timeout)
+    for member in world.members:
+        if member.name in planned.overdue and member.server is not None:
+            yield f"{member.name} has been {member.server.raw_state} for longer than {within}"
 
 
 def _halted(done: Pass, message: str) -> Pass:

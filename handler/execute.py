@@ -291,7 +291,8 @@ class Execution:
             outcome = failed(outcome, failure, answer, final=final)
             after = gone(record, ended) if final else counted(step, record, failure, outcome.because, ended)
             if is_stuck(after, definition.group.grace, ended):  # a warning of its own says so
-                outcome = replace(outcome, result=Result.LIMITED)
+                outcome, failure = replace(outcome, result=Result.LIMITED), replace(failure, result=Result.LIMITED)
+                after = counted(step, record, failure, outcome.because, ended)
             return outcome, after
         if answer is not None:
             return outcome, made(record, answer, ended)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -45,6 +45,7 @@ class Gatherer:
     clock: Callable[[], Instant]
     workers: int
     traffic: Traffic
+    _passing: dict[GroupId, Mapping[MemberName, Instant]] = field(default_factory=dict, init=False, repr=False)
     _streaks: dict[GroupId, Mapping[MemberName, Streak]] = field(default_factory=dict, init=False, repr=False)
 
     def gather(self, group: GroupId, definition: Definition) -> World:
@@ -67,7 +68,7 @@ class Gatherer:
         found = self._found(orchestrator, definition.cloud, (listed.keys() - records.keys()) | missing)
         silent = self._unsettled(group, (unseen | gone) - found.keys(), listing, at)
         servers = {name: server for name, server in {**listed, **found}.items() if name not in silent}
-        members = _members(records, servers, found)
+        members = tuple(self._timed(group, _members(records, servers, found), at))
         ours = frozenset(member.name for member in members)
         world = World(
             group=group,
@@ -81,6 +82,17 @@ class Gatherer:
             profile=definition.profile_digest,
         )
         return self._probed(world, definition)
+
+    def _timed(self, group: GroupId, members: Iterable[Member], at: Instant) -> Iterator[Member]:
+        """Tell since when members are between two states. Who is not seen now has not arrived."""
+        before, now = self._passing.get(group, {}), dict[MemberName, Instant]()
+        for member in members:
+            if member.server is None and member.name in before:
+                now[member.name] = before[member.name]
+            elif member.server is not None and member.server.state is ServerState.PASSING:
+                now[member.name] = before.get(member.name, at)
+            yield replace(member, passing_since=now[member.name]) if member.name in now else member
+        self._passing[group] = now
 
     def _let_go(self, group: GroupId, unknown: Set[MemberName]) -> frozenset[MemberName]:
         """Those whom a person has told us to leave alone for ever."""

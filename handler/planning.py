@@ -14,7 +14,7 @@ from config.units import Instant
 from handler.desired import Definition, DesiredState, Limits
 from handler.distrust import whom
 from handler.restraint import Restraint
-from handler.roles import Cast, Role, is_witnessed
+from handler.roles import Cast, Role, is_witnessed, passes_for
 from handler.seating import Moves, bury, clear, depart, keep
 from handler.sizing import (
     Choice,
@@ -101,6 +101,7 @@ def plan(desired: DesiredState, world: World, definition: Definition, limits: Li
         vanished=() if paused else tuple(cast[0].name for cast in scene.casts if lowers(cast, scene)),
         repair_stopped=scene.checkup.stopped,
         held=() if paused else tuple(restraint.held),
+        overdue=tuple(cast[0].name for cast in scene.casts if _is_overdue(cast, scene)),
     )
 
 
@@ -175,6 +176,11 @@ def _notes(member: Member, scene: Scene) -> Iterator[Step]:
             yield NotePresence(member=member.name)
     if member.name in scene.checkup.begun or member.name in scene.checkup.over:
         yield NoteHealth(member=member.name, failing=member.name in scene.checkup.begun)
+
+
+def _is_overdue(cast: Cast, scene: Scene) -> bool:
+    member, seen = cast
+    return seen is Role.PASSING and passes_for(member, scene.definition.group.build_timeout, scene.now)
 
 
 def _is_newly_missed(member: Member, record: Record, scene: Scene) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 
+from config.model import Group
 from config.units import Instant, Seconds
 from handler.desired import Definition, Limits
 from handler.launches import LaunchId
@@ -109,7 +110,7 @@ def role(member: Member, world: World, definition: Definition, now: Instant) -> 
         return Role.REPLACING
     if server.state is ServerState.RUNNING:
         return _running(member, record, definition, now)
-    return _coming(server.state, record, definition.group.build_timeout, now)
+    return _coming(member, server.state, definition.group, now)
 
 
 def _unlisted(record: Record | None, *, disproved: bool) -> Role:
@@ -118,13 +119,22 @@ def _unlisted(record: Record | None, *, disproved: bool) -> Role:
     return Role.GONE if disproved else Role.ABSENT
 
 
-def _coming(state: ServerState, record: Record | None, timeout: Seconds, now: Instant) -> Role:
+def _coming(member: Member, state: ServerState, group: Group, now: Instant) -> Role:
     """Say what a machine is that does not run and is not lost; before it has served, all of that is building."""
+    record = member.record
     if state is ServerState.PARKED:
         return Role.PARKED
-    if record is not None and record.phase is Phase.IN_SERVICE:
-        return Role.PASSING if state is ServerState.PASSING else Role.UNSURE  # a rebuild is its author's to finish
-    return Role.LATE if record is not None and now - _made_at(record) >= timeout else Role.BUILDING
+    if record is None or record.phase is not Phase.IN_SERVICE:
+        return Role.LATE if record is not None and now - _made_at(record) >= group.build_timeout else Role.BUILDING
+    if state is not ServerState.PASSING:
+        return Role.UNSURE  # a rebuild is its author's to finish
+    return Role.BROKEN if passes_for(member, group.repair.passing, now) else Role.PASSING
+
+
+def passes_for(member: Member, span: Seconds | None, now: Instant) -> bool:
+    """Whether a member has been between two states for so long; ``None``: no time is that long."""
+    since = member.passing_since
+    return span is not None and since is not None and now - since >= span
 
 
 def _running(member: Member, record: Record | None, definition: Definition, now: Instant) -> Role:

@@ -262,6 +262,8 @@ class Plan:
     about them before they are marked as leaving in the transaction that lowers it."""
     held: tuple[Attempts, ...] = ()
     """Calls that are due but for failures not long ago."""
+    overdue: tuple[MemberName, ...] = ()
+    """Members that take longer from one state to another than the group gives a build; by sequence."""
     stuck: tuple[MemberName, ...] = ()
     """Whose removal is STUCK (`handler.removals`), by sequence: nobody waits for them, and they are no size."""
 

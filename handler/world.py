@@ -209,6 +209,8 @@ class Member:
     """The cloud, asked for it by name after a complete listing without it, said definitely that it is not there."""
     ready: bool | None
     """The probe's answer; ``None``: not asked (no probe declared, or no address)."""
+    passing_since: Instant | None = None
+    """When it was first seen PASSING by this process, and has been ever since."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

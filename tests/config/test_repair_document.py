@@ -31,6 +31,7 @@ def read(written: str) -> Repair:
         pytest.param("off", Repair(vanished=False, broken=False, unbuilt=False), id="off"),
         pytest.param("{broken: false}", Repair(broken=False), id="one cause off"),
         pytest.param("{unhealthy: false}", Repair(), id="health off"),
+        pytest.param("{passing: 1h}", Repair(passing=3600.0), id="between two states for too long"),
         pytest.param("{unhealthy: true}", Repair(unhealthy=HealthRepair()), id="health as usual"),
         pytest.param("{unhealthy: {}}", Repair(unhealthy=HealthRepair()), id="health with nothing said"),
         pytest.param(

@@ -12,6 +12,7 @@ import pytest
 from config.clouds import Calls
 from config.errors import Permanent, StoreError, Transient
 from config.model import Budget, Mode, OnVanish, ProcessRecipe, Victims
+from config.repair import Repair
 from config.units import BalancerId, GroupId, Instant, MemberName
 from handler.converge import Pass
 from handler.steps import Confirm, Create, EnterService, Forget, Join, Result, TakeUp, Wait
@@ -857,3 +858,35 @@ def test_a_full_cloud_that_nobody_leaves_is_an_error_and_no_failed_build() -> No
     bed.settle()
     bed.expect(5)
     assert bed.machines == {name_of(number) for number in range(1, 6)}
+
+
+# Members between two states.
+
+
+def test_who_takes_long_between_two_states_is_told_of_by_name_and_waited_for() -> None:
+    bed = grown(2)
+    bed.cloud.say(ONE, ServerState.PASSING)
+    bed.run()
+    bed.clock.advance(899.0)
+    assert bed.run().retries == ()
+    bed.clock.advance(1.0)
+    done = bed.run()
+    assert done.retries == (f"{ONE} has been passing for longer than 15m",)
+    assert (waits(done), done.plan.steps, done.plan.overdue) == ({Wait.PASSING}, (), (ONE,))
+    bed.cloud.say(ONE, ServerState.RUNNING)
+    assert bed.run().retries == ()
+    bed.cloud.say(ONE, ServerState.PASSING)
+    assert bed.run().plan.overdue == ()
+
+
+def test_who_takes_too_long_is_replaced_where_the_group_says_so() -> None:
+    bed = grown(2, definition=a_definition(repair=Repair(passing=1800.0)))
+    bed.cloud.say(ONE, ServerState.PASSING)
+    bed.run()
+    bed.clock.advance(1799.0)
+    bed.run()
+    assert ONE in bed.machines
+    bed.clock.advance(1.0)
+    bed.settle()
+    bed.expect(2)
+    assert ONE not in bed.machines

@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from config.repair import Repair
+from config.units import Instant
 from handler.roles import COUNTED, Role, is_witnessed, role, state_of
 from handler.status import MemberState
 from handler.world import Leaving, Member, Phase, SeatState, ServerState
@@ -126,3 +128,19 @@ def test_whoever_serves_or_will_is_counted() -> None:
     left_out = {Role.REPLACING, Role.GONE, Role.BROKEN, Role.LATE, Role.UNREADY, Role.DELETING}
     left_out |= {Role.LEAVING, Role.STUCK}
     assert set(Role) - set(COUNTED) == left_out
+
+
+@pytest.mark.parametrize(
+    ("passing", "for_so_long", "expected"),
+    [
+        pytest.param(None, 1e9, Role.PASSING, id="by default it is waited for"),
+        pytest.param(3600.0, 3599.0, Role.PASSING, id="not yet"),
+        pytest.param(3600.0, 3600.0, Role.BROKEN, id="as good as broken"),
+        pytest.param(3600.0, None, Role.PASSING, id="not known for how long"),
+    ],
+)
+def test_who_takes_too_long_between_two_states_is_broken_if_the_group_says_so(passing, for_so_long, expected) -> None:
+    since = None if for_so_long is None else Instant(NOW - for_so_long)
+    member = replace(a_member(1, state=ServerState.PASSING), passing_since=since)
+    definition = a_definition(repair=Repair(passing=passing))
+    assert role(member, a_world(member), definition, NOW) is expected

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Final
 
 from hypothesis import strategies as st
@@ -45,18 +46,18 @@ def worlds(draw: st.DrawFn) -> World:
     for number in draw(st.lists(st.integers(1, 40), unique=True, max_size=8)):
         phase = draw(st.sampled_from(phases))
         state = draw(st.sampled_from([*ServerState, *([] if phase is None else [None, None])]))
-        members.append(
-            a_member(
-                number,
-                phase,
-                state,
-                disproved=state is None and draw(st.booleans()),
-                ready=draw(st.sampled_from([None, False, True])),
-                **draw(st.sampled_from([{}, FRESH])) if phase is not None else {},
-                **draw(st.sampled_from(_ALSO)) if phase in {Phase.MADE, Phase.IN_SERVICE} else {},
-                **{"protected": draw(st.booleans()), "attempts": draw(_ATTEMPTS)} if phase is not None else {},
-            )
+        member = a_member(
+            number,
+            phase,
+            state,
+            disproved=state is None and draw(st.booleans()),
+            ready=draw(st.sampled_from([None, False, True])),
+            **draw(st.sampled_from([{}, FRESH])) if phase is not None else {},
+            **draw(st.sampled_from(_ALSO)) if phase in {Phase.MADE, Phase.IN_SERVICE} else {},
+            **{"protected": draw(st.booleans()), "attempts": draw(_ATTEMPTS)} if phase is not None else {},
         )
+        since = draw(st.sampled_from([None, NOW - 10_000])) if state is ServerState.PASSING else None
+        members.append(replace(member, passing_since=since))
         seat = draw(st.sampled_from([None, *SeatState]))
         if seat is not None:
             seats.append(
