@@ -79,7 +79,7 @@ class CloudDocument(Declared):
 
     choice: ClassVar[tuple[str, ...]] = ("process", "simulated", "cloudstack", "opennebula")
     choice_of: ClassVar[str] = "the kind of cloud"
-    later: ClassVar[Mapping[str, str]] = {"openstack": "OpenStack"}
+    later: ClassVar[Mapping[str, str]] = {"openstack": "OpenStack", "oneflow": "roles of OneFlow services"}
 
     process: Annotated[ProcessDocument | None, Given] = key(
         "Members are processes of this machine, each on a loopback address.", {}

@@ -26,6 +26,8 @@ class Options:
     """Of OneFlow's server, in which schedules are read; ``None``: UTC."""
     counters: Iterable[str] = ()
     """Counters that are declared already."""
+    on_opennebula: bool = False
+    """Members are virtual machines of OpenNebula, which is asked for attributes as OneFlow asks it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +53,8 @@ def imported(template: Template, options: Options = Options()) -> Imported:
     service = service_name(template.name) if len(scaling) > 1 else None
     groups = [roles.group(role, names[role.name], _manner(options, names[role.name], service)) for role in scaling]
     policies = [policy for group in groups for policy in group.policies]
-    measured = counters.counters_for((name for policy in policies for name in policy.attributes), options.counters)
+    attributes = (name for policy in policies for name in policy.attributes)
+    measured = counters.counters_for(attributes, options.counters, on_opennebula=options.on_opennebula)
     notes = [
         *(note for group in groups for note in group.notes),
         *counters.remarks(measured),

@@ -14,6 +14,7 @@ from config.errors import DeclarationError, Refused
 from handler.app.terminal import PROBLEMS, USAGE, AsJson, fail, lines, print_json, refusals
 
 if TYPE_CHECKING:
+    from config.model import Catalogue
     from config.oneflow.imported import Options
     from config.oneflow.notes import Note
     from config.places import Reading
@@ -112,12 +113,22 @@ def _import(file: Path, base: Path | None, options: Options) -> _Done:
     from config.oneflow.writing import declaration
 
     if base:
-        options = replace(options, counters=load(base).counters)
+        there = load(base)
+        options = replace(options, counters=there.counters, on_opennebula=_is_on_opennebula(there, options.profile))
     reading = read_json(_content(file), str(file))
     made = imported(read_template(reading), options)
     text = declaration(made, base.read_text("utf-8-sig") if base else "")
     notes = {fate.value: [_plain(note, reading) for note in made.of(fate)] for fate in Fate}
     return _Done(declaration=text, missing=_missing(text), **notes)
+
+
+def _is_on_opennebula(there: Catalogue, profile: str | None) -> bool:
+    """Whether members of all groups come from OpenNebula, as far as the declaration under them says."""
+    from config.model import OpennebulaCloud
+
+    named = [each.cloud for each in there.profiles.values() if profile in {None, each.id}]
+    clouds = [there.clouds.get(cloud) for cloud in named]
+    return bool(clouds) and all(isinstance(cloud, OpennebulaCloud) for cloud in clouds)
 
 
 def _content(file: Path) -> bytes:

@@ -107,6 +107,20 @@ def test_what_opennebula_measured_from_outside_is_told_to_be_without_a_source() 
     assert [line.split(":")[0] for line in said(made, Fate.UNMAPPED)] == ["CPU", "NETRX"]
 
 
+def test_on_opennebula_attributes_are_read_where_oneflow_reads_them_and_with_its_numbers() -> None:
+    role = a_role(elastic("CPU > 80 && ORDERS > 1"), elastic("NETTX > 5"), elastic("MEMORY > 1000"))
+
+    made = imported_from(a_service(role), on_opennebula=True, counters=["orders"])
+
+    assert dict(made.document["counters"]) == {
+        "cpu": {"opennebula": "CPU"},
+        "nettx": {"opennebula": "NETTX", "kind": "gauge"},
+        "memory": {"opennebula": "MEMORY", "unit": "KiB"},
+    }
+    assert said(made, Fate.UNMAPPED) == []
+    assert "NETTX → counters.nettx" in said(made, Fate.KEPT)[0]
+
+
 def test_virtual_routers_are_told_and_left_out() -> None:
     made = imported_from(a_service(a_role(), a_role(name="router", type="vr")))
 

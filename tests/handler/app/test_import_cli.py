@@ -52,6 +52,21 @@ def test_upon_a_base_the_file_that_is_written_passes_trimtab_check(template: Pat
     assert CliRunner().invoke(app, ["check", str(written)]).exit_code == 0
 
 
+@pytest.mark.parametrize("words", [[], ["--profile", "web"]], ids=["any profile", "a profile"])
+def test_upon_opennebula_values_are_read_where_oneflow_reads_them(
+    template: Path, base: Path, tmp_path: Path, words: list[str]
+) -> None:
+    one = 'one: {opennebula: {endpoint: "http://one.example.org:2633/RPC2", user: fleet, password: {env: ONE}}}'
+    base.write_text(f"clouds: {{{one}}}\nprofiles: {{web: {{cloud: one, template: web}}}}\n")
+    written = tmp_path / "shop.yaml"
+
+    answer = imported(template, "--base", base, *words, "--output", written)
+
+    assert answer.exit_code == 0
+    assert "ATT → counters.att: read from OpenNebula" in answer.stdout
+    assert "  att: {opennebula: ATT}\n" in written.read_text()
+
+
 def test_a_file_that_is_there_is_not_written_over(template: Path, tmp_path: Path) -> None:
     written = tmp_path / "shop.yaml"
     written.write_text("mine")
