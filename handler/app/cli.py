@@ -12,6 +12,7 @@ from handler.app.check_cli import check
 from handler.app.counters_cli import counters
 from handler.app.eval_cli import evaluate
 from handler.app.export_cli import export
+from handler.app.garbage_cli import garbage
 from handler.app.hook_cli import hook
 from handler.app.import_cli import imports
 from handler.app.member_cli import member
@@ -59,6 +60,7 @@ app.command()(check)
 app.command()(probe)
 app.command("eval")(evaluate)
 app.command()(counters)
+app.command()(garbage)
 app.command()(replay)
 app.command()(snapshot)
 app.command()(plan)

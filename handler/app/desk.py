@@ -18,6 +18,7 @@ from handler.app.door import Question
 from handler.app.engine import Engine
 from handler.app.executing import executable, requested
 from handler.app.finding import nearest, room_of
+from handler.app.garbage_desk import GarbageDesk
 from handler.app.member_desk import MemberDesk
 from handler.app.probing import probe
 from handler.app.rooms import Room
@@ -54,6 +55,7 @@ class Desk:
         self._probes = asyncio.Semaphore(_PROBES)
         self.members = MemberDesk(engine)
         self.balancers = BalancerDesk(engine)
+        self.garbage = GarbageDesk(engine)
         self.webhooks = WebhookDesk(engine)
 
     # Looking

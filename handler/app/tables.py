@@ -11,6 +11,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from config.units import format_span
 from handler.app.logs import printable
 from trigger.pause_words import say_pause
 from trigger.requests import Pause
@@ -104,6 +105,30 @@ def members_table(members: list[dict[str, Any]]) -> RenderableType:
         row = (member["address"] or "–", clock_text(member["since"]), member["raw_state"], ", ".join(notes))
         table.add_row(*_cells(member["name"]), _styled(member["state"]), *_cells(*row))
     return table if members else Text("no members")
+
+
+def _age(seconds: float) -> str:
+    """How old, no finer than its size deserves.
+
+    >>> _age(187500.0), _age(42.7)
+    ('2d4h', '42s')
+    """
+    step = next((step for least, step in _AGES if seconds >= least), 1)
+    return format_span(seconds // step * step)
+
+
+_AGES = ((86400, 3600), (3600, 60))
+
+
+def garbage_table(items: list[dict[str, Any]]) -> RenderableType:
+    """One line a piece of garbage."""
+    table = _table("NAME", "KIND", "AGE", "WHERE", "THERE", "WHY")
+    for item in items:
+        age = "–" if item["age"] is None else _age(item["age"])
+        there = " ".join(part for part in (item["server_id"] or "", item["raw_state"]) if part) or "–"
+        kind = item["kind"].replace("_", " ")
+        table.add_row(*_cells(item["name"], kind, age, item["where"], there, item["because"]))
+    return table if items else Text("no garbage")
 
 
 def history_table(events: list[dict[str, Any]]) -> RenderableType:

@@ -21,6 +21,7 @@ from handler.web.balancers import balancer_routes
 from handler.web.daemon import Asked, Daemon, NoSuch
 from handler.web.discovery import build_discovery
 from handler.web.fleet import fleet_routes
+from handler.web.garbage import garbage_routes
 from handler.web.hooks import hook_routes
 from handler.web.members import member_routes
 from handler.web.pages.routes import build_pages
@@ -87,6 +88,7 @@ def build(daemon: Daemon) -> FastAPI:
     app.include_router(fleet_routes(daemon), prefix="/api/v1")
     app.include_router(member_routes(daemon), prefix="/api/v1")
     app.include_router(balancer_routes(daemon), prefix="/api/v1")
+    app.include_router(garbage_routes(daemon), prefix="/api/v1")
     app.include_router(hook_routes(daemon), prefix="/api/v1")
     app.include_router(recording_routes(daemon), prefix="/api/v1")
     app.include_router(_health(daemon))

@@ -10,6 +10,7 @@ from config.errors import Problem
 from config.units import BalancerId, CounterId, GroupId, Instant, MemberName, PolicyId, Seconds
 from handler.attachments import Behind
 from handler.desired import Definition
+from handler.garbage import Found
 from handler.hooks.replies import Reply
 from handler.hooks.tokens import Wanted
 from handler.probing import Probed
@@ -93,6 +94,18 @@ class Members(Protocol):
         ...
 
 
+class Garbage(Protocol):
+    """What bears our mark and is not wanted. Every method raises as the daemon's do."""
+
+    async def look(self, group: GroupId | None) -> Found:
+        """All of it; of one group, known or not, if it is named."""
+        ...
+
+    async def abandon(self, name: MemberName, *, by: str) -> None:
+        """Forget one piece: its record ends, and its machine is never touched again."""
+        ...
+
+
 class Balancers(Protocol):
     """Behind what groups are. Every method raises as the daemon's do."""
 
@@ -151,6 +164,11 @@ class Daemon(Protocol):
     @property
     def members(self) -> Members:
         """Acts on members."""
+        ...
+
+    @property
+    def garbage(self) -> Garbage:
+        """What bears our mark and is not wanted."""
         ...
 
     @property

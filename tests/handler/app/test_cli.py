@@ -45,7 +45,7 @@ def test_help_names_every_command_of_the_contract() -> None:
     words = said.split()
     for command in (
         "run", "check", "reload", "status", "why", "history", "scale", "pause", "resume", "converge", "observe",
-        "delete", "member",
+        "delete", "member", "garbage",
     ):  # fmt: skip
         assert command in words
     assert "replace" in typed("member", "--help").out
@@ -98,7 +98,7 @@ def test_check_warns_and_exits_1_for_it_only_where_that_is_asked_for(tmp_path: P
         ["pause", "--all", "--because", "quota"], ["resume", "--all", "--direction", "in"],
         ["resume", "web"], ["converge", "web"], ["observe", "web"], ["delete", "web"], ["reload"], ["snapshot", "web"],
         ["member", "list", "web"], ["member", "replace", "web", "web-abcdef-1"],
-        ["member", "delete", "web", "web-abcdef-1"],
+        ["member", "delete", "web", "web-abcdef-1"], ["garbage"], ["garbage", "--abandon", "web-abcdef-1"],
         ["member", "protect", "web", "web-abcdef-1"],
         ["attach", "web", "edge", "--port", "80"], ["detach", "web", "edge"], ["balancers", "web"],
     ],
@@ -155,7 +155,7 @@ def both(daemon: Daemon, *arguments: str) -> tuple[Said, Any]:
         ["member", "delete", "group-1", "group-1-abcdef-1"], ["member", "adopt", "group-1", "database"],
         ["member", "evict", "group-1", "group-1-abcdef-1"], ["member", "evict", "group-1", "x", "--replace"],
         ["scale", "group-1", "2000000"],
-        ["status", "a/b"], ["snapshot", "group-99"],
+        ["status", "a/b"], ["snapshot", "group-99"], ["garbage", "--abandon", "group-1-abcdef-1"],
     ],
     ids=" ".join,
 )  # fmt: skip
@@ -322,3 +322,10 @@ def broken() -> Callable[[Path], None]:
         threading.Thread(target=answer, daemon=True).start()
 
     return serve
+
+
+def test_a_fleet_in_order_has_no_garbage(daemon: Daemon) -> None:
+    told, found = both(daemon, "garbage")
+    assert told.out.strip() == "no garbage"
+    assert found == {"garbage": [], "unseen": []}
+    assert daemon.json("garbage", "group-99")["garbage"] == []

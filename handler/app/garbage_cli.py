@@ -1,0 +1,34 @@
+"""``trimtab garbage``: what bears our mark and is not wanted, and how to have it forgotten."""
+
+from __future__ import annotations
+
+from typing import Annotated
+from urllib.parse import quote
+
+import typer
+
+from handler.app.terminal import PROBLEMS, AsJson, State, act, get, lines, print_json, show
+
+
+def garbage(
+    group: Annotated[str | None, typer.Argument(metavar="[GROUP]", help="Only what bears its mark.")] = None,
+    abandon: Annotated[
+        str | None, typer.Option("--abandon", metavar="NAME", help="Forget it: it is never touched again.")
+    ] = None,
+    state: State = None,
+    json: AsJson = False,
+) -> None:
+    """List what bears Trimtab's mark and is not wanted, with its age and why. Exits 1 if not all could be seen."""
+    if abandon is not None:
+        act(state, json, "DELETE", "garbage", abandon, said=f"{abandon}: abandoned; it is never touched again")
+        return
+    found = get(state, json, "garbage", query="" if group is None else f"?group={quote(group, safe='')}")
+    if json:
+        print_json(found)
+    else:
+        from handler.app.tables import garbage_table
+
+        show(garbage_table(found["garbage"]))
+        lines((f"not seen whole: {each}" for each in found["unseen"]), err=True)
+    if found["unseen"]:
+        raise typer.Exit(PROBLEMS)
