@@ -6,7 +6,7 @@ import dataclasses
 import enum
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 
@@ -14,7 +14,8 @@ def digest_of(*sections: Mapping[Any, object]) -> str:
     """SHA-256, in hex, over the canonical JSON of the model's sections.
 
     The text it was read from has no part in it: comments, the order of keys, ``60s`` or ``1m`` change nothing. The type
-    of each value has: two kinds of balancer with like fields differ.
+    of each value has: two kinds of balancer with like fields differ. Fields that are as they are by default have none
+    either: what a later release lets people declare changes no digest of what does not declare it.
     """
     canonical = json.dumps([_canonical(section) for section in sections], sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode("ascii")).hexdigest()
@@ -33,7 +34,14 @@ def _canonical(value: object) -> object:
         case None | bool() | int() | str():
             return value
         case _ if dataclasses.is_dataclass(value):
-            fields = {field.name: _canonical(getattr(value, field.name)) for field in dataclasses.fields(value)}
-            return {"type": type(value).__name__, **fields}
+            return {"type": type(value).__name__, **dict(_said(value))}
         case _:
             raise TypeError(f"the model holds a {type(value).__name__}, which has no canonical form")
+
+
+def _said(value: Any) -> Iterator[tuple[str, object]]:  # noqa: ANN401  # any dataclass
+    for field in dataclasses.fields(value):
+        said = getattr(value, field.name)
+        default = field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
+        if said != default:
+            yield field.name, _canonical(said)

@@ -55,3 +55,21 @@ def test_what_alerts_do_is_part_of_the_digest() -> None:
 
 def test_values_of_different_types_differ_though_their_fields_are_alike() -> None:
     assert digest_of({"c": HaproxyField(field="scur")}) != digest_of({"c": LikeHaproxyField(field="scur")})
+
+
+def test_what_may_be_declared_since_changes_nothing_until_it_is() -> None:
+    @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+    class Port:
+        network: str
+
+    before, others = digest_of({"c": Port(network="web")}), Port
+
+    @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+    class Port:  # type: ignore[no-redef]  # the same, as a later release has it
+        network: str
+        tags: tuple[str, ...] = ()
+        fast: bool = False
+
+    assert others is not Port
+    assert digest_of({"c": Port(network="web")}) == before
+    assert digest_of({"c": Port(network="web", fast=True)}) != before  # type: ignore[call-arg]
