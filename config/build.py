@@ -39,6 +39,7 @@ from config.model import (
 )
 from config.netscaler_document import NetscalerBalancerDocument
 from config.notices import Notify, NotifyCommand, NotifyTarget, NotifyUrl, Severity
+from config.part_document import parts_of
 from config.policy_document import PolicyDocument
 from config.recipes import attributes_of
 from config.schedule_document import schedule_of
@@ -184,6 +185,7 @@ def _profile(id: ProfileId, entry: written.ProfileDocument) -> Profile:
         recipe=_recipe(entry),
         snmp=entry.snmp.access,
         ready=None if ready is None else ReadyProbe(path=ready.http, port=ready.port, within=ready.within),
+        parts=parts_of(entry.parts),
     )
 
 

@@ -28,6 +28,7 @@ from config.notices import Severity
 from config.opennebula_document import ExtraAttributes, OpennebulaDocument
 from config.outside import AlertDocument
 from config.pacing_document import FlapDampingDocument, PaceDocument
+from config.part_document import PartDocument, leading_somewhere
 from config.policy_document import PolicyDocument
 from config.record_document import RecordDocument
 from config.repair_document import RepairDocument
@@ -194,10 +195,17 @@ class ProfileDocument(Declared):
         "OpenNebula: attributes that are put in the place of the template's own of the same name.",
         {"CPU": 2, "MEMORY": 4096, "SCHED_REQUIREMENTS": 'CLUSTER_ID = "100"'},
     )
+    parts: dict[Name, PartDocument] = key(
+        "What each member has beside its machine, where the cloud makes such: volumes, ports, addresses.",
+        {"data": {"volume": {"size": "20GiB"}, "on_delete": "retain"}},
+        default={},
+    )
     snmp: SnmpDocument = key("How to reach members' SNMP agents.", {"port": 161}, default={})
     ready: Annotated[ReadyDocument | None, Given] = key(
         "When a member is fit for work. At once, if left out.", {"http": "/healthz", "port": 8080, "within": "5m"}
     )
+
+    _leading_somewhere = field_validator("parts")(leading_somewhere)
 
 
 class BalancerUseDocument(Declared):

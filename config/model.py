@@ -29,6 +29,7 @@ from config.expressions import Expression
 from config.freezes import FreezeWindow
 from config.notices import Notify
 from config.pacing import FlapDamping, Pace
+from config.parts import Part
 from config.quiet import QuietScope as QuietScope  # noqa: PLC0414 part of the model to its readers
 from config.recipes import CloudstackRecipe as CloudstackRecipe  # noqa: PLC0414 part of the model to its readers
 from config.recipes import NoProgram as NoProgram  # noqa: PLC0414 part of the model to its readers
@@ -227,6 +228,8 @@ class Profile:
     recipe: Recipe
     snmp: SnmpAccess = PUBLIC
     ready: ReadyProbe | None = None
+    parts: tuple[Part, ...] = ()
+    """In the order in which they are made, before the member's machine."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

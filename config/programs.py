@@ -74,7 +74,7 @@ def fitting(catalogue: Catalogue) -> Iterator[Finding]:
             case ProcessCloud(id=cloud):
                 if not isinstance(profile.recipe, ProcessRecipe):
                     yield _missing(profile, ("command",), f"members on the cloud {cloud} are processes")
-                said = dict.fromkeys(_OF_MACHINES, f"members on the cloud {cloud} are processes")
+                said = dict.fromkeys((*_OF_MACHINES, "parts"), f"members on the cloud {cloud} are processes")
                 yield from _meaningless(catalogue, profile, said)
             case SimulatedCloud(id=cloud):
                 said = {key: f"members on the simulated cloud {cloud} {why}" for key, why in _OF_PLAYED.items()}
@@ -95,7 +95,9 @@ def _of_machines(catalogue: Catalogue, profile: Profile, kind: _Machines) -> Ite
         yield _missing(profile, absent, what)
     runs = f"members on the cloud {profile.cloud} run what their {kind.holder} holds"
     others = (key for key in _OF_MACHINES if key not in kind.keys)
-    yield from _meaningless(catalogue, profile, dict.fromkeys(_OF_PROGRAMS, runs) | dict.fromkeys(others, what))
+    said = dict.fromkeys(_OF_PROGRAMS, runs) | dict.fromkeys(others, what)
+    said["parts"] = f"members on the cloud {profile.cloud} have the disks and networks that their {kind.holder} says"
+    yield from _meaningless(catalogue, profile, said)
     yield from _out_of_reach(catalogue, profile)
 
 

@@ -17,20 +17,29 @@ _LEAST = 16 << 20
 _STRETCHES = (60.0, 120.0, 180.0, 240.0, 300.0, 360.0, 600.0, 720.0, 900.0, 1200.0, 1800.0, 3600.0)
 
 
-def read_size(value: object) -> int:
-    """Read a size on the disk, such as ``10GiB``.
+def size_of(value: object) -> int:
+    """Read a size in bytes, such as ``10GiB``.
 
     Raises:
         ValueError: says what was expected.
 
-    >>> read_size("16 MiB"), read_size("1.5GB")
+    >>> size_of("16 MiB"), size_of("1.5GB")
     (16777216, 1500000000)
     """
     match = _SIZE.fullmatch(value.strip()) if isinstance(value, str) else None
     if match is None:
         raise ValueError("a size with a unit, such as 500MiB or 10GiB")
     base = 1024 if match["binary"] else 1000
-    size = round(float(match["number"]) * float(base ** (_POWERS.index(match["power"]) + 1)))
+    return round(float(match["number"]) * float(base ** (_POWERS.index(match["power"]) + 1)))
+
+
+def read_size(value: object) -> int:
+    """Read how much recordings may take on the disk.
+
+    Raises:
+        ValueError: says what was expected.
+    """
+    size = size_of(value)
     if size < _LEAST:
         raise ValueError("at least 16MiB")
     return size

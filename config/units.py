@@ -30,6 +30,8 @@ SourceId = NewType("SourceId", str)
 AlertId = NewType("AlertId", str)
 HookId = NewType("HookId", str)
 """Of a webhook that takes alerts; made by Trimtab, no secret."""
+PartName = NewType("PartName", str)
+"""Of a part of every member of a profile."""
 MemberName = NewType("MemberName", str)
 """The name of a member on its cloud; for members that Trimtab made, its launch id as text."""
 

@@ -19,7 +19,20 @@ from dataclasses import dataclass, replace
 
 from config.errors import DriverError, Full, Permanent, Transient
 from config.units import BalancerId, Instant, Seconds
-from handler.steps import NAMES, CloudCall, Create, Destroy, Mark, Result, Step, Unmark
+from handler.steps import (
+    NAMES,
+    CloudCall,
+    Create,
+    Destroy,
+    MakePart,
+    Mark,
+    PartStep,
+    ReleasePart,
+    RemovePart,
+    Result,
+    Step,
+    Unmark,
+)
 from handler.world import Attempts, Record
 
 LIMIT = 10
@@ -76,7 +89,7 @@ def counted(step: Step, record: Record, failure: Failure, because: str, now: Ins
     """Write down what became of a call that failed, and until when it is not made again."""
     before = found(step, record)
     told = Attempts(
-        call=NAMES[type(step)],
+        call=_call(step),
         balancer=_balancer(step),
         count=(0 if before is None else before.count) + failure.counts,
         again_at=Instant(now + failure.again_in),
@@ -87,9 +100,9 @@ def counted(step: Step, record: Record, failure: Failure, because: str, now: Ins
     if not failure.counts:
         return after
     match step:
-        case Create() | Mark():
+        case Create() | Mark() | MakePart():
             return replace(after, create_attempts=record.create_attempts + 1)
-        case Destroy() | Unmark():
+        case Destroy() | Unmark() | RemovePart() | ReleasePart():
             return replace(after, destroy_attempts=record.destroy_attempts + 1)
         case _:
             return after
@@ -122,7 +135,13 @@ def _others(step: Step, record: Record) -> Iterator[Attempts]:
 
 
 def _is_of(one: Attempts, step: Step) -> bool:
-    return (one.call, one.balancer) == (NAMES[type(step)], _balancer(step))
+    return (one.call, one.balancer) == (_call(step), _balancer(step))
+
+
+def _call(step: Step) -> str:
+    """What the call is, and for which part of the member."""
+    name = NAMES[type(step)]
+    return f"{name} {step.part}" if isinstance(step, PartStep) else name
 
 
 def _balancer(step: Step) -> BalancerId | None:

@@ -15,7 +15,7 @@ from functools import partial
 from typing import TypeVar, assert_never
 
 from config.errors import DriverError, Full, Permanent, StoreError, Transient
-from config.units import BalancerId, Instant, MemberName
+from config.units import BalancerId, Instant, MemberName, PartName
 from handler.abreast import abreast
 from handler.attempts import counted, judged, succeeded
 from handler.balancers.interface import Balancer, Batched, Change, Move
@@ -24,7 +24,8 @@ from handler.launches import LaunchId
 from handler.leases import Leases
 from handler.lines import UNTOLD, Begun, Call, Line, Notice, changed, done, failed, head, parted, told
 from handler.orchestrators.interface import Launch, Orchestrator
-from handler.records import before, gone, made, taken_up
+from handler.orchestrators.parts import change_part
+from handler.records import before, before_parting, made, taken_up, unmade
 from handler.removals import is_stuck
 from handler.steps import (
     NAMES,
@@ -36,8 +37,12 @@ from handler.steps import (
     Enable,
     Join,
     Leave,
+    MakePart,
     Mark,
     Outcome,
+    PartStep,
+    ReleasePart,
+    RemovePart,
     Result,
     Step,
     TakeUp,
@@ -96,11 +101,12 @@ class Execution:
     def run(self, steps: Sequence[Step]) -> tuple[Outcome, ...]:
         """Carry out everything: removals and balancers first, then creations; members side by side, each in order."""
         lines: dict[MemberName, list[tuple[MemberName, Step]]] = {}
-        births: list[tuple[MemberName, Step]] = []
+        births: dict[MemberName, list[tuple[MemberName, Step]]] = {}
         minted = iter(self._minted)
         for step in steps:
-            if isinstance(step, Create):
-                births.append((next(minted) if step.member is None else step.member, step))
+            if isinstance(step, Create | MakePart):
+                name = next(minted) if step.member is None else step.member
+                births.setdefault(name, []).extend((name, first) for first in self._beginning(name, step))
             else:
                 lines.setdefault(step.member, []).append((step.member, step))
         notices, called = parted(lines.values())
@@ -109,7 +115,7 @@ class Execution:
         with self._tools.leases.taken(changed(called), self._world.group, self._tools.clock) as self._may_change:
             batched, left = self._in_batches(called)
             moved = abreast([partial(self._line, line) for line in left], lanes)
-        born = abreast([partial(self._line, [birth]) for birth in births], lanes)
+        born = abreast([partial(self._line, birth) for birth in births.values()], lanes)
         return (*noted, *batched, *(outcome for line in (*moved, *born) for outcome in line))
 
     def _in_batches(self, lines: Sequence[Line]) -> tuple[list[Outcome], list[Line]]:
@@ -152,6 +158,11 @@ class Execution:
             raise Transient(f"{name} has no address yet")
         return server.address, dict(self._records[name].balancers)[balancer]
 
+    def _beginning(self, name: MemberName, step: Create | MakePart) -> tuple[Step, ...]:
+        """Parts come before the machine of a new member: that is for a pass that has seen them ready."""
+        parts = self._tools.definition.profile.parts if step.member is None else ()
+        return tuple(MakePart(member=name, part=part.name) for part in parts) or (step,)
+
     def _noted_all(self, steps: Sequence[tuple[MemberName, Notice]]) -> tuple[Outcome, ...]:
         """Write down what has no call, many steps in one transaction, up to the first that cannot be written."""
         outcomes: list[Outcome] = []
@@ -191,7 +202,7 @@ class Execution:
             return None
         if not isinstance(step, CloudCall):
             return self._carry_out(name, step)
-        makes = isinstance(step, Create)
+        makes = isinstance(step, Create | MakePart)
         with tools.traffic.call(tools.definition.cloud, tools.clock, makes=makes) as admitted:
             if admitted:
                 return self._carry_out(name, step)
@@ -240,6 +251,8 @@ class Execution:
         record, profile = self._records[name], self._world.profile
         if isinstance(step, Create):
             return None if record.profile == profile else replace(record, profile=profile)
+        if isinstance(step, PartStep):
+            return before_parting(step, record, self._tools.definition)
         return before(step, record, self._server(name), now)
 
     def _noted(self, steps: Sequence[tuple[MemberName, Notice]]) -> list[Outcome]:
@@ -287,9 +300,10 @@ class Execution:
             if isinstance(step, CloudCall):
                 self._tools.traffic.heard(definition.cloud, answer, ended)
             failure = judged(step, record, answer, room_comes=self._room_comes())
-            final = isinstance(step, Create | Mark) and isinstance(answer, Permanent) and not isinstance(answer, Full)
+            is_first = isinstance(step, Create | MakePart | Mark)
+            final = is_first and isinstance(answer, Permanent) and not isinstance(answer, Full)
             outcome = failed(outcome, failure, answer, final=final)
-            after = gone(record, ended) if final else counted(step, record, failure, outcome.because, ended)
+            after = unmade(record, ended) if final else counted(step, record, failure, outcome.because, ended)
             if is_stuck(after, definition.group.grace, ended):  # a warning of its own says so
                 outcome, failure = replace(outcome, result=Result.LIMITED), replace(failure, result=Result.LIMITED)
                 after = counted(step, record, failure, outcome.because, ended)
@@ -305,7 +319,10 @@ class Execution:
         tools = self._tools
         match step:
             case Create():
-                return tools.orchestrator.create(Launch(id=self._launch(name), profile=tools.definition.profile))
+                launch = Launch(id=self._launch(name), profile=tools.definition.profile, parts=self._parts(name))
+                return tools.orchestrator.create(launch)
+            case MakePart() | RemovePart() | ReleasePart():
+                change_part(tools.orchestrator, step, tools.definition.profile)
             case Destroy():
                 tools.orchestrator.destroy(name, grace=tools.definition.group.grace)
             case Mark():
@@ -321,6 +338,10 @@ class Execution:
     def _launch(self, name: MemberName) -> LaunchId:
         sequence = self._records[name].sequence
         return LaunchId(installation=self._tools.installation, group=self._world.group, sequence=sequence)
+
+    def _parts(self, name: MemberName) -> Mapping[PartName, str]:
+        member = self._members.get(name)
+        return {part.name: part.id for part in (() if member is None else member.parts)}
 
     def _steer(self, name: MemberName, step: Join | Enable | Drain | Leave, balancer: Balancer) -> None:
         match step:

@@ -15,6 +15,7 @@ from handler.abreast import abreast
 from handler.balancers.interface import Balancer
 from handler.desired import Definition
 from handler.distrust import Streak, lengthened
+from handler.gather_parts import with_parts
 from handler.launches import LaunchId
 from handler.orchestrators.interface import Orchestrator
 from handler.roles import sequence_of
@@ -69,6 +70,7 @@ class Gatherer:
         silent = self._unsettled(group, (unseen | gone) - found.keys(), listing, at)
         servers = {name: server for name, server in {**listed, **found}.items() if name not in silent}
         members = tuple(self._timed(group, _members(records, servers, found), at))
+        members = with_parts(members, orchestrator, group, definition, self.workers)
         ours = frozenset(member.name for member in members)
         world = World(
             group=group,

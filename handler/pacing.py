@@ -12,12 +12,14 @@ from handler.steps import (
     Destroy,
     EnterService,
     Forget,
+    MakePart,
     MarkLeaving,
     NoteAbsence,
     NoteHealth,
     NotePresence,
     Outcome,
     Plan,
+    RemovePart,
     Result,
     Unmark,
     Wait,
@@ -59,7 +61,7 @@ _PACE: dict[Wait, Seconds | None] = {
 }
 """How often each wait is looked at; ``None``: what ends it is looked at anyway, or only a person ends it."""
 
-_IDLE_STEPS = (NoteAbsence, NotePresence, NoteHealth, Destroy, Unmark)
+_IDLE_STEPS = (NoteAbsence, NotePresence, NoteHealth, Destroy, RemovePart, Unmark)
 """Done, they leave nothing to do at once."""
 
 _TOLERATED = 2
@@ -130,7 +132,7 @@ def back_off_until(failed: int, now: Instant) -> Instant | None:
 
 
 def _is_failed_build(outcome: Outcome, records: dict[MemberName, Record | None], limits: Limits) -> bool:
-    if isinstance(outcome.step, Create):
+    if isinstance(outcome.step, Create | MakePart):
         return outcome.result is Result.FAILED and outcome.retry_after is None  # else its intent is open still
     record = None if outcome.member is None else records.get(outcome.member)
     if outcome.result is not Result.DONE or record is None or record.in_service_at is not None:

@@ -11,11 +11,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from config.units import Instant
+from handler.assembly import bury, dismantle
 from handler.desired import Definition, DesiredState, Limits
 from handler.distrust import whom
 from handler.restraint import Restraint
 from handler.roles import Cast, Role, is_witnessed, passes_for
-from handler.seating import Moves, bury, clear, depart, keep
+from handler.seating import Moves, clear, depart, keep
 from handler.sizing import (
     Choice,
     Scene,
@@ -30,7 +31,6 @@ from handler.sizing import (
 )
 from handler.steps import (
     Confirm,
-    Forget,
     Mark,
     MarkLeaving,
     NoteAbsence,
@@ -80,6 +80,7 @@ def plan(desired: DesiredState, world: World, definition: Definition, limits: Li
         departing, staying = _moves(scene, choice, waits, restraint)
         created = creations(scene, choice)
         waits[created.because] += created.held
+        waits.update(created.waits)
         steps = (*departing, *staying, *restraint.creations(created.steps, scene.casts, waits))
     if not world.complete:
         waits[Wait.PARTIAL] = sum(member.server is None for member, _ in scene.casts)
@@ -121,13 +122,12 @@ def _moves(scene: Scene, choice: Choice, waits: Counter[Wait], restraint: Restra
             why, because = choice.leaving[member.name], choice.because.get(member.name, "")
             departing += (*steps, MarkLeaving(member=member.name, why=why, because=because))
             continue
-        if member.name in choice.forgotten:
-            departing.append(Forget(member=member.name))
-            continue
-        moves = restraint.restrained(_move((member, seen), record, scene), record)
+        is_given_up = member.name in choice.forgotten
+        moves = dismantle(member, record) if is_given_up else _move((member, seen), record, scene)
+        moves = restraint.restrained(moves, record)
         for wait in moves.waits:
             waits[wait] += 1
-        if seen in _DEPARTING:
+        if is_given_up or seen in _DEPARTING:
             departing += (*steps, *moves.steps)
         else:
             staying += (*steps, *moves.steps)

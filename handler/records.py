@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 
-from config.units import BalancerId, Instant, MemberName
+from config.parts import OnDelete
+from config.units import BalancerId, Instant, MemberName, PartName
 from handler.desired import Definition
 from handler.roles import sequence_of
 from handler.steps import (
@@ -15,10 +16,13 @@ from handler.steps import (
     Drain,
     EnterService,
     Forget,
+    MakePart,
     MarkLeaving,
     NoteAbsence,
     NoteHealth,
     NotePresence,
+    PartStep,
+    RemovePart,
     Step,
     Unmark,
 )
@@ -91,6 +95,29 @@ def gone(record: Record, now: Instant) -> Record:
     return replace(record, phase=Phase.GONE, gone_at=now)
 
 
+def before_parting(step: PartStep, record: Record, definition: Definition) -> Record | None:
+    """What must be durable before a part is changed: that it may exist, as it is declared now, before it is made.
+
+    One that is removed before there was a machine came to nothing: that is an attempt.
+    """
+    match step:
+        case MakePart(part=name):
+            fates = {part.name: part.on_delete for part in definition.profile.parts}
+            others = tuple(part for part in record.parts if part[0] != name)
+            return replace(record, parts=(*others, (name, fates[name])))
+        case RemovePart() if record.phase is Phase.INTENDED:
+            return replace(record, create_attempts=record.create_attempts + 1)
+        case _:
+            return None
+
+
+def unmade(record: Record, now: Instant) -> Record:
+    """The cloud will not make the member. It does not exist; its parts, if it was to have any, have yet to go."""
+    if not record.parts:
+        return gone(record, now)
+    return replace(record, phase=Phase.LEAVING, leaving=Leaving.BROKEN, leaving_at=now)
+
+
 def taken_up(member: Member, server: Server, world: World, definition: Definition, now: Instant) -> Record:
     """Write down a machine that bears our mark and is not known (a lost store), on the group's balancers of now.
 
@@ -110,7 +137,16 @@ def taken_up(member: Member, server: Server, world: World, definition: Definitio
         made_at=now,
         in_service_at=now if serves else None,
         balancers=balancers,
+        parts=_taken_up_parts(member, definition),
     )
+
+
+def _taken_up_parts(member: Member, definition: Definition) -> tuple[tuple[PartName, OnDelete], ...]:
+    """What it has; what is not declared (any more) is rather kept than lost."""
+    has = {part.name for part in member.parts}
+    declared = [(part.name, part.on_delete) for part in definition.profile.parts if part.name in has]
+    others = has - dict(declared).keys()
+    return (*declared, *((name, OnDelete.RETAIN) for name in sorted(others)))
 
 
 def _is_served(member: Member, world: World) -> bool:

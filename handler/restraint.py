@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, MutableMapping
 
 from config.units import BalancerId, Instant, MemberName
-from handler.attempts import found, held
+from handler.attempts import held
 from handler.desired import Limits
 from handler.roles import Cast, Role
 from handler.seating import Moves
-from handler.steps import Create, Destroy, Join, Step, Unmark, Wait
-from handler.world import Attempts, Member, Record
+from handler.steps import Destroy, Join, Step, Unmark, Wait
+from handler.world import Attempts, Record
 
 
 class Restraint:
@@ -35,21 +35,22 @@ class Restraint:
         return moves if not waits else Moves(steps, moves.waits | waits)
 
     def creations(
-        self, steps: Iterable[Create], casts: Iterable[Cast], waits: MutableMapping[Wait, int]
-    ) -> Iterator[Create]:
+        self, steps: Iterable[Step], casts: Iterable[Cast], waits: MutableMapping[Wait, int]
+    ) -> Iterator[Step]:
         """Leave out those to be made again of whom that failed not long ago, and more than the cloud may be asked."""
-        made: set[MemberName | None] = set()
-        failed = {member.name: one for member, seen in casts if seen is Role.DISPROVED for one in _failed(member)}
+        coming = [member.record for member, seen in casts if seen is Role.DISPROVED and member.record is not None]
+        failed = {record.name: record for record in coming if record.attempts}
+        made: set[MemberName] = set()
         for step in steps:
-            before = failed.get(step.member) if step.member else None
-            if before is not None and before.again_at > self._now and not self._ordered:
+            record = None if step.member is None else failed.get(step.member)
+            if record is not None and not self._ordered and held(step, record, self._now) is not None:
                 waits[Wait.BACK_OFF] += 1
             elif not self._may_call():
                 waits[Wait.RATE_LIMIT] += 1
             else:
-                made.add(step.member)
+                made.update({record.name} if record is not None else ())
                 yield step
-        self.held += (one for name, one in failed.items() if name not in made)
+        self.held += (one for name, record in failed.items() if name not in made for one in record.attempts)
 
     def _let_through(self, steps: Iterable[Step], record: Record, waits: set[Wait]) -> Iterator[Step]:
         closed: set[BalancerId | None] = set()
@@ -87,13 +88,6 @@ class Restraint:
         if self._calls is not None:
             self._calls -= 1
         return self._calls is None or self._calls >= 0
-
-
-def _failed(member: Member) -> Iterator[Attempts]:
-    """Yield what is remembered of creates of a member that failed."""
-    before = None if member.record is None else found(Create(member=member.name), member.record)
-    if before is not None:
-        yield before
 
 
 def _place(step: Step) -> BalancerId | None:

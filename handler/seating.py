@@ -16,7 +16,6 @@ from handler.steps import (
     Drain,
     Enable,
     EnterService,
-    Forget,
     Join,
     Leave,
     Step,
@@ -149,12 +148,6 @@ def clear(member: Member, record: Record | None, world: World) -> Moves:
         elif member.name in seats:
             steps.append(Leave(member=member.name, balancer=balancer))
     return Moves(tuple(steps), frozenset(waits))
-
-
-def bury(member: Member, record: Record, world: World) -> Moves:
-    """Forget a member that is proved gone, after the seats that it left behind."""
-    left = clear(member, record, world)
-    return left if left.waits else Moves((*left.steps, Forget(member=member.name)))
 
 
 def _lasting(record: Record) -> Iterator[BalancerId]:

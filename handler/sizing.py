@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from config.model import OnVanish, Victims
 from config.units import Instant, MemberName
+from handler.assembly import assemble, is_late
 from handler.desired import Definition, DesiredState, Limits
 from handler.distrust import doubts_of
 from handler.doubts import Doubt
@@ -14,7 +15,7 @@ from handler.health import Checkup, Terms, checkup
 from handler.roles import COUNTED, Cast, Role, is_witnessed, role, sequence_of
 from handler.rolling import WORDS, Batch, batch
 from handler.settled import nominees, sifted
-from handler.steps import Create, Wait
+from handler.steps import Create, Step, Wait
 from handler.victims import Preference
 from handler.victims import choose as choose_victims
 from handler.world import Leaving, Member, Phase, Record, World
@@ -96,9 +97,12 @@ class Choice:
 class Creations:
     """What is to be made now; how many more are missing and held back, and by what."""
 
-    steps: tuple[Create, ...]
+    steps: tuple[Step, ...]
+    """`Create`, and what members need before it (`handler.assembly`)."""
     held: int
     because: Wait
+    waits: tuple[Wait, ...] = ()
+    """What intended members wait for, one by one."""
 
 
 def scene_of(desired: DesiredState, world: World, definition: Definition, limits: Limits, now: Instant) -> Scene:
@@ -180,7 +184,7 @@ def _is_lost(member: Member, seen: Role) -> bool:
 def _counts(cast: Cast, scene: Scene) -> bool:
     member, seen = cast
     if seen in COUNTED:
-        return not _is_given_up(member.record, seen, scene.limits)
+        return not _is_given_up(cast, scene)
     if _is_held(cast, scene):
         return True
     return _shrinks(scene) and seen in _VANISHING and has_served(member)
@@ -207,10 +211,13 @@ def has_served(member: Member) -> bool:
     return member.record is not None and member.record.phase is Phase.IN_SERVICE
 
 
-def _is_given_up(record: Record | None, seen: Role, limits: Limits) -> bool:
-    if seen is not Role.DISPROVED or record is None or record.given:
+def _is_given_up(cast: Cast, scene: Scene) -> bool:
+    """Whether too much has been tried, or waited for, to make a member that is not there."""
+    member, seen = cast
+    if seen is not Role.DISPROVED or member.record is None or member.record.given:
         return False
-    return record.create_attempts >= limits.create_attempts
+    tried = member.record.create_attempts >= scene.limits.create_attempts
+    return tried or is_late(member, member.record, scene.definition, scene.now)
 
 
 def is_given(member: Member) -> bool:
@@ -223,7 +230,7 @@ def choose(scene: Scene) -> Choice:
     if scene.desired.deleting:
         return _everyone(scene)
     leaving, kept = _unfit(scene)
-    forgotten = {member.name for member, seen in scene.casts if _is_given_up(member.record, seen, scene.limits)}
+    forgotten = {cast[0].name for cast in scene.casts if _is_given_up(cast, scene)}
     counted = [cast for cast in scene.casts if _counts(cast, scene)]
     if not scene.may_choose:
         missing = max(scene.target - len(scene.settled) - len(counted), 0)
@@ -332,16 +339,25 @@ def _replaced(
 
 def creations(scene: Scene, choice: Choice) -> Creations:
     """Make what is missing: open intents that were disproved under their own names, the rest as budgets allow."""
-    again = [member.name for member, seen in scene.casts if seen is Role.DISPROVED and not is_given(member)]
-    again = [name for name in again if name not in choice.forgotten] if not scene.desired.deleting else []
+    again = [
+        assemble(member, member.record, scene.definition)
+        for member, seen in scene.casts
+        if seen is Role.DISPROVED
+        and member.record is not None
+        and not member.record.given
+        and member.name not in choice.forgotten
+    ]
+    if scene.desired.deleting:
+        again = []
     missing = choice.missing if scene.may_make else 0
     if _backs_off(scene.limits, scene.now):
         return Creations(steps=(), held=missing + len(again), because=Wait.BUILD_BACK_OFF)
     if scene.limits.full:
         return Creations(steps=(), held=missing + len(again), because=Wait.FULL)
     new = min(missing, max(scene.limits.creates, 0))
-    steps = (*(Create(member=name) for name in again), *(Create(member=None) for _ in range(new)))
-    return Creations(steps=steps, held=missing - new, because=Wait.BUDGET)
+    steps = (*(step for moves in again for step in moves.steps), *(Create(member=None) for _ in range(new)))
+    waits = tuple(wait for moves in again for wait in moves.waits)
+    return Creations(steps=steps, held=missing - new, because=Wait.BUDGET, waits=waits)
 
 
 def _backs_off(limits: Limits, now: Instant) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
-from config.units import BalancerId, GroupId, Instant, MemberName, Seconds
+from config.units import BalancerId, GroupId, Instant, MemberName, PartName, Seconds
 from handler.doubts import Doubt
 from handler.world import Attempts, Leaving
 
@@ -21,6 +21,33 @@ class Create:
     """A machine must exist. A new one (``member`` is ``None``) gets its launch id when the intent is written."""
 
     member: MemberName | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MakePart:
+    """A part of a member must exist, under the member's mark; that it may exist is written down before the call."""
+
+    member: MemberName
+    part: PartName
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemovePart:
+    """A part of a member must not exist."""
+
+    member: MemberName
+    part: PartName
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleasePart:
+    """A part of a member that has gone must bear our mark no more (``on_delete: retain``)."""
+
+    member: MemberName
+    part: PartName
+
+
+PartStep = MakePart | RemovePart | ReleasePart
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,6 +173,7 @@ class Forget:
 
 Step = (
     Create
+    | PartStep
     | TakeUp
     | Confirm
     | Join
@@ -165,7 +193,7 @@ Step = (
 )
 
 
-CloudCall = Create | Mark | Unmark | Destroy
+CloudCall = Create | PartStep | Mark | Unmark | Destroy
 """Steps that ask something of the cloud."""
 
 BalancerCall = Join | Enable | Drain | Leave
@@ -174,6 +202,9 @@ BalancerCall = Join | Enable | Drain | Leave
 NAMES: Mapping[type[Step], str] = MappingProxyType(
     {
         Create: "create",
+        MakePart: "make_part",
+        RemovePart: "remove_part",
+        ReleasePart: "release_part",
         TakeUp: "take_up",
         Confirm: "confirm",
         Join: "join",

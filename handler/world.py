@@ -6,7 +6,9 @@ import enum
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from config.units import BalancerId, GroupId, Instant, MemberName
+from config.parts import OnDelete
+from config.units import BalancerId, GroupId, Instant, MemberName, PartName
+from handler.parts import MadePart
 
 
 class ServerState(enum.Enum):
@@ -194,6 +196,8 @@ class Record:
     """When it was first asked that it be removed (or, of an evicted one, that its mark be taken off)…"""
     removal_tried_at: Instant | None = None
     """…and when last."""
+    parts: tuple[tuple[PartName, OnDelete], ...] = ()
+    """What was made for it beside its machine, or was about to be, in the order of making."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,6 +213,10 @@ class Member:
     """The cloud, asked for it by name after a complete listing without it, said definitely that it is not there."""
     ready: bool | None
     """The probe's answer; ``None``: not asked (no probe declared, or no address)."""
+    parts: tuple[MadePart, ...] = ()
+    """Those that bear its mark, by name; they are asked for only where something depends on it (`handler.assembly`)."""
+    lacking: tuple[PartName, ...] = ()
+    """Parts of which the cloud said definitely that they are not there."""
     passing_since: Instant | None = None
     """When it was first seen PASSING by this process, and has been ever since."""
 

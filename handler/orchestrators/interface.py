@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Protocol
 
 from config.model import Profile
-from config.units import GroupId, MemberName, Seconds
+from config.units import GroupId, MemberName, PartName, Seconds
 from handler.launches import LaunchId
 from handler.world import Listing, Server
 
@@ -18,6 +19,8 @@ class Launch:
 
     id: LaunchId
     profile: Profile
+    parts: Mapping[PartName, str] = field(default_factory=lambda: MappingProxyType({}))
+    """The cloud's ids of its parts (`handler.orchestrators.parts`), all of them ready."""
 
 
 Papers = Callable[[MemberName], Mapping[str, str]]

@@ -20,6 +20,7 @@ from config.errors import Permanent, Transient
 from config.simulation import Behaviour
 from config.units import Instant
 from handler.orchestrators.machines import Machine
+from handler.orchestrators.played_parts import PlayedPart
 from handler.orchestrators.simulation import Simulation
 from handler.world import ServerState
 
@@ -36,7 +37,11 @@ class Stamp:
     made: int
 
 
-def line_of(what: Stamp | Machine) -> str:
+Kept = Stamp | Machine | PlayedPart
+"""What a line is about."""
+
+
+def line_of(what: Kept) -> str:
     """Write one line; the last one about something holds.
 
     >>> line_of(Machine(name="web-k3f9ab-1", number=1, turns=((Instant(9.5), ServerState.BUILDING),)))
@@ -48,12 +53,14 @@ def line_of(what: Stamp | Machine) -> str:
         case Machine():
             turns = [(at, state.value) for at, state in what.turns]
             said = {"name": what.name, "number": what.number, "turns": turns, "gone_at": what.gone_at}
+        case PlayedPart():
+            said = {"part": what.name, "member": what.member, "number": what.number, "there": what.there}
         case _:
             assert_never(what)
     return json.dumps(said, separators=(",", ":"))
 
 
-def read_line(line: bytes) -> Stamp | Machine:
+def read_line(line: bytes) -> Kept:
     """Read what `line_of` wrote.
 
     Raises:
@@ -65,8 +72,10 @@ def read_line(line: bytes) -> Stamp | Machine:
         case {"name": str(name), "number": int(number), "turns": [_, *_] as turns, "gone_at": float() | None as gone}:
             gone_at = None if gone is None else Instant(gone)
             return Machine(name=name, number=number, turns=tuple(map(_turn, turns)), gone_at=gone_at)
+        case {"part": str(name), "member": str(member), "number": int(number), "there": bool(there)}:
+            return PlayedPart(number=number, member=member, name=name, there=there)
         case _:
-            raise ValueError("neither a server nor a stamp")
+            raise ValueError("neither a server, nor a part, nor a stamp")
 
 
 def _turn(written: object) -> tuple[Instant, ServerState]:
@@ -105,7 +114,7 @@ class Ledger:
                 due = _due(simulation)
                 yield simulation, now
                 stamps = [_stamp(simulation)] if _due(simulation) != due or not self._lines else []
-                self._append(file, [*stamps, *simulation.changes()])
+                self._append(file, [*stamps, *simulation.changes(), *simulation.parts.changes()])
                 self._simulation = simulation  # what was not written down has not happened: the file is read again
                 self._tidy(simulation, now)
         except OSError as error:
@@ -172,10 +181,13 @@ class Ledger:
                     simulation.made = max(stamp.made, simulation.made)
                 case Machine() as machine:
                     simulation.put(machine)
+                case PlayedPart() as part:
+                    simulation.parts.put(part)
         self._read += whole
         simulation.changes()
+        simulation.parts.changes()
 
-    def _append(self, file: int, news: Sequence[Stamp | Machine]) -> None:
+    def _append(self, file: int, news: Sequence[Kept]) -> None:
         if news:
             if os.fstat(file).st_size > self._read:
                 os.ftruncate(file, self._read)
@@ -186,7 +198,7 @@ class Ledger:
         """Write the file anew where most of it is of no use any more; its readers see that theirs lost its name."""
         if self._lines <= _SPARE:
             return
-        kept: list[Stamp | Machine] = [_stamp(simulation), *simulation.machines(now)]
+        kept: list[Kept] = [_stamp(simulation), *simulation.machines(now), *simulation.parts.there()]
         if self._lines <= _SPARE + 2 * len(kept):
             return
         fresh = self._path.with_suffix(".new")
@@ -207,7 +219,7 @@ def _stamp(simulation: Simulation) -> Stamp:
     return Stamp(began=simulation.began, until=simulation.until, made=simulation.made)
 
 
-def _write(file: int, news: Sequence[Stamp | Machine]) -> int:
+def _write(file: int, news: Sequence[Kept]) -> int:
     data = "".join(line_of(what) + "\n" for what in news).encode()
     written = 0
     while written < len(data):

@@ -10,11 +10,13 @@ from typing import TypeVar
 
 from config.errors import DriverError, Permanent
 from config.model import SimulatedCloud
-from config.units import GroupId, Instant, MemberName, Seconds
+from config.parts import Part
+from config.units import GroupId, Instant, MemberName, PartName, Seconds
 from handler.launches import LaunchId
 from handler.orchestrators.interface import Launch
 from handler.orchestrators.ledger import Ledger
 from handler.orchestrators.simulation import Answer, Simulation
+from handler.parts import MadePart, PartListing
 from handler.world import Listing, Server
 
 T = TypeVar("T")
@@ -45,7 +47,7 @@ class SimulatedOrchestrator:
 
     def list(self, group: GroupId) -> Listing:
         """List in no particular order; late and partial as the cloud is declared to be."""
-        mark = LaunchId(installation=self._installation, group=group, sequence=1).name.rpartition("-")[0]
+        mark = self._mark(group)
         return self._answered(lambda cloud, now: cloud.list(mark, now))
 
     def list_all(self) -> Listing:
@@ -72,6 +74,33 @@ class SimulatedOrchestrator:
         """Begin to remove a server: it is gone after the declared time, and ``grace`` at the latest."""
         if self._is_ours(name):
             self._answered(lambda cloud, now: cloud.destroy(name, now, grace=grace))
+
+    # Parts
+
+    def parts(self, group: GroupId) -> PartListing:
+        """List them; never late."""
+        mark = self._mark(group)
+        return self._answered(lambda cloud, now: cloud.ask_parts(lambda parts: parts.of(mark), now))
+
+    def find_part(self, member: MemberName, name: PartName) -> MadePart | None:
+        """``None`` is definite. Another installation's parts are nobody's here."""
+        if not self._is_ours(member):
+            return None
+        return self._answered(lambda cloud, now: cloud.ask_parts(lambda parts: parts.find(member, name), now))
+
+    def make_part(self, member: MemberName, part: Part) -> None:
+        """Make a part that is nothing, as the cloud is declared to create."""
+        self._answered(lambda cloud, now: cloud.make_part(member, part.name, now))
+
+    def remove_part(self, member: MemberName, name: PartName) -> None:
+        """As the cloud is declared to remove."""
+        if self._is_ours(member):
+            self._answered(lambda cloud, now: cloud.drop_part(member, name, now, retain=False))
+
+    def release_part(self, member: MemberName, name: PartName) -> None:
+        """As the cloud is declared to remove."""
+        if self._is_ours(member):
+            self._answered(lambda cloud, now: cloud.drop_part(member, name, now, retain=True))
 
     # Marks: a server's name is its mark, and names can be changed.
 
@@ -109,6 +138,9 @@ class SimulatedOrchestrator:
             self._answered(lambda cloud, now: cloud.rename(server.id, server.id, now))
 
     # Inside
+
+    def _mark(self, group: GroupId) -> str:
+        return LaunchId(installation=self._installation, group=group, sequence=1).name.rpartition("-")[0]
 
     def _answered(self, ask: Callable[[Simulation, Instant], Answer[T]]) -> T:
         with self._turn, self._ledger.turn() as (cloud, now):

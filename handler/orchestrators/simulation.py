@@ -10,16 +10,17 @@ from __future__ import annotations
 import heapq
 import math
 from collections import Counter, deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Generic, Never, TypeVar
 
 from config.errors import DriverError, Full, Permanent, Transient
-from config.simulation import Behaviour, Happening, Incident
+from config.simulation import Behaviour, CallFaults, Happening, Incident
 from config.units import Instant, Seconds
 from handler.launches import LaunchId
 from handler.orchestrators.fates import Slip, born, draw, slip
 from handler.orchestrators.machines import Machine, View
+from handler.orchestrators.played_parts import PlayedParts
 from handler.world import Listing, Server, ServerState
 
 T = TypeVar("T")
@@ -51,6 +52,7 @@ class Simulation:
         """The latest instant that is known to have been."""
         self.made = 0
         """Servers ever made."""
+        self.parts = PlayedParts()
         self._machines: dict[str, Machine] = {}
         self._marks: dict[str, dict[str, View]] = {}
         """By mark and name: what a listing showed last of everyone."""
@@ -149,6 +151,34 @@ class Simulation:
             stop = Instant(now + min(self.behaviour.stop, grace))
             self.put(self._machines[name].turned(ServerState.DELETING, now).gone(stop))
         return self._said(wrong, None, f"the cloud could not remove {name}")
+
+    def ask_parts(self, ask: Callable[[PlayedParts], T], now: Instant) -> Answer[T]:
+        """Look at parts: that is never old, and never wrong."""
+        if (refused := self._refused(self.advance(now))) is not None:
+            return refused
+        return Answer(takes=self.behaviour.call, given=ask(self.parts))
+
+    def make_part(self, member: str, name: str, now: Instant) -> Answer[None]:
+        """Make a part, unless it is there; as creations go here."""
+        faults = self.behaviour.create
+        return self._part_changed("create", faults, f"{name} of {member}", now, lambda: self.parts.make(member, name))
+
+    def drop_part(self, member: str, name: str, now: Instant, *, retain: bool) -> Answer[None]:
+        """Remove a part, or take its mark off, if it is there; as removals go here."""
+        faults, drop = self.behaviour.destroy, self.parts.release if retain else self.parts.remove
+        return self._part_changed("destroy", faults, f"{name} of {member}", now, lambda: drop(member, name))
+
+    def _part_changed(
+        self, call: str, faults: CallFaults, part: str, now: Instant, change: Callable[[], None]
+    ) -> Answer[None]:
+        if (refused := self._refused(self.advance(now))) is not None:
+            return refused
+        failed = f"the cloud could not {call} the part {part}"
+        wrong = slip(faults, self._chance(call, part))
+        if wrong is Slip.ERROR:
+            return Answer(takes=self.behaviour.call, given=Transient(failed))
+        change()
+        return self._said(wrong, None, failed)
 
     # What happens
 

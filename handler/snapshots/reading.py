@@ -8,9 +8,12 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from config.model import Group, ProcessCloud, ProcessRecipe, Profile, ReadyProbe
+from config.parts import OnDelete, Volume
+from config.parts import Part as Declared
 from config.repair import HealthRepair, Repair
-from config.units import BalancerId, CloudId, GroupId, Instant, MemberName, ProfileId, Seconds
+from config.units import BalancerId, CloudId, GroupId, Instant, MemberName, PartName, ProfileId, Seconds
 from handler.desired import Definition, DesiredState, Limits, Rolling
+from handler.parts import MadePart
 from handler.snapshots.parts import Part, Told
 from handler.snapshots.snapshot import Snapshot
 from handler.snapshots.text import read_text
@@ -19,6 +22,8 @@ from handler.world import Attempts, Leaving, Member, Phase, Record, Seat, Seatin
 
 _MOST_MEMBERS: Final = 10**6
 _ENDS_IN_A_NUMBER: Final = re.compile(r"[0-9]{1,15}$")
+_OF_NO_SIZE: Final = Volume(size=0)
+"""Planning asks only what parts are called, and what becomes of them."""
 _SOMEWHERE: Final = "192.0.2.1"
 """An address for documentation (RFC 5737): planning asks only whether there is one."""
 
@@ -75,13 +80,15 @@ def _definition(top: Part, group: GroupId) -> Definition:
     """Make a definition that plans as the one of the file does; of the rest of one, planning reads nothing."""
     profile, cloud = ProfileId("profile"), CloudId("cloud")
     ready: Seconds | None = None
+    parts: tuple[tuple[PartName, OnDelete], ...] = ()
     given: dict[str, Any] = {}
     part = top.part("definition")
     if part is not None:
-        part.known((*OF_GROUP, "ready"))
+        part.known((*OF_GROUP, "ready", "parts"))
         plain = [name for name in OF_GROUP if name != "repair"]
         given = {**part.some(Group, plain), "repair": _repair(part.part("repair"))}
         ready = _within(part.part("ready", short="within"))
+        parts = _kept(part.part("parts"))
     return Definition(
         group=Group(id=group, profile=profile, minimum=0, maximum=_MOST_MEMBERS, **given),
         profile=Profile(
@@ -89,6 +96,7 @@ def _definition(top: Part, group: GroupId) -> Definition:
             cloud=cloud,
             recipe=ProcessRecipe(command=()),
             ready=None if ready is None else ReadyProbe(path="/", port=80, within=ready),
+            parts=tuple(Declared(name=name, spec=_OF_NO_SIZE, on_delete=fate) for name, fate in parts),
         ),
         cloud=ProcessCloud(id=cloud),
         balancers=MappingProxyType({}),
@@ -179,18 +187,30 @@ def _seats(part: Part | None) -> Mapping[MemberName, Seat]:
 
 
 def _member(part: Part, name: MemberName, group: GroupId, seatings: Mapping[BalancerId, Seating]) -> Member:
-    given = part.fields(Member, apart=("name", "record", "server"))
+    given = part.fields(Member, apart=("name", "record", "server", "parts"))
     recorded, listed = part.part("record", short="phase"), part.part("server", short="state")
     if recorded is None and listed is None:
         part.wrong("name", "needs a record, a server, or both")
     record = None if recorded is None else _record(recorded, name, group, seatings)
     server = None if listed is None else _server(listed, name, part.at if record is None else record.intended_at)
-    return Member(**{"disproved": False, "ready": None, **given}, name=name, record=record, server=server)
+    defaults = {"disproved": False, "ready": None, "parts": tuple(_made(part.part("parts")))}
+    return Member(**{**defaults, **given}, name=name, record=record, server=server)
+
+
+def _made(part: Part | None) -> Iterator[MadePart]:
+    """Read the parts that are there, by name."""
+    for name in () if part is None else part.names():
+        each = None if part is None else part.part(name, short="state")
+        given = {} if each is None else each.fields(MadePart, told=("name",))
+        if "state" in given:
+            yield MadePart(**{"id": name, **given}, name=PartName(name))
+        elif each is not None:
+            each.needs("state", "ready")
 
 
 def _record(part: Part, name: MemberName, group: GroupId, seatings: Mapping[BalancerId, Seating]) -> Record | None:
     """Read what is remembered of one member. An instant that its phase implies is by default the one before it."""
-    given = part.fields(Record, told=("name", "group"), apart=("balancers", "attempts"))
+    given = part.fields(Record, told=("name", "group"), apart=("balancers", "attempts", "parts"))
     if "phase" not in given:
         part.needs("phase", "in_service")
         return None
@@ -202,6 +222,7 @@ def _record(part: Part, name: MemberName, group: GroupId, seatings: Mapping[Bala
         "intended_at": part.at,
         "balancers": tuple((balancer, 0) for balancer in seatings) if behind is None else _behind(behind),
         "attempts": tuple(_attempts(part)),
+        "parts": _kept(part.part("parts")),
         **given,
     }
     if phase is not Phase.INTENDED:
@@ -224,6 +245,12 @@ def _attempts(record: Part) -> Iterator[Attempts]:
             given = part.fields(Attempts)
             if "call" in given:
                 yield Attempts(**{"count": 1, "again_at": part.at, **given})
+
+
+def _kept(part: Part | None) -> tuple[tuple[PartName, OnDelete], ...]:
+    if part is None:
+        return ()
+    return tuple((PartName(name), fate) for name in part.names() for fate in part.values(name, OnDelete))
 
 
 def _server(part: Part, name: MemberName, made_at: Instant) -> Server | None:

@@ -35,6 +35,7 @@ def written(snapshot: Snapshot) -> Mapping[str, object]:
         "definition": {
             **{name: getattr(group, name) for name in OF_GROUP},
             "ready": None if ready is None else {"within": ready.within},
+            "parts": {part.name: part.on_delete for part in snapshot.definition.profile.parts},
         },
         "limits": snapshot.limits,
         "world": {
@@ -48,7 +49,8 @@ def written(snapshot: Snapshot) -> Mapping[str, object]:
 def _member(member: Member) -> dict[str, object]:
     record, server = member.record, member.server
     return {
-        **_fields(member, besides=("record", "server")),
+        **_fields(member, besides=("record", "server", "parts")),
+        "parts": {part.name: _fields(part, besides=("name",)) for part in member.parts},
         "record": None if record is None else _record(record),
         "server": None if server is None else _fields(server, besides=("name",)),
     }
@@ -56,7 +58,8 @@ def _member(member: Member) -> dict[str, object]:
 
 def _record(record: Record) -> dict[str, object]:
     attempts = [_fields(one, besides=()) for one in record.attempts]
-    return {**_fields(record, besides=("name", "group")), "balancers": dict(record.balancers), "attempts": attempts}
+    lists = {"balancers": dict(record.balancers), "attempts": attempts, "parts": dict(record.parts)}
+    return {**_fields(record, besides=("name", "group")), **lists}
 
 
 def _seating(seating: Seating) -> dict[str, object]:

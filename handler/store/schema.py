@@ -41,7 +41,8 @@ from config.access import SecretRef
 from config.effects import EffectKind
 from config.model import QuietScope
 from config.notices import NotifyTarget
-from config.units import BalancerId, GroupId
+from config.parts import OnDelete
+from config.units import BalancerId, GroupId, PartName
 from handler.desired import Definition
 from handler.notices import Notice
 from handler.rolls import Roll
@@ -54,7 +55,7 @@ from trigger.reasons import Reason
 from trigger.requests import Clamp, Move, Observed, Pause, SignalKind, Turn, Watched
 from trigger.verdicts import Direction
 
-HEAD = "0014"
+HEAD = "0015"
 """The revision that this release reads and writes."""
 
 
@@ -205,6 +206,7 @@ members = Table(
     Column("given", Boolean, nullable=False, server_default=text("0")),
     Column("removal_at", REAL),
     Column("removal_tried_at", REAL),
+    Column("parts", Document(tuple[tuple[PartName, OnDelete], ...]), nullable=False, server_default="[]"),
     UniqueConstraint("group", "sequence"),
     Index(None, "phase"),
     Index(None, "intended_at"),

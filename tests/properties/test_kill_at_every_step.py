@@ -14,7 +14,7 @@ from handler.desired import Definition
 from handler.world import ServerState
 from tests.support.beds import Bed, grown
 from tests.support.fake_cloud import Killed
-from tests.support.worlds import a_definition
+from tests.support.worlds import DATA, FRONT, a_definition
 
 _INSTANTS = 2_000
 """More than any scenario has: a scenario that never ends fails instead of hanging."""
@@ -63,6 +63,9 @@ SCENARIOS = {
     "replace": Scenario(3, 3, replace_one),
     "adopt": Scenario(2, 3, adopt_one),
     "evict": Scenario(3, 2, evict_one),
+    "grow with parts": Scenario(1, 3, resize(3), a_definition(parts=(DATA, FRONT))),
+    "shrink with parts": Scenario(3, 1, resize(1), a_definition(parts=(DATA, FRONT))),
+    "repair a broken one with parts": Scenario(2, 2, break_one, a_definition(parts=(DATA, FRONT))),
     "shrink by a vanished one": Scenario(3, 2, kill_one, a_definition(on_vanish=OnVanish.SHRINK)),
 }
 
@@ -104,6 +107,7 @@ def test_killed_anywhere_it_ends_with_the_same_fleet(name: str, build_time: floa
         bed.restart()
         bed.settle()
         bed.expect(scenario.end)
+        assert set(bed.retained()) <= {DATA.name}
         assert set(bed.cloud.destroyed) <= bed.chosen()
         assert len(bed.chosen()) == len(set(bed.cloud.destroyed)) == expected_removals(scenario)
         assert len(bed.released()) == (scenario.begin is evict_one)

@@ -6,11 +6,12 @@ from dataclasses import dataclass, field, replace
 
 from config.errors import StoreError
 from config.model import ReadyProbe
-from config.units import BalancerId, MemberName
+from config.units import BalancerId, MemberName, PartName
 from handler.app.fates import evicted, given
 from handler.converge import Converger, Pass
 from handler.desired import Definition
 from handler.launches import LaunchId
+from handler.orchestrators.interface import Orchestrator
 from handler.store.interface import Event, EventKind, StoredGroup
 from handler.world import Leaving, Phase, Record, SeatState
 from tests.support.fake_cloud import FakeBalancer, FakeClock, FakeCloud, Instants
@@ -39,6 +40,7 @@ class Bed:
         self.balancers: dict[BalancerId, FakeBalancer] = {
             balancer: FakeBalancer(self.clock, instants=self.instants) for balancer in self.definition.balancers
         }
+        self.orchestrator: Orchestrator = self.cloud
         self.store = MemoryStore(instants=self.instants)
         self.stored: StoredGroup = a_group(self.size, self.definition)
         self.store.kept[WEB] = self.stored
@@ -55,7 +57,7 @@ class Bed:
         self.converger = Converger(
             installation=INSTALLATION,
             store=self.store,
-            orchestrator_for=lambda _: self.cloud,
+            orchestrator_for=lambda _: self.orchestrator,
             balancer_for=lambda declared: self.balancers[declared.id],
             probe=self._probe,
             clock=self.clock,
@@ -71,6 +73,11 @@ class Bed:
         self.store.kept[WEB] = replace(
             self.store.kept[WEB], state=replace(state, desired=size, revision=state.revision + 1)
         )
+
+    def redefine(self, definition: Definition) -> None:
+        """A reload: members are made of something else from now on."""
+        self.definition = definition
+        self.store.kept[WEB] = replace(self.store.kept[WEB], definition=definition)
 
     def replace(self, name: MemberName) -> None:
         """A person asks for another member in this one's place."""
@@ -143,6 +150,17 @@ class Bed:
         assert self.known() == self.known(Phase.IN_SERVICE) == self.machines == self.serving()
         for balancer in self.balancers.values():
             assert set(balancer.states) == self.machines
+        declared = [part.name for part in self.definition.profile.parts]
+        assert self.parts() == {(name, part) for name in self.machines for part in declared}
+
+    def parts(self) -> set[tuple[MemberName, PartName]]:
+        """What bears a member's mark beside the machines."""
+        there = self.cloud.simulation.parts.there()
+        return {(MemberName(part.member), PartName(part.name)) for part in there if part.member}
+
+    def retained(self) -> list[str]:
+        """Parts that were retained, by name."""
+        return [part.name for part in self.cloud.simulation.parts.there() if not part.member]
 
     def chosen(self) -> set[MemberName]:
         """Everyone who was ever chosen to leave: the records say so for ever. Who vanished was not asked."""

@@ -10,14 +10,16 @@ from threading import RLock
 from typing import Any, TypeVar
 
 from config.errors import DriverError, Permanent, Transient
+from config.parts import Part
 from config.simulation import Behaviour, BootTime
-from config.units import GroupId, Instant, MemberName, Seconds
+from config.units import GroupId, Instant, MemberName, PartName, Seconds
 from handler.launches import LaunchId
 from handler.orchestrators.interface import Launch
 from handler.orchestrators.machines import Machine
 from handler.orchestrators.simulation import Answer, Simulation
+from handler.parts import MadePart, PartListing
 from handler.world import Health, Listing, Seat, SeatState, Server, ServerState
-from tests.support.worlds import NOW
+from tests.support.worlds import INSTALLATION, NOW
 
 T = TypeVar("T")
 
@@ -105,6 +107,8 @@ class FakeCloud:
     """Not on listings yet, though they exist (and ``find`` knows them)."""
     partial: bool = False
     """Listings show every second machine, and say that this is not all."""
+    launches: list[Launch] = field(default_factory=list)
+    """What was asked to be made, in order."""
     created: list[MemberName] = field(default_factory=list)
     destroyed: list[MemberName] = field(default_factory=list)
     unmarked: list[MemberName] = field(default_factory=list)
@@ -131,6 +135,7 @@ class FakeCloud:
         name = launch.id.name
         with self.instants.around(f"create {name}"), self.faults.around("create"):
             self.before_create(name)
+            self.launches.append(launch)
             with self._turn:
                 made = self.simulation.made
                 try:
@@ -166,6 +171,27 @@ class FakeCloud:
             server = self._ask(lambda now: self.simulation.find(name, now))
             if server is not None:
                 self._ask(lambda now: self.simulation.rename(server.id, server.id, now))
+
+    def parts(self, group: GroupId) -> PartListing:
+        with self.faults.around("parts"):
+            mark = LaunchId(installation=INSTALLATION, group=group, sequence=1).name.rpartition("-")[0]
+            return self._ask(lambda now: self.simulation.ask_parts(lambda parts: parts.of(mark), now))
+
+    def find_part(self, member: MemberName, name: PartName) -> MadePart | None:
+        with self.faults.around("find_part"):
+            return self._ask(lambda now: self.simulation.ask_parts(lambda parts: parts.find(member, name), now))
+
+    def make_part(self, member: MemberName, part: Part) -> None:
+        with self.instants.around(f"make {part.name} of {member}"), self.faults.around("make_part"):
+            self._ask(lambda now: self.simulation.make_part(member, part.name, now))
+
+    def remove_part(self, member: MemberName, name: PartName) -> None:
+        with self.instants.around(f"remove {name} of {member}"), self.faults.around("remove_part"):
+            self._ask(lambda now: self.simulation.drop_part(member, name, now, retain=False))
+
+    def release_part(self, member: MemberName, name: PartName) -> None:
+        with self.instants.around(f"release {name} of {member}"), self.faults.around("release_part"):
+            self._ask(lambda now: self.simulation.drop_part(member, name, now, retain=True))
 
     def _ask(self, ask: Callable[[Instant], Answer[T]]) -> T:
         with self._turn:

@@ -170,6 +170,11 @@ class SimulatedStage:
         with self.opened() as (simulation, now):
             return [machine.name for machine in simulation.machines(now)].count(name)
 
+    def parts(self) -> list[tuple[str, str]]:
+        """All that there are, by whose mark they bear."""
+        with self.opened() as (simulation, _):
+            return [(part.member, part.name) for part in simulation.parts.there()]
+
     @contextlib.contextmanager
     def opened(self) -> Iterator[tuple[Simulation, Instant]]:
         """The cloud itself, as somebody else has it."""

@@ -22,6 +22,7 @@ from config.model import (
     SharedListener,
     Verb,
 )
+from config.parts import OnDelete
 from config.schedules import Once
 from config.units import (
     AlertId,
@@ -33,6 +34,7 @@ from config.units import (
     HookId,
     Instant,
     MemberName,
+    PartName,
     PolicyId,
     ProfileId,
 )
@@ -337,6 +339,7 @@ def full_record() -> Record:
         given=True,
         removal_at=at(-18),
         removal_tried_at=at(-3),
+        parts=((PartName("front"), OnDelete.DESTROY), (PartName("data"), OnDelete.RETAIN)),
     )
 
 

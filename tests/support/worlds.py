@@ -8,7 +8,8 @@ from types import MappingProxyType
 from typing import Any
 
 from config.model import BalancerUse, Group, HaproxyBalancer, ProcessCloud, ProcessRecipe, Profile, ReadyProbe
-from config.units import BalancerId, CloudId, GroupId, Instant, MemberName, ProfileId
+from config.parts import OnDelete, Part, Port, Volume
+from config.units import BalancerId, CloudId, GroupId, Instant, MemberName, PartName, ProfileId
 from handler.desired import Definition, DesiredState, Limits
 from handler.launches import LaunchId
 from handler.store.interface import StoredGroup
@@ -33,13 +34,20 @@ WEB = GroupId("web")
 EDGE = BalancerId("edge")
 PROBE = ReadyProbe(path="/healthz", port=8080, within=300.0)
 
+FRONT = Part(name=PartName("front"), spec=Port(network="web"))
+DATA = Part(name=PartName("data"), spec=Volume(size=20 << 30), on_delete=OnDelete.RETAIN)
+
 
 def name_of(sequence: int, *, group: GroupId = WEB, installation: str = INSTALLATION) -> MemberName:
     return LaunchId(installation=installation, group=group, sequence=sequence).name
 
 
 def a_definition(
-    *, balancers: Iterable[BalancerId] = (EDGE,), ready: ReadyProbe | None = PROBE, **group: Any
+    *,
+    balancers: Iterable[BalancerId] = (EDGE,),
+    ready: ReadyProbe | None = PROBE,
+    parts: tuple[Part, ...] = (),
+    **group: Any,
 ) -> Definition:
     uses = tuple(balancers)
     declared = {balancer: HaproxyBalancer(id=balancer, socket="/run/x.sock", backend="web") for balancer in uses}
@@ -52,7 +60,11 @@ def a_definition(
             **{**defaults, **group},
         ),
         profile=Profile(
-            id=ProfileId("web"), cloud=CloudId("box"), recipe=ProcessRecipe(command=("serve",)), ready=ready
+            id=ProfileId("web"),
+            cloud=CloudId("box"),
+            recipe=ProcessRecipe(command=("serve",)),
+            ready=ready,
+            parts=parts,
         ),
         cloud=ProcessCloud(id=CloudId("box")),
         balancers=MappingProxyType(declared),

@@ -58,9 +58,8 @@ def left_by(schema: int):
     return store
 
 
-first, second, third, fourth, fifth, sixth, seventh, eighth, ninth, tenth, eleventh, twelfth, thirteenth = map(
-    left_by, range(1, 14)
-)
+first, second, third, fourth, fifth, sixth, seventh, eighth = map(left_by, range(1, 9))
+ninth, tenth, eleventh, twelfth, thirteenth, fourteenth = map(left_by, range(9, 15))
 
 
 NEXT = f"{int(HEAD) + 1:04}"
@@ -89,6 +88,7 @@ SINCE = {
     "given": 14,
     "removal_at": 14,
     "removal_tried_at": 14,
+    "parts": 15,
 }
 """Fields of records → the schema that has had them first."""
 
@@ -264,6 +264,14 @@ def test_members_of_schema_0013_were_all_made_here_and_nobody_was_abandoned(thir
     store = opened(thirteenth)
     assert (len(store.members(WEB)), store.members(WEB)[-1]) == (3, record_of(13))
     assert (store.abandoned(), store.abandoned_of(WEB)) == ((), frozenset())
+    store.save((full_record(),), LOCAL)
+    assert store.members(WEB)[-1] == full_record()
+    store.close()
+
+
+def test_members_of_schema_0014_have_no_parts(fourteenth):
+    store = opened(fourteenth)
+    assert store.members(WEB)[-1] == record_of(14)
     store.save((full_record(),), LOCAL)
     assert store.members(WEB)[-1] == full_record()
     store.close()
