@@ -5,11 +5,12 @@ BALANCER ?= shared_listener
 PORT ?= 8460
 PYTEST ?=
 RUNS ?= 10000
+CLOUD ?= demo
 
-.PHONY: help run test nightly check format schema dashboards bench lock clean
+.PHONY: help run test test-real nightly check format schema dashboards bench lock clean
 
 help: ## show this list
-	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
 
 run: ## the demo fleet: real processes, real SNMP, a short day of load; BALANCER=haproxy to use that, PORT=8461 if 8460 is taken
 	@.ci/environment requirements.txt
@@ -19,6 +20,10 @@ test: ## all tests
 	@.ci/environment requirements-dev.txt
 	@.ci/real-parts
 	@$(BIN)/pytest $(PYTEST)
+
+test-real: ## the drivers' promises, kept on a real OpenStack: CLOUD=demo of the clouds.yaml that OS_CLIENT_CONFIG_FILE names
+	@.ci/environment requirements-dev.txt
+	@TRIMTAB_REAL_OPENSTACK=$(CLOUD) $(BIN)/pytest tests/contracts -k openstack-bed $(PYTEST)
 
 nightly: ## search the invariants of convergence for as long as a night allows: RUNS=10000, new ones each time
 	@.ci/environment requirements-dev.txt

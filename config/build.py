@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from config import build_conditions, build_targets, outside
+from config import build_conditions, build_targets, openstack_document, outside
 from config import document as written
 from config.balancers import NetscalerBalancer
 from config.build_counters import counter, server
@@ -27,6 +27,8 @@ from config.model import (
     NoProgram,
     OpennebulaCloud,
     OpennebulaRecipe,
+    OpenstackCloud,
+    OpenstackRecipe,
     Policy,
     ProcessCloud,
     ProcessRecipe,
@@ -149,6 +151,9 @@ def _cloud(id: CloudId, entry: written.CloudDocument) -> Cloud:
             budget=_budget(entry.budget),
             calls=_calls(entry.calls),
         )
+    if entry.openstack is not None:
+        access, calls = entry.openstack.access, _calls(entry.calls)
+        return OpenstackCloud(id=id, access=access, budget=_budget(entry.budget), calls=calls)
     return ProcessCloud(id=id, budget=_budget(entry.budget), calls=_calls(entry.calls))
 
 
@@ -193,6 +198,8 @@ def _recipe(entry: written.ProfileDocument) -> Recipe:
     if entry.command is not None:
         given = MappingProxyType(dict(entry.env))
         return ProcessRecipe(command=tuple(entry.command), env=given, directory=entry.directory)
+    if entry.image is not None and entry.flavor is not None:
+        return _server(entry, image=entry.image, flavor=entry.flavor)
     if entry.template is not None and entry.zone is None and entry.offering is None:
         return OpennebulaRecipe(
             template=entry.template, networks=tuple(entry.networks), extra=attributes_of(entry.extra or ())
@@ -208,6 +215,25 @@ def _recipe(entry: written.ProfileDocument) -> Recipe:
         user_data=entry.user_data or "",
         parameters=entry.parameters or (),
         short_names=entry.short_names is True,
+    )
+
+
+def _server(entry: written.ProfileDocument, *, image: str, flavor: str) -> OpenstackRecipe:
+    nowhere = entry.networks == [openstack_document.NOWHERE]
+    return OpenstackRecipe(
+        image=image,
+        flavor=flavor,
+        networks=() if nowhere else tuple(entry.networks),
+        no_network=nowhere,
+        key_name=entry.key_name,
+        security_groups=tuple(entry.security_groups),
+        availability_zone=entry.availability_zone,
+        server_group=entry.server_group,
+        boot_volume=None if entry.boot_volume is None else entry.boot_volume.volume,
+        user_data=entry.user_data or "",
+        metadata=MappingProxyType(dict(entry.metadata or ())),
+        config_drive=entry.config_drive is True,
+        reach=entry.reach.reach,
     )
 
 

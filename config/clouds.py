@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from config.access import BY_SYSTEM, SecretRef, Trust
+from config.openstack import OpenstackAccess
 from config.simulation import Behaviour
 from config.units import CloudId, Seconds
 
@@ -94,5 +95,15 @@ class OpennebulaCloud:
     """``None``: as many as come."""
 
 
-Cloud = ProcessCloud | SimulatedCloud | CloudstackCloud | OpennebulaCloud
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenstackCloud:
+    """Members are servers of one OpenStack project."""
+
+    id: CloudId
+    access: OpenstackAccess
+    budget: Budget = STOCK
+    calls: Calls | None = None
+
+
+Cloud = ProcessCloud | SimulatedCloud | CloudstackCloud | OpennebulaCloud | OpenstackCloud
 """Closed union of the kinds of cloud."""

@@ -26,6 +26,7 @@ from config.model import Mode, OnVanish, Projection, Victims
 from config.netscaler_document import NetscalerBalancerDocument
 from config.notices import Severity
 from config.opennebula_document import ExtraAttributes, OpennebulaDocument
+from config.openstack_document import OpenstackDocument, OpenstackKeys
 from config.outside import AlertDocument
 from config.pacing_document import FlapDampingDocument, PaceDocument
 from config.part_document import PartDocument, leading_somewhere
@@ -78,9 +79,9 @@ class ProcessDocument(Declared):
 class CloudDocument(Declared):
     """Where members come from. Exactly one kind of cloud."""
 
-    choice: ClassVar[tuple[str, ...]] = ("process", "simulated", "cloudstack", "opennebula")
+    choice: ClassVar[tuple[str, ...]] = ("process", "simulated", "cloudstack", "opennebula", "openstack")
     choice_of: ClassVar[str] = "the kind of cloud"
-    later: ClassVar[Mapping[str, str]] = {"openstack": "OpenStack", "oneflow": "roles of OneFlow services"}
+    later: ClassVar[Mapping[str, str]] = {"oneflow": "roles of OneFlow services"}
 
     process: Annotated[ProcessDocument | None, Given] = key(
         "Members are processes of this machine, each on a loopback address.", {}
@@ -103,6 +104,9 @@ class CloudDocument(Declared):
             "user": "fleet",
             "password": {"file": "/etc/trimtab/opennebula.password"},
         },
+    )
+    openstack: Annotated[OpenstackDocument | None, Given] = key(
+        "Members are servers of an OpenStack project, made and deleted over Nova's API.", {"cloud": "prod"}
     )
     budget: BudgetDocument = key("How much may be created on this cloud, by all groups.", {"per_hour": 60}, default={})
     calls: Annotated[CallsDocument | None, Given] = key(
@@ -156,10 +160,8 @@ class ReadyDocument(Declared):
     within: PositiveSpan = must("A member that is not ready by then is broken.", "5m")
 
 
-class ProfileDocument(Declared):
+class ProfileDocument(OpenstackKeys):
     """What a new member is made of. A changed profile moves nothing that runs."""
-
-    later: ClassVar[Mapping[str, str]] = dict.fromkeys(("image", "flavor"), "profiles of OpenStack")
 
     hidden: ClassVar[frozenset[str]] = frozenset({"command", "env", "snmp", "user_data", "parameters", "extra"})
 
@@ -176,13 +178,14 @@ class ProfileDocument(Declared):
     template: Annotated[Text | None, Given] = key("CloudStack, OpenNebula: the template.", "web-2026-03")
     offering: Annotated[Text | None, Given] = key("CloudStack: the service offering.", "small")
     networks: list[Text] = key(
-        "CloudStack, OpenNebula: the networks, the first first. The account's or the template's own, if left out.",
+        "CloudStack, OpenNebula, OpenStack: the networks, the first first. The account's or the template's own, if "
+        "left out; on OpenStack Nova chooses, and [none] is no network.",
         ["web-tier"],
         default=[],
     )
     affinity_groups: list[Text] = key("CloudStack: the affinity groups.", ["apart"], default=[])
     user_data: Annotated[Annotated[str, Field(min_length=1, max_length=2**19)] | None, Given] = key(
-        "CloudStack: what cloud-init finds as user data. No secrets: the account's users can read it.",
+        "CloudStack, OpenStack: what cloud-init finds as user data. No secrets: the account's users can read it.",
         "#cloud-config\npackages: [nginx]\n",
     )
     parameters: Annotated[Parameters | None, Given] = key(

@@ -13,6 +13,8 @@ from config.model import (
     CloudstackRecipe,
     OpennebulaCloud,
     OpennebulaRecipe,
+    OpenstackCloud,
+    OpenstackRecipe,
     ProcessCloud,
     ProcessRecipe,
     Profile,
@@ -55,8 +57,18 @@ _OPENNEBULA = _Machines(
     needs=("template",),
     more=("networks", "extra"),
 )
-_KINDS = (_CLOUDSTACK, _OPENNEBULA)
-_OF_MACHINES = tuple(dict.fromkeys(key for kind in _KINDS for key in kind.keys))
+_OPENSTACK = _Machines(
+    recipe=OpenstackRecipe,
+    what="servers of OpenStack",
+    holder="image",
+    needs=("image", "flavor"),
+    more=(
+        *("networks", "user_data", "key_name", "security_groups", "availability_zone", "server_group"),
+        *("boot_volume", "metadata", "config_drive", "reach"),
+    ),
+)
+_KINDS = {CloudstackCloud: _CLOUDSTACK, OpennebulaCloud: _OPENNEBULA, OpenstackCloud: _OPENSTACK}
+_OF_MACHINES = tuple(dict.fromkeys(key for kind in _KINDS.values() for key in kind.keys))
 _OF_PLAYED = {
     **dict.fromkeys(_OF_PROGRAMS, "run no program"),
     **dict.fromkeys(_OF_MACHINES, "are made of nothing"),
@@ -80,10 +92,8 @@ def fitting(catalogue: Catalogue) -> Iterator[Finding]:
                 said = {key: f"members on the simulated cloud {cloud} {why}" for key, why in _OF_PLAYED.items()}
                 yield from _meaningless(catalogue, profile, said)
                 yield from _serving_nothing(catalogue, profile)
-            case CloudstackCloud():
-                yield from _of_machines(catalogue, profile, _CLOUDSTACK)
-            case OpennebulaCloud():
-                yield from _of_machines(catalogue, profile, _OPENNEBULA)
+            case CloudstackCloud() | OpennebulaCloud() | OpenstackCloud() as cloud:
+                yield from _of_machines(catalogue, profile, _KINDS[type(cloud)])
             case unknown:
                 assert_never(unknown)
 

@@ -71,5 +71,49 @@ class OpennebulaRecipe:
     """Attributes that are put in the place of the template's own of the same name."""
 
 
-Recipe = ProcessRecipe | NoProgram | CloudstackRecipe | OpennebulaRecipe
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BootVolume:
+    """The disk that a server starts from, made of its image, where the flavor's own is not wanted."""
+
+    size: int
+    """GiB."""
+    kind: str | None = None
+    """The volume type."""
+    keep: bool = False
+    """It stays when the server is deleted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reach:
+    """Which of a server's fixed addresses is its address. ``None``: the first network; version 4 before 6."""
+
+    network: str | None = None
+    version: int | None = None
+
+
+_FIRST = Reach()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenstackRecipe:
+    """What a server of OpenStack is made of. What has a name there may be written as name or id."""
+
+    image: str
+    flavor: str
+    networks: tuple[str, ...] = ()
+    """None: Nova chooses."""
+    no_network: bool = False
+    key_name: str | None = None
+    security_groups: tuple[str, ...] = ()
+    availability_zone: str | None = None
+    server_group: str | None = None
+    boot_volume: BootVolume | None = None
+    user_data: str = ""
+    metadata: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    """Beside our own."""
+    config_drive: bool = False
+    reach: Reach = _FIRST
+
+
+Recipe = ProcessRecipe | NoProgram | CloudstackRecipe | OpennebulaRecipe | OpenstackRecipe
 """Closed union of what members are made of."""

@@ -8,11 +8,12 @@ from typing import assert_never
 
 from config.access import SecretRef
 from config.errors import Refused
-from config.model import Cloud, CloudstackCloud, OpennebulaCloud, ProcessCloud, SimulatedCloud
+from config.model import Cloud, CloudstackCloud, OpennebulaCloud, OpenstackCloud, ProcessCloud, SimulatedCloud
 from config.units import Instant
 from handler.orchestrators.cloudstack import CloudstackOrchestrator
 from handler.orchestrators.interface import Orchestrator, Papers, no_papers
 from handler.orchestrators.opennebula import OpennebulaOrchestrator
+from handler.orchestrators.openstack import OpenstackOrchestrator
 from handler.orchestrators.process import ProcessOrchestrator
 from handler.orchestrators.simulated import SimulatedOrchestrator
 
@@ -44,5 +45,7 @@ def orchestrator_for(
             return CloudstackOrchestrator(declaration, installation, clock, read_secret)
         case OpennebulaCloud():
             return OpennebulaOrchestrator(declaration, installation, clock, read_secret)
+        case OpenstackCloud():
+            return OpenstackOrchestrator(declaration, installation, clock, read_secret)
         case _:
             assert_never(declaration)

@@ -11,6 +11,8 @@ from config.units import GroupId, MemberName
 from handler.orchestrators.interface import Orchestrator
 from tests.support.cloudstack import cloudstack_stage
 from tests.support.opennebula import opennebula_stage
+from tests.support.openstack import openstack_stage
+from tests.support.openstack_bed import BEDS
 from tests.support.orchestrators import Stage, process_stage, simulated_stage
 from tests.support.waiting import until
 
@@ -20,6 +22,8 @@ _ALL = [
     pytest.param(simulated_stage, id="simulated"),
     pytest.param(cloudstack_stage, id="cloudstack"),
     pytest.param(opennebula_stage, id="opennebula"),
+    pytest.param(openstack_stage, id="openstack"),
+    *BEDS,
 ]
 _FIXED = ("process",)
 """Drivers whose marks cannot be written: what they refuse is tried, too."""

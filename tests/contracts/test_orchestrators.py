@@ -12,6 +12,8 @@ from handler.orchestrators.interface import Orchestrator
 from handler.world import ServerState
 from tests.support.cloudstack import cloudstack_stage
 from tests.support.opennebula import opennebula_stage
+from tests.support.openstack import openstack_stage
+from tests.support.openstack_bed import BEDS
 from tests.support.orchestrators import Clock, Stage, process_stage, simulated_stage
 from tests.support.waiting import until
 
@@ -24,6 +26,8 @@ WEB = GroupId("web")
         pytest.param(simulated_stage, id="simulated"),
         pytest.param(cloudstack_stage, id="cloudstack"),
         pytest.param(opennebula_stage, id="opennebula"),
+        pytest.param(openstack_stage, id="openstack"),
+        *BEDS,
     ],
 )
 def stage(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:

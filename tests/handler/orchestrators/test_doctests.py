@@ -5,7 +5,7 @@ from types import ModuleType
 
 import pytest
 
-from config import cloudstack_document, opennebula_document, simulation_document
+from config import cloudstack_document, opennebula_document, openstack_document, simulation_document
 from handler.orchestrators import (
     cloudstack_answers,
     cloudstack_names,
@@ -14,6 +14,7 @@ from handler.orchestrators import (
     machines,
     opennebula_answers,
     opennebula_states,
+    openstack_answers,
     said,
 )
 
@@ -30,6 +31,8 @@ from handler.orchestrators import (
         opennebula_answers,
         opennebula_document,
         opennebula_states,
+        openstack_answers,
+        openstack_document,
         said,
         simulation_document,
     ],

@@ -1,0 +1,99 @@
+"""What answers of OpenStack's services have in common. Pure: each function takes decoded JSON of any kind.
+
+Source: the API references of Keystone, Nova, Neutron, Glance and Octavia; the texts were read off the Zed release.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from config.errors import DriverError, Full, Permanent, Transient
+from config.units import Seconds
+
+_LONGEST = 300
+_SAID = ("message", "faultstring", "title")
+_QUOTA = ("quota", "exceeded")
+_BY_A_PERSON = ("locked", "more specific", "multiple possible", "not supported")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What a service answered, as far as it is JSON."""
+
+    status: int
+    body: object
+    retry_after: Seconds | None = None
+
+
+def entries(body: object, key: str) -> tuple[object, ...] | None:
+    """The list of that name; ``None``: malformed.
+
+    >>> entries({"servers": [{"id": "7c1b"}]}, "servers")
+    ({'id': '7c1b'},)
+    """
+    listed = body.get(key) if isinstance(body, Mapping) else None
+    return tuple(listed) if isinstance(listed, list) else None
+
+
+def text(entry: object, key: str) -> str:
+    """A text of an object; empty where there is none."""
+    value = entry.get(key) if isinstance(entry, Mapping) else None
+    return value if isinstance(value, str) else ""
+
+
+def mapping(entry: object, key: str) -> Mapping[str, object]:
+    """An object of an object; empty where there is none."""
+    value = entry.get(key) if isinstance(entry, Mapping) else None
+    return value if isinstance(value, Mapping) else {}
+
+
+def reason(body: object) -> str:
+    """What a service gives as its reason, fit for one line; empty if it gives none.
+
+    >>> reason({"itemNotFound": {"code": 404, "message": "Instance 7c1b could not be found."}})
+    'Instance 7c1b could not be found'
+    >>> reason({"faultcode": "Client", "faultstring": "Pool 1 is immutable and cannot be updated.", "debuginfo": None})
+    'Pool 1 is immutable and cannot be updated'
+    """
+    return next((shown(said) for said in _reasons(body) if shown(said)), "")
+
+
+def _reasons(body: object) -> Iterator[str]:
+    if not isinstance(body, Mapping):
+        return
+    yield from (text(body, key) for key in _SAID)
+    for inner in body.values():
+        yield from (text(inner, key) for key in _SAID)
+
+
+def shown(said: str) -> str:
+    """What another side said, fit for one line of a message."""
+    line = " ".join("".join(character if character.isprintable() else " " for character in said).split()).rstrip(".:")
+    return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
+
+
+def refusal(answer: Answer, about: str) -> DriverError:
+    """Tell what a person must mend from what passes. ``about`` begins the message.
+
+    A quota (403 that says so) is Full: removals or persons make room. A conflict (409) passes, unless it asks for
+    another wording of the request or is a lock that a person set. 413 is Nova's older word for 429.
+
+    >>> print(refusal(Answer(status=403, body={"forbidden": {"message": "Quota exceeded for instances"}}), "prod"))
+    prod: quota: Quota exceeded for instances: raise the project's quota, or lower max
+    >>> type(refusal(Answer(status=429, body={}, retry_after=7.0), "prod")).__name__
+    'Transient'
+    """
+    said = reason(answer.body) or "no reason is given"
+    low = said.lower()
+    match answer.status:
+        case 401:
+            return Permanent(f"{about}: refused: {said}: check the credentials, and that they have not expired")
+        case 403 if any(word in low for word in _QUOTA):
+            return Full(f"{about}: quota: {said}: raise the project's quota, or lower max")
+        case 400 | 403 | 404 | 405 | 406 | 422:
+            return Permanent(f"{about}: refused: {said}")
+        case 409 if any(word in low for word in _BY_A_PERSON):
+            return Permanent(f"{about}: refused: {said}")
+        case status:
+            return Transient(f"{about}: {said} (HTTP {status})", retry_after=answer.retry_after)

@@ -1,0 +1,279 @@
+"""Calls to one project of OpenStack, each within one deadline, over openstacksdk.
+
+openstacksdk reads ``clouds.yaml``, finds endpoints in Keystone's catalogue and renews tokens; requests and answers are
+those of the services' own APIs. A token that the other side refuses is renewed by the session, in flight.
+
+Note [Renewed by another]: of several calls whose token is refused, a session of keystoneauth renews it for the first,
+and hands the refusal to those who find the old one thrown away already. They ask once more, with the new one.
+"""
+
+from __future__ import annotations
+
+import importlib
+import queue
+import threading
+from collections.abc import Callable, Collection, Mapping
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Final
+
+import requests
+
+from config.access import SecretRef
+from config.errors import DriverError, Permanent, Transient, TrimtabError
+from config.openstack import ApplicationCredential, CloudsYaml, OpenstackAccess
+from config.units import CloudId, Seconds
+from handler.openstack.answers import Answer, reason, refusal, shown
+from handler.openstack.pool import Pool
+
+if TYPE_CHECKING:
+    from keystoneauth1.adapter import Adapter
+    from keystoneauth1.session import Session
+    from openstack.config.cloud_region import CloudRegion
+
+COMPUTE: Final = "compute"
+IMAGE: Final = "image"
+NETWORK: Final = "network"
+LOAD_BALANCER: Final = "load-balancer"
+_MAJOR = {COMPUTE: "2.1", IMAGE: "2", NETWORK: "2", LOAD_BALANCER: "2"}
+_LONGEST_WAIT: Seconds = 3600.0
+_NOBODY: Final = frozenset[int]()
+_UNAUTHORISED = 401
+_REFUSING = range(400, 600)
+
+
+class Connection:
+    """Asks services, and says what became of it in the two words of a driver. Nothing is asked before the first call.
+
+    Args:
+        id: begins every message.
+        access: which project, and how long a call may take.
+        read_secret: reads the secret whenever a session begins.
+    """
+
+    def __init__(self, id: CloudId, access: OpenstackAccess, read_secret: Callable[[SecretRef], str]) -> None:
+        self.id = id
+        self._access = access
+        self._read_secret = read_secret
+        self._lock = threading.Lock()
+        self._services: dict[str, Adapter] = {}
+        self._session: Session | None = None
+        self._region: CloudRegion | None = None
+
+    def ask(
+        self,
+        service: str,
+        method: str,
+        path: str,
+        *,
+        body: object = None,
+        version: str | None = None,
+        but: Collection[int] = _NOBODY,
+    ) -> Answer:
+        """Make one call.
+
+        Args:
+            service: its type in the catalogue.
+            method: of HTTP.
+            path: below the service's endpoint, query included.
+            body: sent as JSON.
+            version: the microversion.
+            but: statuses that are answers, though they are refusals.
+
+        Raises:
+            Transient: no answer, or a refusal that passes. The call may have been obeyed.
+            Permanent: refused; nothing was done.
+        """
+        about = f"{self.id}: {method} {path.partition('?')[0]}"
+        given = {"json": body, "microversion": version}
+        answer = self._in_time(about, lambda: self._tried(service, method, path, about, given))
+        if answer.status in _REFUSING and answer.status not in but:
+            if answer.status == _UNAUTHORISED:
+                self._forget()
+            raise refusal(answer, about)
+        return answer
+
+    def newest(self, service: str) -> tuple[int, int] | None:
+        """The newest microversion that a service speaks; ``None``: it has none.
+
+        Raises:
+            DriverError: as `ask`.
+        """
+        found: list[tuple[int, int] | None] = []
+
+        def asked() -> Answer | DriverError:
+            return self._guarded(f"{self.id}: {service}", lambda: found.append(self._newest(service)))
+
+        self._in_time(f"{self.id}: {service}", asked)
+        return found[0]
+
+    # In time
+
+    def _in_time(self, about: str, call: Callable[[], Answer | DriverError]) -> Answer:
+        """Call, and wait for it no longer than it may take; it goes on in a thread of its own and is forgotten."""
+        ended: queue.SimpleQueue[Answer | DriverError] = queue.SimpleQueue()
+        threading.Thread(target=lambda: ended.put(call()), daemon=True, name=f"openstack {self.id}").start()
+        try:
+            answer = ended.get(timeout=self._access.timeout)
+        except queue.Empty:
+            raise Transient(f"{about} was not answered in time") from None
+        if isinstance(answer, DriverError):
+            raise answer
+        return answer
+
+    def _tried(
+        self, service: str, method: str, path: str, about: str, given: Mapping[str, Any]
+    ) -> Answer | DriverError:
+        answers: list[Answer] = []
+
+        def called() -> None:
+            adapter = self._service(service)
+            response = adapter.request(path, method, raise_exc=False, **given)
+            if response.status_code == _UNAUTHORISED:  # Note [Renewed by another]
+                response = adapter.request(path, method, raise_exc=False, **given)
+            answers.append(
+                Answer(status=response.status_code, body=_decoded(response), retry_after=_retry_after(response))
+            )
+
+        failed = self._guarded(about, called)
+        return answers[0] if answers else failed
+
+    def _guarded(self, about: str, call: Callable[[], None]) -> Answer | DriverError:
+        """Call, and say in our words what the library raises. Its own words may hold requests: none is passed on."""
+        try:
+            return self._translated(about, call)
+        except DriverError as error:
+            return error
+
+    def _translated(self, about: str, call: Callable[[], None]) -> Answer:
+        sdk, keystone = self._library("openstack.exceptions"), self._library("keystoneauth1.exceptions")
+        try:
+            call()
+        except keystone.HttpError as error:
+            self._forget()
+            raise self._unwelcome(about, error) from None
+        except (keystone.EndpointNotFound, keystone.EmptyCatalog) as error:
+            self._forget()
+            what = "the catalogue of Keystone has no such service in this region, or not for this project"
+            raise Permanent(f"{about}: {what} ({type(error).__name__})") from None
+        except (keystone.MissingRequiredOptions, keystone.NoMatchingPlugin, sdk.ConfigException) as error:
+            raise Permanent(f"{self.id}: the credentials cannot be used: {shown(str(error))}") from None
+        except (keystone.ClientException, sdk.SDKException, requests.RequestException) as error:
+            raise Transient(f"{about} was not answered: {type(error).__name__}") from None
+        return Answer(status=200, body=None)
+
+    def _unwelcome(self, about: str, error: Any) -> DriverError:  # noqa: ANN401 the library is not imported above
+        """What Keystone itself refuses: it raises, where services answer."""
+        response = getattr(error, "response", None)
+        wish = None if response is None else _retry_after(response)
+        said = None if response is None else _decoded(response)
+        status = error.http_status if isinstance(error.http_status, int) else 0
+        body = {"message": reason(said) or "Keystone gives no reason"}
+        return refusal(Answer(status=status, body=body, retry_after=wish), about)
+
+    # Sessions
+
+    def _service(self, service: str) -> Adapter:
+        with self._lock:
+            adapter = self._services.get(service)
+            if adapter is None:
+                adapter = self._services[service] = self._adapter(service, *self._begun())
+        return adapter
+
+    def _adapter(self, service: str, region: CloudRegion, session: Session) -> Adapter:
+        adapter: Adapter = self._library("keystoneauth1.adapter").Adapter(
+            session=session,
+            service_type=region.get_service_type(service),
+            service_name=region.get_service_name(service),
+            interface=region.get_interface(service),
+            region_name=region.get_region_name(service),
+            endpoint_override=region.get_endpoint(service),
+            min_version=_MAJOR[service],
+            max_version="2.latest",
+        )
+        return adapter
+
+    def _newest(self, service: str) -> tuple[int, int] | None:
+        data = self._service(service).get_endpoint_data()
+        newest = None if data is None else data.max_microversion
+        return None if newest is None else (int(newest[0]), int(newest[1]))
+
+    def _begun(self) -> tuple[CloudRegion, Session]:
+        if self._region is None or self._session is None:
+            self._region = self._declared()
+            self._session = self._region.get_session()
+        return self._region, self._session
+
+    def _forget(self) -> None:
+        """Begin anew next time: secrets and ``clouds.yaml`` may have changed."""
+        with self._lock:
+            self._services.clear()
+            self._session = self._region = None
+
+    def _declared(self) -> CloudRegion:
+        """What openstacksdk makes of the credentials.
+
+        Raises:
+            Permanent: they cannot be read.
+        """
+        config, credentials = self._library("openstack.config"), self._access.credentials
+        begin = _beginning(self._library("keystoneauth1.session").Session, self._access.timeout)
+        named = {"region_name": self._access.region} if self._access.region is not None else {}
+        given: dict[str, Any] = {"session_constructor": begin, "app_name": "trimtab", "load_envvars": False}
+        try:
+            if isinstance(credentials, CloudsYaml):
+                files = None if credentials.file is None else [credentials.file]
+                held = config.OpenStackConfig(config_files=files, **given)
+                region: CloudRegion = held.get_one(cloud=credentials.cloud, **named)
+            else:
+                held = config.OpenStackConfig(load_yaml_config=False, **given)
+                region = held.get_one(**self._credential(credentials), **named)
+        except (OSError, ValueError) as error:
+            raise Permanent(f"{self.id}: clouds.yaml cannot be read: {type(error).__name__}") from None
+        return region
+
+    def _credential(self, given: ApplicationCredential) -> dict[str, Any]:
+        try:
+            secret = self._read_secret(given.secret)
+        except (TrimtabError, OSError) as error:
+            raise Permanent(f"{self.id}: {error}") from None
+        return {
+            "auth_type": "v3applicationcredential",
+            "auth": {
+                "auth_url": given.auth_url,
+                "application_credential_id": given.id,
+                "application_credential_secret": secret,
+            },
+            "interface": given.interface.value,
+            "verify": not given.trust.insecure,
+            "cacert": given.trust.ca,
+        }
+
+    def _library(self, name: str) -> ModuleType:
+        try:
+            return importlib.import_module(name)
+        except ImportError:
+            mend = "install the extra openstack of trimtab (pip install 'openstacksdk>=4')"
+            raise Permanent(f"{self.id}: the library openstacksdk is missing: {mend}") from None
+
+
+def _beginning(session: type[Session], within: Seconds) -> Callable[..., Session]:
+    """How sessions begin: on a pool of ours, and following no redirection, which would carry the token elsewhere."""
+
+    def begin(**options: Any) -> Session:  # noqa: ANN401 as it is in the library
+        return session(**{**options, "session": Pool(within), "redirect": False, "timeout": within})
+
+    return begin
+
+
+def _decoded(response: requests.Response) -> object:
+    try:
+        decoded: object = response.json()
+    except (ValueError, RecursionError):
+        return None
+    return decoded
+
+
+def _retry_after(response: requests.Response) -> Seconds | None:
+    """How long the other side wishes to be left alone; only as seconds, of the two forms of RFC 9110, 10.2.3."""
+    said = response.headers.get("Retry-After", "")
+    return min(float(said), _LONGEST_WAIT) if said.isdecimal() and said.isascii() else None

@@ -1,0 +1,57 @@
+"""The pool of connections under a session of Keystone."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import requests
+import urllib3
+from requests.adapters import HTTPAdapter
+
+from config.units import Seconds
+
+_AT_MOST = 64 * 2**20
+_PIECE = 65536
+_CONNECTIONS = 16
+
+
+class Pool(requests.Session):
+    """Answers are read whole and are no larger than a bound. Nothing is taken from the environment.
+
+    Args:
+        within: how long to wait for a connection, and between two bytes. A whole call has its own deadline, which is
+            kept by who makes it.
+        at_most: bytes of one answer.
+    """
+
+    def __init__(self, within: Seconds, at_most: int = _AT_MOST) -> None:
+        super().__init__()
+        self.trust_env = False
+        self._within, self._at_most = within, at_most
+        for scheme in ("http://", "https://"):
+            self.mount(scheme, HTTPAdapter(pool_maxsize=_CONNECTIONS))
+
+    def send(self, request: requests.PreparedRequest, **options: Any) -> requests.Response:  # noqa: ANN401 as it is above
+        """Send one request.
+
+        Raises:
+            requests.RequestException: no whole answer.
+        """
+        options |= {"stream": True, "allow_redirects": False, "timeout": self._within}
+        try:
+            return self._whole(super().send(request, **options))
+        except (urllib3.exceptions.HTTPError, OSError, ValueError) as error:
+            if isinstance(error, requests.RequestException):
+                raise
+            raise requests.ConnectionError(type(error).__name__) from None
+
+    def _whole(self, response: requests.Response) -> requests.Response:
+        body = bytearray()
+        for piece in response.raw.stream(_PIECE, decode_content=True):
+            body += piece
+            if len(body) > self._at_most:
+                response.close()
+                raise requests.ConnectionError(f"an answer of more than {self._at_most} bytes")
+        response.raw = io.BytesIO(bytes(body))
+        return response

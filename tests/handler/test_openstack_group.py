@@ -1,0 +1,99 @@
+"""A whole group on OpenStack, over its real protocol, while answers are lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from handler.world import Phase
+from tests.support.beds import Bed
+from tests.support.cloudstack_wire import LOST, UNREACHED, answered
+from tests.support.openstack import OpenstackStage, a_server_recipe, openstack_stage
+from tests.support.openstack_wire import error
+from tests.support.worlds import a_definition
+
+
+class OpenstackBed(Bed):
+    """A bed whose cloud is an OpenStack on loopback."""
+
+    def on(self, stage: OpenstackStage) -> OpenstackBed:
+        self.stage = stage
+        self.wire, self.nova = stage.wire, stage.nova
+        self.restart()
+        return self
+
+    def restart(self) -> None:
+        super().restart()
+        if hasattr(self, "stage"):
+            self.cloud = self.stage.driver(timeout=5.0)  # type: ignore[assignment]
+
+    def whole(self, size: int) -> None:
+        """No duplicate, no orphan: what runs, what is remembered and what serves are the same."""
+        alive = self.nova.alive
+        assert len(alive) == len(set(alive)) == size
+        assert self.known() == self.known(Phase.IN_SERVICE) == set(alive) == self.serving()
+
+
+@pytest.fixture
+def bed() -> Iterator[OpenstackBed]:
+    kept = a_definition()
+    profile = replace(kept.profile, recipe=a_server_recipe())
+    definition = replace(kept, profile=profile, group=replace(kept.group, grace=0.0))
+    bed = OpenstackBed(definition=definition, size=0, workers=4)
+    with openstack_stage(clock=bed.clock) as stage:
+        yield bed.on(stage)
+
+
+def test_a_group_grows_to_five_and_shrinks_to_two_while_answers_are_lost(bed: OpenstackBed) -> None:
+    bed.nova.builds = 3
+    bed.wire.script("POST /servers", LOST, UNREACHED, answered(b"<html>", status=502, obeyed=True), LOST)
+    bed.wire.script("GET /servers/{id}", UNREACHED, error(503, "later"))
+    bed.wire.script("GET /servers/detail", error(503, "later"))
+    bed.desire(5)
+    bed.run()
+    bed.wire.expire()
+    bed.clock.advance(10.0)
+    bed.restart()  # the process died; nothing is known but what the store and the cloud know
+
+    bed.settle()
+    bed.whole(5)
+
+    bed.wire.script("DELETE /servers/{id}", LOST, UNREACHED, error(503, "later", obeyed=True))
+    bed.wire.script("GET /servers/detail", answered(b"{", status=200))
+    bed.desire(2)
+    bed.settle()
+
+    bed.whole(2)
+
+
+def test_a_group_that_a_quota_stops_says_so_and_leaves_nothing_behind(bed: OpenstackBed) -> None:
+    bed.nova.quota = 3
+    bed.desire(5)
+
+    said = [failure for _ in range(3) for failure in bed.run().failures]
+
+    assert any("quota" in failure for failure in said)
+    assert len(bed.nova.alive) == 3
+
+
+def test_servers_that_find_no_host_are_replaced(bed: OpenstackBed) -> None:
+    bed.nova.failing.extend(["No valid host was found."] * 2)
+    bed.desire(3)
+
+    bed.settle()
+
+    bed.whole(3)
+
+
+def test_servers_that_were_deleted_by_hand_are_replaced(bed: OpenstackBed) -> None:
+    bed.desire(3)
+    bed.settle()
+    gone = next(vm for vm in bed.nova.vms.values())
+    del bed.nova.vms[gone.id]
+
+    bed.settle(accept_vanished=True)
+
+    bed.whole(3)
+    assert gone.name not in bed.nova.alive

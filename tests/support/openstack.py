@@ -1,0 +1,80 @@
+"""An OpenStack to test the drivers against, and declarations of it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from config.access import SecretRef
+from config.model import OpenstackCloud, OpenstackRecipe, Profile
+from config.openstack import ApplicationCredential, OpenstackAccess
+from config.units import CloudId, GroupId, Instant, MemberName, ProfileId
+from handler.launches import LaunchId
+from handler.orchestrators.interface import Launch
+from handler.orchestrators.openstack import OpenstackOrchestrator
+from handler.world import Server
+from tests.support.openstack_nova_wire import Glance, Neutron, Nova, Things
+from tests.support.openstack_wire import CREDENTIAL, SECRET, OpenstackWire
+from tests.support.orchestrators import Clock
+
+HERE, THERE = "k3f9ab", "zzzzzz"
+
+
+def a_server_recipe(**fields: Any) -> OpenstackRecipe:
+    return OpenstackRecipe(**{"image": "web", "flavor": "small", "networks": ("net",), **fields})
+
+
+def an_access(auth_url: str, **fields: Any) -> OpenstackAccess:
+    credential = ApplicationCredential(auth_url=auth_url, id=CREDENTIAL, secret=SecretRef(env="SECRET"))
+    return OpenstackAccess(**{"credentials": credential, "timeout": 10.0, **fields})
+
+
+def an_openstack(auth_url: str, **fields: Any) -> OpenstackCloud:
+    return OpenstackCloud(id=CloudId("prod"), access=an_access(auth_url, **fields))
+
+
+@dataclass
+class OpenstackStage:
+    """One empty project. What would be waited for is written down."""
+
+    wire: OpenstackWire
+    nova: Nova
+    auth_url: str
+    clock: Callable[[], Instant]
+    secrets: dict[str, str] = field(default_factory=lambda: {"SECRET": SECRET})
+    waited: list[float] = field(default_factory=list)
+
+    def driver(self, *, elsewhere: bool = False, **fields: Any) -> OpenstackOrchestrator:
+        return OpenstackOrchestrator(
+            an_openstack(self.auth_url, **fields),
+            THERE if elsewhere else HERE,
+            self.clock,
+            lambda ref: self.secrets[ref.env or ""],
+            self.waited.append,
+        )
+
+    def launch(self, sequence: int = 1, group: str = "web", *, elsewhere: bool = False, **fields: Any) -> Launch:
+        mark = LaunchId(installation=THERE if elsewhere else HERE, group=GroupId(group), sequence=sequence)
+        profile = Profile(id=ProfileId("p"), cloud=CloudId("prod"), recipe=a_server_recipe(**fields))
+        return Launch(id=mark, profile=profile)
+
+    def kill(self, server: Server) -> None:
+        del self.nova.vms[server.id]
+
+    def stranger(self, name: str) -> str:
+        return self.nova.add(name).id
+
+    def count(self, name: MemberName) -> int:
+        return self.nova.alive.count(name)
+
+
+@contextlib.contextmanager
+def openstack_stage(_: Path | None = None, clock: Callable[[], Instant] | None = None) -> Iterator[OpenstackStage]:
+    now, things = clock or Clock(), Things()
+    nova = Nova(things, clock=now)
+    wire = OpenstackWire(services=(nova, Glance(things), Neutron(things)))
+    with wire.serving() as auth_url:
+        yield OpenstackStage(wire, nova, auth_url, now)

@@ -1,0 +1,240 @@
+"""An OpenStack on loopback: Keystone's tokens and catalogue, and the services that are put behind it.
+
+The shapes and texts were read off a real one (Zed); openstacksdk, which we did not write, must be content with it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import re
+import threading
+import time
+import urllib.parse
+import uuid
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Protocol
+
+from tests.support.cloudstack_wire import Fault
+
+CREDENTIAL, SECRET = "a4e4974655284d8b84021ef3ddd5b281", "s3cret of the wire"
+PROJECT, PASSWORD = "3f5243e1a4f2406aac456116aad52b73", "osbed"
+UNAUTHORISED = "The request you have made requires authentication."
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+@dataclass(frozen=True)
+class Request:
+    method: str
+    path: str
+    """Below the service."""
+    query: Mapping[str, str]
+    body: Any
+    headers: Mapping[str, str]
+
+    @property
+    def label(self) -> str:
+        """What faults are scripted for, such as ``GET /servers/{id}``."""
+        return f"{self.method} {_UUID.sub('{id}', self.path)}"
+
+
+class Refused(Exception):
+    def __init__(self, status: int, body: Any) -> None:
+        super().__init__(status)
+        self.status, self.body = status, body
+
+
+class Service(Protocol):
+    """One service behind the catalogue."""
+
+    kind: str
+    """Its type in the catalogue."""
+    root: str
+    """The version's path, such as ``/v2.1``."""
+
+    def versions(self, url: str) -> Any:
+        """The version document."""
+        ...
+
+    def answer(self, request: Request) -> tuple[int, Any]: ...
+
+
+def error(status: int, message: str, *, obeyed: bool = False, key: str = "computeFault") -> Fault:
+    body = {key: {"code": status, "message": message}}
+    return Fault(status=status, body=json.dumps(body).encode(), obeyed=obeyed)
+
+
+def mint(what: str) -> str:
+    return str(uuid.uuid5(uuid.NAMESPACE_OID, what))
+
+
+def at(instant: float) -> str:
+    return datetime.fromtimestamp(instant, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+@dataclass
+class OpenstackWire:
+    """Keystone, and what it knows of."""
+
+    services: tuple[Service, ...] = ()
+    secrets: dict[str, str] = field(default_factory=lambda: {CREDENTIAL: SECRET, "demo": PASSWORD})
+    tokens: set[str] = field(default_factory=set)
+    faults: dict[str, deque[Fault]] = field(default_factory=lambda: defaultdict(deque))
+    calls: list[str] = field(default_factory=list)
+    before: Callable[[str], None] = lambda label: None
+    url: str = ""
+    _numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
+    lock: threading.RLock = field(default_factory=threading.RLock)
+
+    def script(self, label: str, *faults: Fault) -> None:
+        """What befalls the next calls of that label; ``POST /auth/tokens`` for Keystone."""
+        self.faults[label].extend(faults)
+
+    def expire(self) -> None:
+        """No token is good any more."""
+        self.tokens.clear()
+
+    def count(self, label: str) -> int:
+        return self.calls.count(label)
+
+    def called(self, method: str, target: str, body: bytes, headers: Mapping[str, str]) -> tuple[Fault, bytes, str]:
+        """Answer one request; the fault that befalls the answer, the answer, and a new token if one is given."""
+        parts = urllib.parse.urlsplit(target)
+        query = dict(urllib.parse.parse_qsl(parts.query, keep_blank_values=True))
+        said = json.loads(body) if body else None
+        service, path = self._addressed(parts.path)
+        request = Request(method, path, query, said, headers)
+        with self.lock:
+            self.calls.append(request.label)
+            queue = self.faults[request.label]
+            fault = queue.popleft() if queue else Fault(obeyed=True, status=200)
+            if not fault.obeyed:
+                return fault, fault.body, ""
+        self.before(request.label)
+        with self.lock:
+            status, answer, token = self._answered(service, request)
+        if fault.status == 200:
+            fault = Fault(status=status, obeyed=True)
+        return fault, fault.body or (b"" if answer is None else json.dumps(answer).encode()), token
+
+    def _addressed(self, path: str) -> tuple[Service | None, str]:
+        for service in self.services:
+            base = f"/{service.kind}"
+            if path == base or path.startswith(f"{base}/"):
+                return service, path.removeprefix(base).removeprefix(service.root) or "/"
+        return None, path.removeprefix("/identity/v3") or "/"
+
+    def _answered(self, service: Service | None, request: Request) -> tuple[int, Any, str]:
+        try:
+            if service is None:
+                return self._keystone(request)
+            if request.path == "/":
+                return 200, service.versions(f"{self.url}/{service.kind}{service.root}"), ""
+            if request.headers.get("X-Auth-Token") not in self.tokens:
+                raise Refused(401, {"error": {"code": 401, "title": "Unauthorized", "message": UNAUTHORISED}})
+            return (*service.answer(request), "")
+        except Refused as refused:
+            return refused.status, refused.body, ""
+
+    def _keystone(self, request: Request) -> tuple[int, Any, str]:
+        if request.path == "/":
+            links = [{"rel": "self", "href": f"{self.url}/identity/v3/"}]
+            return 200, {"version": {"id": "v3.14", "status": "stable", "links": links, "media-types": []}}, ""
+        identity = request.body["auth"]["identity"]
+        (method,) = identity["methods"]
+        given = identity[method]
+        if method == "application_credential":
+            if given["id"] not in self.secrets:
+                message = f"Could not find Application Credential: {given['id']}."
+                raise Refused(404, {"error": {"code": 404, "message": message, "title": "Not Found"}})
+            good = self.secrets[given["id"]] == given["secret"]
+        else:
+            good = self.secrets.get(given["user"]["name"]) == given["user"]["password"]
+        if not good:
+            raise Refused(401, {"error": {"code": 401, "message": UNAUTHORISED, "title": "Unauthorized"}})
+        token = f"gAAAA-{next(self._numbers)}"
+        self.tokens.add(token)
+        return 201, {"token": self._token(method)}, token
+
+    def _token(self, method: str) -> dict[str, Any]:
+        domain = {"id": "default", "name": "Default"}
+        now = time.time()
+        return {
+            "methods": [method],
+            "user": {"domain": domain, "id": mint("demo"), "name": "demo", "password_expires_at": None},
+            "expires_at": at(now + 86400).replace("Z", ".000000Z"),
+            "issued_at": at(now).replace("Z", ".000000Z"),
+            "project": {"domain": domain, "id": PROJECT, "name": "demo"},
+            "is_domain": False,
+            "roles": [{"id": mint("member"), "name": "member"}],
+            "catalog": [self._listed(service) for service in self.services],
+        }
+
+    def _listed(self, service: Service) -> dict[str, Any]:
+        url = f"{self.url}/{service.kind}" + (service.root if service.kind == "compute" else "")
+        place = {"region_id": "RegionOne", "region": "RegionOne", "url": url}
+        endpoints = [
+            {**place, "id": mint(f"{service.kind} {each}"), "interface": each} for each in ("public", "internal")
+        ]
+        return {"endpoints": endpoints, "id": mint(service.kind), "type": service.kind, "name": service.kind}
+
+    @contextlib.contextmanager
+    def serving(self) -> Iterator[str]:
+        """Serve it; the address of Keystone."""
+        server = ThreadingHTTPServer(("127.0.0.1", 0), type("Bound", (_Handler,), {"wire": self}))
+        server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{server.server_address[1]}"
+        thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
+        thread.start()
+        try:
+            yield f"{self.url}/identity/v3"
+        finally:
+            server.shutdown()
+            server.server_close()
+            thread.join()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    wire: OpenstackWire
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+
+    def _serve(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
+        fault, said, token = self.wire.called(self.command, self.path, body, dict(self.headers))
+        if not fault.status:
+            self.close_connection = True
+            return
+        with contextlib.suppress(OSError):  # whoever asked may have given up
+            self.send_response(fault.status)
+            for name, value in fault.headers:
+                self.send_header(name, value)
+            if token:
+                self.send_header("X-Subject-Token", token)
+            if fault.status != 204:
+                self.send_header("Content-Length", str(len(said)))
+            self.end_headers()
+            pieces = [said[index : index + 1] for index in range(len(said))] if fault.drip else [said]
+            for piece in pieces:
+                self.wfile.write(piece)
+                threading.Event().wait(fault.drip)
+
+    def do_GET(self) -> None:
+        self._serve()
+
+    def do_POST(self) -> None:
+        self._serve()
+
+    def do_PUT(self) -> None:
+        self._serve()
+
+    def do_DELETE(self) -> None:
+        self._serve()
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
