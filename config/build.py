@@ -25,6 +25,7 @@ from config.model import (
     HaproxyBalancer,
     InARow,
     NoProgram,
+    OctaviaBalancer,
     OpennebulaCloud,
     OpennebulaRecipe,
     OpenstackCloud,
@@ -79,7 +80,9 @@ def build(document: written.Document, sites: Mapping[tuple[str, ...], Site]) -> 
             conditions |= {each.id: each for each in build_targets.conditions(name, entry.followed, counters)}
             policies |= {each.id: each for each in build_targets.policies(name, entry.followed, counters)}
     clouds = {CloudId(name): _cloud(CloudId(name), entry) for name, entry in document.clouds.items()}
-    balancers = {BalancerId(name): _balancer(BalancerId(name), entry) for name, entry in document.balancers.items()}
+    balancers = {
+        BalancerId(name): _balancer(BalancerId(name), entry, clouds) for name, entry in document.balancers.items()
+    }
     profiles = {ProfileId(name): _profile(ProfileId(name), entry) for name, entry in document.profiles.items()}
     told = _notify(document.notify)
     groups = {GroupId(name): _group(GroupId(name), entry, told, document) for name, entry in document.groups.items()}
@@ -161,7 +164,7 @@ def _calls(entry: written.CallsDocument | None) -> Calls | None:
     return None if entry is None else Calls(count=entry.count, per=entry.per, at_once=entry.at_once)
 
 
-def _balancer(id: BalancerId, entry: written.BalancerDocument) -> Balancer:
+def _balancer(id: BalancerId, entry: written.BalancerDocument, clouds: Mapping[CloudId, Cloud]) -> Balancer:
     match entry.kind:
         case written.SharedListenerDocument(listen=listen):
             return SharedListener(id=id, address=listen.host, port=listen.port)
@@ -180,6 +183,21 @@ def _balancer(id: BalancerId, entry: written.BalancerDocument) -> Balancer:
                 trust=there.trust,
                 timeout=there.timeout,
             )
+        case openstack_document.OctaviaDocument() as pool:
+            return _pool(id, pool, clouds.get(CloudId(pool.cloud)))
+
+
+def _pool(id: BalancerId, there: openstack_document.OctaviaDocument, cloud: Cloud | None) -> OctaviaBalancer:
+    return OctaviaBalancer(
+        id=id,
+        cloud=CloudId(there.cloud),
+        access=cloud.access if isinstance(cloud, OpenstackCloud) else None,
+        load_balancer=there.load_balancer,
+        pool=there.pool,
+        subnet=there.subnet,
+        weight=there.weight,
+        lb_status_timeout=there.lb_status_timeout,
+    )
 
 
 def _profile(id: ProfileId, entry: written.ProfileDocument) -> Profile:

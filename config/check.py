@@ -15,6 +15,7 @@ from config import (
     contradictions,
     matches,
     plugins,
+    pools,
     programs,
     ranks,
     servers,
@@ -110,6 +111,7 @@ def _named(catalogue: Catalogue) -> Iterator[tuple[Where, str, str]]:
             yield ("policies", policy.id, "when", str(index)), "conditions", name
     for profile in catalogue.profiles.values():
         yield ("profiles", profile.id, "cloud"), "clouds", profile.cloud
+    yield from pools.named(catalogue)
     for group in catalogue.groups.values():
         here = ("groups", group.id)
         yield (*here, "profile"), "profiles", group.profile
@@ -342,6 +344,7 @@ _RULES: tuple[Callable[[Catalogue], Iterator[Finding]], ...] = (
     _bounds,
     _build_times,
     programs.fitting,
+    pools.reachable,
     servers.unclear,
     servers.kinds,
     servers.objects,

@@ -26,7 +26,7 @@ from config.model import Mode, OnVanish, Projection, Victims
 from config.netscaler_document import NetscalerBalancerDocument
 from config.notices import Severity
 from config.opennebula_document import ExtraAttributes, OpennebulaDocument
-from config.openstack_document import OpenstackDocument, OpenstackKeys
+from config.openstack_document import OctaviaDocument, OpenstackDocument, OpenstackKeys
 from config.outside import AlertDocument
 from config.pacing_document import FlapDampingDocument, PaceDocument
 from config.part_document import PartDocument, leading_somewhere
@@ -123,9 +123,8 @@ class SharedListenerDocument(Declared):
 class BalancerDocument(Declared):
     """What spreads work over members. Exactly one kind of balancer."""
 
-    choice: ClassVar[tuple[str, ...]] = ("shared_listener", "haproxy", "netscaler")
+    choice: ClassVar[tuple[str, ...]] = ("shared_listener", "haproxy", "netscaler", "octavia")
     choice_of: ClassVar[str] = "the kind of balancer"
-    later: ClassVar[Mapping[str, str]] = {"octavia": "Octavia"}
 
     shared_listener: Annotated[SharedListenerDocument | None, Given] = key(
         "One listening socket that all members share; for processes of this machine.", {"listen": "127.0.0.1:8080"}
@@ -143,11 +142,14 @@ class BalancerDocument(Declared):
             "service_group": "web",
         },
     )
+    octavia: Annotated[OctaviaDocument | None, Given] = key(
+        "A pool of Octavia, steered over the API of an OpenStack cloud.", {"cloud": "prod", "pool": "web"}
+    )
 
     @property
-    def kind(self) -> SharedListenerDocument | HaproxyDocument | NetscalerBalancerDocument:
+    def kind(self) -> SharedListenerDocument | HaproxyDocument | NetscalerBalancerDocument | OctaviaDocument:
         """The one kind that is written."""
-        if (kind := self.shared_listener or self.haproxy or self.netscaler) is None:
+        if (kind := self.shared_listener or self.haproxy or self.netscaler or self.octavia) is None:
             raise AssertionError("a balancer without a kind was validated")
         return kind
 

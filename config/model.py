@@ -29,6 +29,7 @@ from config.effects import Alert
 from config.expressions import Expression
 from config.freezes import FreezeWindow
 from config.notices import Notify
+from config.openstack import OctaviaBalancer as OctaviaBalancer  # noqa: PLC0414 part of the model to its readers
 from config.pacing import FlapDamping, Pace
 from config.parts import Part
 from config.quiet import QuietScope as QuietScope  # noqa: PLC0414 part of the model to its readers
@@ -209,7 +210,7 @@ class HaproxyBalancer:
         return (self.socket, *self.further)
 
 
-Balancer = SharedListener | HaproxyBalancer | NetscalerBalancer
+Balancer = SharedListener | HaproxyBalancer | NetscalerBalancer | OctaviaBalancer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ import enum
 from dataclasses import dataclass
 
 from config.access import BY_SYSTEM, SecretRef, Trust
-from config.units import Seconds
+from config.units import BalancerId, CloudId, Seconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,3 +46,22 @@ class OpenstackAccess:
     """``None``: as the credentials say, or the only one."""
     timeout: Seconds = 15.0
     """For one call, all of it: a new token and the answer's last byte included."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OctaviaBalancer:
+    """One pool of Octavia."""
+
+    id: BalancerId
+    cloud: CloudId
+    access: OpenstackAccess | None
+    """As the cloud says; ``None``: there is no such cloud, or it is none of OpenStack, and the file is refused."""
+    pool: str | None = None
+    """By name or id. ``None``: the only one of the load balancer."""
+    load_balancer: str | None = None
+    """By name or id; where the pool is not named."""
+    subnet: str | None = None
+    """The id of the members' subnet; ``None``: that of the load balancer's address."""
+    weight: int = 1
+    lb_status_timeout: Seconds = 30.0
+    """How long a change may wait for those of others, and be waited for."""

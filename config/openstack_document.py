@@ -12,7 +12,7 @@ from pydantic_core import PydanticCustomError
 from config.declared import Declared, key, must
 from config.openstack import ApplicationCredential, CloudsYaml, Interface, OpenstackAccess
 from config.recipes import BootVolume, Reach
-from config.scalars import AbsolutePath, BaseUrl, Given, PositiveSpan, Text, Yes
+from config.scalars import AbsolutePath, BaseUrl, Given, Name, PositiveSpan, Text, Yes
 from config.source_document import SecretDocument, TrustingDocument
 
 OURS = "trimtab"
@@ -81,6 +81,27 @@ class OpenstackDocument(Declared):
             interface=given.interface,
             trust=given.trust,
         )
+
+
+class OctaviaDocument(Declared):
+    """One pool of Octavia that is there already."""
+
+    choice: ClassVar[tuple[str, ...]] = ("pool", "load_balancer")
+    choice_of: ClassVar[str] = "the pool"
+
+    cloud: Name = must("The OpenStack cloud that it belongs to.", "prod")
+    pool: Annotated[Text | None, Given] = key("The pool, by name or id.", "web")
+    load_balancer: Annotated[Text | None, Given] = key(
+        "The load balancer, by name or id, instead of the pool: its only one is meant.", "front"
+    )
+    subnet: Annotated[Text | None, Given] = key(
+        "The id of the members' subnet; that of the load balancer's address, if left out.",
+        "5ae4a4ab-9c8f-4f1f-8e17-0d8f1d659928",
+    )
+    weight: Annotated[int, Field(ge=1, le=256)] = key("The weight of a member that serves.", 1, default=1)
+    lb_status_timeout: PositiveSpan = key(
+        "How long a change may wait for those of others, and be waited for.", "30s", default="30s"
+    )
 
 
 class BootVolumeDocument(Declared):

@@ -8,11 +8,12 @@ from typing import assert_never
 
 from config.access import SecretRef
 from config.model import Balancer as Declaration
-from config.model import HaproxyBalancer, NetscalerBalancer, SharedListener
+from config.model import HaproxyBalancer, NetscalerBalancer, OctaviaBalancer, SharedListener
 from config.units import Instant
 from handler.balancers.haproxy_several import haproxy
 from handler.balancers.interface import Balancer
 from handler.balancers.netscaler import NetscalerDriver
+from handler.balancers.octavia import OctaviaDriver
 from handler.balancers.shared_listener import SharedListenerBalancer
 
 
@@ -30,5 +31,7 @@ def balancer_for(
             return haproxy(declaration)
         case NetscalerBalancer():
             return NetscalerDriver(declaration, read_secret, clock)
+        case OctaviaBalancer():
+            return OctaviaDriver(declaration, read_secret, clock)
         case _:
             assert_never(declaration)

@@ -98,12 +98,24 @@ class Connection:
         Raises:
             DriverError: as `ask`.
         """
+        return self._told(service, "max_microversion")
+
+    def offered(self, service: str) -> tuple[int, int] | None:
+        """The newest version that a service offers, of those without microversions.
+
+        Raises:
+            DriverError: as `ask`.
+        """
+        return self._told(service, "api_version")
+
+    def _told(self, service: str, what: str) -> tuple[int, int] | None:
         found: list[tuple[int, int] | None] = []
+        about = f"{self.id}: versions of {service}"
 
         def asked() -> Answer | DriverError:
-            return self._guarded(f"{self.id}: {service}", lambda: found.append(self._newest(service)))
+            return self._guarded(about, lambda: found.append(self._version(service, what)))
 
-        self._in_time(f"{self.id}: {service}", asked)
+        self._in_time(about, asked)
         return found[0]
 
     # In time
@@ -192,10 +204,9 @@ class Connection:
         )
         return adapter
 
-    def _newest(self, service: str) -> tuple[int, int] | None:
-        data = self._service(service).get_endpoint_data()
-        newest = None if data is None else data.max_microversion
-        return None if newest is None else (int(newest[0]), int(newest[1]))
+    def _version(self, service: str, what: str) -> tuple[int, int] | None:
+        told = getattr(self._service(service).get_endpoint_data(), what, None)
+        return None if told is None else (int(told[0]), int(told[1]))
 
     def _begun(self) -> tuple[CloudRegion, Session]:
         if self._region is None or self._session is None:

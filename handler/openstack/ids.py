@@ -12,7 +12,7 @@ from typing import Final
 from config.errors import Permanent, Transient
 from config.units import Instant, Seconds
 from handler.openstack.answers import entries, text
-from handler.openstack.connection import COMPUTE, IMAGE, NETWORK, Connection
+from handler.openstack.connection import COMPUTE, IMAGE, LOAD_BALANCER, NETWORK, Connection
 
 UUID = re.compile(r"[0-9a-fA-F]{8}-?([0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}")
 _KEPT: Seconds = 60.0
@@ -40,6 +40,10 @@ SECURITY_GROUP: Final = Kind(
 SERVER_GROUP: Final = Kind(
     word="server group", service=COMPUTE, path="/os-server-groups", key="server_groups", narrowed=False
 )
+LOAD_BALANCER_KIND: Final = Kind(
+    word="load balancer", service=LOAD_BALANCER, path="/lbaas/loadbalancers", key="loadbalancers"
+)
+POOL: Final = Kind(word="pool", service=LOAD_BALANCER, path="/lbaas/pools", key="pools")
 
 
 class Ids:
@@ -68,6 +72,11 @@ class Ids:
         with self._lock:
             self._known[question] = (Instant(now + _KEPT), found)
         return found
+
+    def forget(self) -> None:
+        """Ask anew: something of a name that was known is gone."""
+        with self._lock:
+            self._known.clear()
 
     def _asked(self, kind: Kind, written: str) -> str:
         sign = "&" if "?" in kind.path else "?"

@@ -14,6 +14,10 @@ from config.units import Seconds
 _AT_MOST = 64 * 2**20
 _PIECE = 65536
 _CONNECTIONS = 16
+_AGAIN = urllib3.Retry(
+    total=1, connect=0, read=1, redirect=0, status=0, other=0, allowed_methods={"GET"}, respect_retry_after_header=False
+)
+"""A connection that was kept may be closed by the other side just when it is used again: who only asks, asks again."""
 
 
 class Pool(requests.Session):
@@ -30,7 +34,7 @@ class Pool(requests.Session):
         self.trust_env = False
         self._within, self._at_most = within, at_most
         for scheme in ("http://", "https://"):
-            self.mount(scheme, HTTPAdapter(pool_maxsize=_CONNECTIONS))
+            self.mount(scheme, HTTPAdapter(pool_maxsize=_CONNECTIONS, max_retries=_AGAIN))
 
     def send(self, request: requests.PreparedRequest, **options: Any) -> requests.Response:  # noqa: ANN401 as it is above
         """Send one request.

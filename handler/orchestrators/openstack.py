@@ -26,6 +26,7 @@ from handler.orchestrators.turns import Turns
 from handler.world import Listing, Server, ServerState
 
 _CANNOT_STOP = frozenset({404, 409})
+_ACCEPTED = 202
 
 
 def wait(seconds: Seconds) -> None:
@@ -221,14 +222,14 @@ class OpenstackOrchestrator:
         if grace > 0 and machine.status == "ACTIVE" and self._told_to_stop(machine):
             self._departures.begin(machine.id, grace)
         else:
-            self._nova.ask("DELETE", f"/servers/{machine.id}", but=GONE)
+            self._nova.delete(machine.id)
         self._made.pop(name, None)
 
     def _told_to_stop(self, machine: Machine) -> bool:
         if machine.is_stopping:
             return True
         answer = self._nova.ask("POST", f"/servers/{machine.id}/action", body={"os-stop": None}, but=_CANNOT_STOP)
-        return answer.status not in _CANNOT_STOP
+        return answer.status == _ACCEPTED
 
     # Looking.
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from config.errors import Permanent, Transient
 from config.units import Instant, Seconds
-from handler.orchestrators.openstack_nova import GONE, Nova
+from handler.orchestrators.openstack_nova import Nova
 
 _LOOK_EVERY: Seconds = 1.0
 _PATIENCE: Seconds = 60.0
@@ -59,7 +59,7 @@ class Departures:
         try:
             machine = self._nova.server(id)
             if machine is not None and (not machine.is_stopping or now >= until):
-                self._nova.ask("DELETE", f"/servers/{id}", but=GONE)
+                self._nova.delete(id)
                 return True
         except Permanent:
             return True

@@ -24,6 +24,7 @@ _READINGS = 4
 _OLDEST, _NEWEST = (2, 37), (2, 69)
 """2.37: networks none and auto. 2.69: servers in cells that are down are shown."""
 GONE: Final = frozenset({404})
+_DELETED = frozenset({202, 204, 404})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +56,12 @@ class Nova:
         if machine is None:
             raise Transient(f"{self._connection.id}: server {id}: the answer makes no sense")
         return None if machine.is_gone else machine
+
+    def delete(self, id: str) -> None:
+        """Have a server deleted. Gone already is success."""
+        answer = self.ask("DELETE", f"/servers/{id}", but=GONE)
+        if answer.status not in _DELETED:
+            raise Transient(f"{self._connection.id}: server {id}: the answer makes no sense")
 
     def named(self, name: str) -> Seen:
         """Servers of this name, whoever they belong to."""

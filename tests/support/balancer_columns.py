@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from config.model import HaproxyBalancer, NetscalerBalancer, SharedListener
+from config.model import HaproxyBalancer, NetscalerBalancer, OctaviaBalancer, SharedListener
 from handler.world import SeatState
 from tests.support.balancer_relay import Trouble
 from tests.support.balancers import Stage, haproxy_stage, listener_stage, several_stage, template_stage
 from tests.support.netscaler_stage import netscaler_stage
+from tests.support.octavia_stage import octavia_stage
 
 
 class Behaviour(enum.Enum):
@@ -63,6 +64,7 @@ COLUMNS = (
         empty={Behaviour.TRAFFIC: _PLAYED},
         idle=SeatState.PARKED,
     ),
+    Column(name="octavia", kind=OctaviaBalancer, stage=octavia_stage, empty={Behaviour.TRAFFIC: _PLAYED}),
 )
 
 

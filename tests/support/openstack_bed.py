@@ -19,8 +19,10 @@ import pytest
 from config.model import OpenstackCloud, OpenstackRecipe, Profile
 from config.openstack import CloudsYaml, OpenstackAccess
 from config.units import CloudId, GroupId, Instant, MemberName, ProfileId, Seconds
+from handler.balancers.octavia_answers import Entry, page_of
 from handler.launches import LaunchId
-from handler.openstack.connection import COMPUTE, Connection
+from handler.openstack.answers import Answer, entries, mapping
+from handler.openstack.connection import COMPUTE, LOAD_BALANCER, NETWORK, Connection
 from handler.orchestrators.interface import Launch
 from handler.orchestrators.openstack import OpenstackOrchestrator
 from handler.orchestrators.openstack_answers import id_of
@@ -140,3 +142,65 @@ def bed_stage(_: Path | None = None, clock: Callable[[], Instant] | None = None)
 
 BEDS = [pytest.param(bed_stage, id="openstack-bed")] if CLOUD else []
 """For the contracts' tables."""
+
+
+@dataclass(frozen=True)
+class FileAccess:
+    """How a declaration names this bed."""
+
+    @property
+    def facts(self) -> dict[str, str]:
+        recipe = a_recipe()
+        file = os.environ.get("OS_CLIENT_CONFIG_FILE", "/etc/openstack/clouds.yaml")
+        made_of = {"image": recipe.image, "flavor": recipe.flavor, "network": recipe.networks[0]}
+        return {"cloud": CLOUD, "file": file, **made_of}
+
+
+@dataclass
+class Front:
+    """A load balancer with a listener and an empty pool."""
+
+    stage: BedStage
+    load_balancer: str
+    pool: str = ""
+
+    def told(self, method: str, path: str, body: object = None) -> Any:
+        """Make a change once nobody else is changing anything; its answer."""
+        answers: list[Answer] = []
+
+        def accepted() -> bool:
+            answer = self.stage.connection.ask(LOAD_BALANCER, method, path, body=body, but=frozenset({404, 409}))
+            answers.append(answer)
+            return answer.status != 409
+
+        until(accepted, within=_PATIENCE, every=0.2)
+        return answers[-1].body
+
+    def seated(self) -> tuple[Entry, ...]:
+        """Everybody in the pool."""
+        answer = self.stage.connection.ask(LOAD_BALANCER, "GET", f"/lbaas/pools/{self.pool}/members")
+        page = page_of(answer.body)
+        assert page is not None
+        return page[0]
+
+    def seat_stranger(self, address: str) -> None:
+        member = {"name": "database", "address": address, "protocol_port": 80}
+        self.told("POST", f"/lbaas/pools/{self.pool}/members", {"member": member})
+
+
+@contextlib.contextmanager
+def a_front(stage: BedStage) -> Iterator[Front]:
+    subnets = stage.connection.ask(NETWORK, "GET", "/subnets").body
+    subnet = mapping({"first": entries(subnets, "subnets")[0]}, "first")["id"]  # type: ignore[index]
+    name = f"trial-{stage.here}"
+    front = Front(stage, "")
+    given = {"loadbalancer": {"name": name, "vip_subnet_id": subnet}}
+    front.load_balancer = front.told("POST", "/lbaas/loadbalancers", given)["loadbalancer"]["id"]
+    try:
+        port = {"loadbalancer_id": front.load_balancer, "protocol": "HTTP", "protocol_port": 80}
+        listener = front.told("POST", "/lbaas/listeners", {"listener": port})["listener"]["id"]
+        spread = {"listener_id": listener, "protocol": "HTTP", "lb_algorithm": "ROUND_ROBIN", "name": name}
+        front.pool = front.told("POST", "/lbaas/pools", {"pool": spread})["pool"]["id"]
+        yield front
+    finally:
+        front.told("DELETE", f"/lbaas/loadbalancers/{front.load_balancer}?cascade=true")
