@@ -1,0 +1,87 @@
+"""A real HAProxy under 1,000 requests a second from `hey`, while Trimtab takes its group from 20 members to 5 and back.
+
+Members are real processes. What counts is the number of requests that failed, which has to be none.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.support.daemon import Daemon, a_daemon
+from tests.support.haproxy import Haproxy, running_haproxy
+
+_ROOT = Path(__file__).parents[1]
+_MANY, _FEW = 20, 5
+_WORKERS, _EACH = 20, 50
+"""Together 1,000 requests a second."""
+_FOR = 20
+"""Seconds of load; both changes have to fit."""
+_MODEL = """\
+clouds: {{local: {{process: {{}}, budget: {{outstanding: 20, per_hour: 1000}}}}}}
+balancers: {{edge: {{haproxy: {balancer}}}}}
+profiles:
+  web: {{cloud: local, directory: {root}, command: {command}, ready: {{http: /, port: 8080, within: 60s}}}}
+groups:
+  web: {{profile: web, balancers: [{{use: edge, port: 8080}}], min: 5, max: 20, drain: 10s, grace: 5s}}
+"""
+
+
+def run() -> Iterator[tuple[str, float, str]]:
+    for program in ("haproxy", "hey"):
+        if shutil.which(program) is None:
+            print(f"  not measured: apt-get install {program}")
+            return
+    for way, slots in (("dynamic servers", 0), ("servers of a template", 24)):
+        with tempfile.TemporaryDirectory(prefix="ttb") as place, running_haproxy(Path(place), slots=slots) as haproxy:
+            declared: dict[str, object] = {"socket": str(haproxy.socket), "backend": haproxy.backend}
+            if slots:
+                declared |= {"template": "slot", "map": str(haproxy.map)}
+            command = json.dumps([sys.executable, "-S", "benchmarks/beside/worker.py"])
+            model = _MODEL.format(balancer=json.dumps(declared), root=_ROOT, command=command)
+            with a_daemon(model) as daemon:
+                yield from _measured(way, daemon.start(), haproxy)
+
+
+def _measured(way: str, daemon: Daemon, haproxy: Haproxy) -> Iterator[tuple[str, float, str]]:
+    _resized(daemon, _MANY)
+    load = ["hey", "-z", f"{_FOR}s", "-c", str(_WORKERS), "-q", str(_EACH), "-t", "10"]
+    hey = subprocess.Popen(
+        [*load, f"http://127.0.0.1:{haproxy.frontend_port}/"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    shrunk, grown = _resized(daemon, _FEW), _resized(daemon, _MANY)
+    under_load = hey.poll() is None
+    said, _ = hey.communicate(timeout=2 * _FOR)
+    assert under_load, f"the changes took longer than {_FOR} s"
+    answered = {code: int(count) for code, count in re.findall(r"\[(\d+)\]\t(\d+) responses", said)}
+    errors = sum(int(count) for count in re.findall(r"^ +\[(\d+)\]\t(?!\d+ responses)", said, re.MULTILINE))
+    yield f"{way}: requests answered", answered.get("200", 0), ""
+    yield f"{way}: requests that failed", errors + sum(answered.values()) - answered.get("200", 0), ""
+    yield f"{way}: requests a second", float(_found(r"Requests/sec:\s+([\d.]+)", said)), "/s"
+    for rank in (50, 99):
+        yield f"{way}: p{rank}", float(_found(rf"{rank}% in ([\d.]+) secs", said)) * 1000, "ms"
+    yield f"{way}: from {_MANY} members to {_FEW}, drained", shrunk, "s"
+    yield f"{way}: from {_FEW} members to {_MANY}", grown, "s"
+
+
+def _resized(daemon: Daemon, size: int) -> float:
+    began = time.perf_counter()
+    daemon.json("scale", "web", str(size))
+    daemon.settled(size, within=60.0)
+    return time.perf_counter() - began
+
+
+def _found(pattern: str, text: str) -> str:
+    match = re.search(pattern, text)
+    assert match is not None, text
+    return match[1]
