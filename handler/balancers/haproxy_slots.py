@@ -127,6 +127,7 @@ class HaproxySlots:
 
         Raises:
             Transient: no slot is free.
+            Permanent: somebody who is no member has the place.
         """
         target = numeric(ours(member), address)
         self._runtime.process()
@@ -143,6 +144,10 @@ class HaproxySlots:
                 if other is not None and other in slots.taken:
                     self._vacate(slots.taken[MemberName(other)])
                     slots = self.look()
+            if place in map(place_of, slots.servers.values()):
+                raise Permanent(
+                    f"{self._runtime.backend}: {place} is the place of {stale or 'somebody unnamed'} already"
+                )
             self._take(slots, member, target, port)
 
     def enable(self, member: MemberName) -> None:

@@ -23,7 +23,7 @@ def a_netscaler(**fields: object) -> NetscalerBalancer:
     declared = NetscalerBalancer(
         id=BalancerId("ns"), url="", user=USER, password=SecretRef(env="NS"), service_group=GROUP, timeout=5.0
     )
-    return replace(declared, **fields)  # type: ignore[arg-type]  whichever fields a test cares about
+    return replace(declared, **fields)  # type: ignore[arg-type] # whichever fields a test cares about
 
 
 class NetscalerStage:

@@ -128,4 +128,4 @@ class _Failing:
 def test_what_must_be_mended_is_told_before_what_passes(order: slice) -> None:
     processes = [_Failing(Transient("passes")), _Failing(Permanent("mend it"))]
     with pytest.raises(Permanent, match="mend it"):
-        HaproxySeveral(processes[order]).drain(NAME)  # type: ignore[arg-type]  a stand-in without names of its own
+        HaproxySeveral(processes[order]).drain(NAME)  # type: ignore[arg-type] # a stand-in without names of its own

@@ -142,6 +142,17 @@ def test_a_slot_that_somebody_else_has_named_is_theirs(haproxy: Haproxy) -> None
     assert "127.0.0.1:81 payments" in haproxy.ask(f"show map {haproxy.map}")
 
 
+@pytest.mark.parametrize(("named", "told"), [("payments", "payments"), (None, "somebody unnamed")])
+def test_nobody_is_put_where_somebody_else_is(haproxy: Haproxy, named: str | None, told: str) -> None:
+    if named is not None:
+        haproxy.ask(f"add map {haproxy.map} 127.0.0.1:81 {named}")
+    haproxy.ask("set server web/slot2 addr 127.0.0.1 port 81")
+    before = haproxy.ask(f"show map {haproxy.map}")
+    with pytest.raises(Permanent, match=f"127.0.0.1:81 is the place of {told} already"):
+        a_driver(haproxy).join(a_name(), "127.0.0.1", 81)
+    assert haproxy.ask(f"show map {haproxy.map}") == before
+
+
 def test_a_server_in_maintenance_that_has_an_address_is_not_free(haproxy: Haproxy) -> None:
     haproxy.ask("set server web/slot1 addr 127.0.0.5 port 81")
     driver, name = a_driver(haproxy), a_name()

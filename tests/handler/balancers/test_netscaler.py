@@ -8,6 +8,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
+from aiohttp import web
 from check_netscaler.client import NITROClient
 
 from config.errors import Permanent, Transient
@@ -242,3 +243,18 @@ def test_a_client_that_we_did_not_write_sees_what_was_changed(stage: NetscalerSt
     (member,) = shown["servicegroup"][0]["servicegroupmember"]
     assert member == {"servicegroupname": f"{GROUP}?{name}?80", "cursrvrconnections": "4"}
     assert bound["servicegroup_servicegroupmember_binding"][0]["servername"] == name
+
+
+def test_a_refusal_to_undo_what_somebody_has_undone_meanwhile_is_none(stage: NetscalerStage) -> None:
+    name = a_name()
+    stage.balancer.join(name, "10.0.0.7", 80)
+
+    def first(path: str) -> web.StreamResponse | None:
+        if "args=" not in path:
+            return None
+        stage.members.clear()
+        return said(404, 258, "No such resource")
+
+    stage.appliance.instead = first
+    stage.balancer.leave(name)
+    assert stage.there.servers == {}
