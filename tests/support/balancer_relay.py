@@ -35,8 +35,8 @@ class Trouble(enum.Enum):
 
 
 _INSTEAD = {
-    Trouble.NONSENSE: b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n["what?"]',
-    Trouble.UNAVAILABLE: b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 7\r\nContent-Length: 4\r\n\r\nbusy",
+    Trouble.NONSENSE: b'HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 9\r\n\r\n["what?"]',
+    Trouble.UNAVAILABLE: b"HTTP/1.1 503 Busy\r\nConnection: close\r\nRetry-After: 7\r\nContent-Length: 4\r\n\r\nbusy",
 }
 
 
