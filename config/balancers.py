@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from config.access import BY_SYSTEM, SecretRef, Trust
+from config.clouds import CloudstackCloud
 from config.units import BalancerId, Seconds
 
 
@@ -25,3 +26,14 @@ class NetscalerBalancer:
     trust: Trust = BY_SYSTEM
     timeout: Seconds = 10.0
     """For one answer, all of it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CloudstackRuleBalancer:
+    """One load-balancer rule of a CloudStack account."""
+
+    id: BalancerId
+    rule: str
+    """Name or id."""
+    cloud: CloudstackCloud
+    """The account, as it is reached for this."""

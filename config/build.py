@@ -10,6 +10,7 @@ from config import document as written
 from config.balancers import NetscalerBalancer
 from config.build_counters import counter, server
 from config.clouds import Calls
+from config.cloudstack_rule_document import CloudstackRuleDocument
 from config.digest import digest_of
 from config.effects import Alert, BringValue, Effect, FirePolicy, Freeze, RaiseFloor, Shield
 from config.haproxy_document import HaproxyDocument
@@ -171,6 +172,8 @@ def _balancer(id: BalancerId, entry: written.BalancerDocument, clouds: Mapping[C
         case HaproxyDocument(backend=backend, slots=slots) as kind:
             first, *further = kind.sockets or [kind.socket or ""]
             return HaproxyBalancer(id=id, socket=first, further=tuple(further), backend=backend, template=slots)
+        case CloudstackRuleDocument() as there:
+            return there.balancer(id)
         case NetscalerBalancerDocument() as there:
             return NetscalerBalancer(
                 id=id,

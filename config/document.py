@@ -17,6 +17,7 @@ from pydantic import Field, Strict, field_validator
 from pydantic_core import PydanticCustomError
 
 from config.cloudstack_document import CloudstackDocument, Parameters
+from config.cloudstack_rule_document import CloudstackRuleDocument
 from config.condition_document import ConditionDocument
 from config.counter_document import CounterDocument
 from config.declared import Declared, key, must
@@ -123,7 +124,7 @@ class SharedListenerDocument(Declared):
 class BalancerDocument(Declared):
     """What spreads work over members. Exactly one kind of balancer."""
 
-    choice: ClassVar[tuple[str, ...]] = ("shared_listener", "haproxy", "netscaler", "octavia")
+    choice: ClassVar[tuple[str, ...]] = ("shared_listener", "haproxy", "netscaler", "octavia", "cloudstack")
     choice_of: ClassVar[str] = "the kind of balancer"
 
     shared_listener: Annotated[SharedListenerDocument | None, Given] = key(
@@ -146,10 +147,25 @@ class BalancerDocument(Declared):
         "A pool of Octavia, steered over the API of an OpenStack cloud.", {"cloud": "prod", "pool": "web"}
     )
 
+    cloudstack: Annotated[CloudstackRuleDocument | None, Given] = key(
+        "A load-balancer rule of a CloudStack account; for virtual machines of that account.",
+        {
+            "endpoint": "https://cloud.example.org/client/api",
+            "api_key": {"env": "CLOUDSTACK_KEY"},
+            "secret": {"file": "/etc/trimtab/cloudstack.secret"},
+            "rule": "web-https",
+        },
+    )
+
     @property
-    def kind(self) -> SharedListenerDocument | HaproxyDocument | NetscalerBalancerDocument | OctaviaDocument:
+    def kind(
+        self,
+    ) -> (
+        SharedListenerDocument | HaproxyDocument | NetscalerBalancerDocument | OctaviaDocument | CloudstackRuleDocument
+    ):
         """The one kind that is written."""
-        if (kind := self.shared_listener or self.haproxy or self.netscaler or self.octavia) is None:
+        kind = self.shared_listener or self.haproxy or self.netscaler or self.octavia or self.cloudstack
+        if kind is None:
             raise AssertionError("a balancer without a kind was validated")
         return kind
 

@@ -15,6 +15,7 @@ from config.access import PUBLIC, ServerSource, SnmpAccess
 from config.adjustments import Action
 from config.adjustments import Adjustment as Adjustment  # noqa: PLC0414 part of the model to its readers
 from config.adjustments import Verb as Verb  # noqa: PLC0414 part of the model to its readers
+from config.balancers import CloudstackRuleBalancer as CloudstackRuleBalancer  # noqa: PLC0414 part of the model
 from config.balancers import NetscalerBalancer as NetscalerBalancer  # noqa: PLC0414 part of the model to its readers
 from config.clouds import STOCK
 from config.clouds import Budget as Budget  # noqa: PLC0414 part of the model to its readers
@@ -210,7 +211,7 @@ class HaproxyBalancer:
         return (self.socket, *self.further)
 
 
-Balancer = SharedListener | HaproxyBalancer | NetscalerBalancer | OctaviaBalancer
+Balancer = SharedListener | HaproxyBalancer | NetscalerBalancer | OctaviaBalancer | CloudstackRuleBalancer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

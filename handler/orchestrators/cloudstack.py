@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import base64
 import re
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import assert_never
@@ -19,24 +18,17 @@ from config.errors import DriverError, Permanent, Transient
 from config.model import CloudstackCloud, CloudstackRecipe
 from config.units import GroupId, Instant, MemberName, Seconds
 from handler.launches import LaunchId
-from handler.orchestrators.cloudstack_answers import JobState, Machine, job_of, machine_of, refusal, text
+from handler.orchestrators.cloudstack_answers import JobState, Machine, machine_of, refusal, text
 from handler.orchestrators.cloudstack_ids import AFFINITY_GROUP, NETWORK, OFFERING, TEMPLATE, ZONE, Ids
+from handler.orchestrators.cloudstack_jobs import Jobs, wait
 from handler.orchestrators.cloudstack_names import MARK, RELEASED, TAG, host_name, mark_of, member_of, short_name
 from handler.orchestrators.cloudstack_wire import Wire
 from handler.orchestrators.interface import Launch
 from handler.orchestrators.turns import Turns
 from handler.world import Listing, Server
 
-_FIRST_PAUSE: Seconds = 0.5
-_LONGEST_PAUSE: Seconds = 8.0
-_GROWTH = 1.5
 _ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _ON_THEIR_WAY = frozenset({"Stopping", "Expunging"})
-
-
-def wait(seconds: Seconds) -> None:
-    """Let time pass between two looks at a job."""
-    threading.Event().wait(seconds)
 
 
 class CloudstackOrchestrator:
@@ -55,6 +47,7 @@ class CloudstackOrchestrator:
         self._clock = clock
         self._wait = wait
         self._wire = Wire(declaration, read_secret)
+        self._jobs = Jobs(self._wire, clock, wait, declaration.job_timeout)
         self._ids = Ids(declaration.id, self._wire, clock)
         self._turns = Turns()
 
@@ -237,17 +230,7 @@ class CloudstackOrchestrator:
 
     def _ended(self, job: str) -> tuple[JobState, object]:
         """Wait for a job, looking ever less often. One that has not ended in time is PENDING; it goes on."""
-        started, waited, pause = self._clock(), 0.0, _FIRST_PAUSE
-        while True:
-            try:
-                state, result = job_of(self._wire.ask("queryAsyncJobResult", jobid=job))
-            except DriverError:
-                state, result = JobState.PENDING, None  # not to hear of a job says nothing about it
-            late = max(waited, self._clock() - started) >= self._cloud.job_timeout
-            if state is not JobState.PENDING or late:
-                return state, result
-            self._wait(pause)
-            waited, pause = waited + pause, min(pause * _GROWTH, _LONGEST_PAUSE)
+        return self._jobs.ended(job)
 
     # Looking.
 

@@ -129,10 +129,10 @@ def test_the_seats_of_others_are_never_listed(stage: Stage) -> None:
 
 def test_who_sits_where_is_told_of_everybody_by_a_balancer_that_can(stage: Stage) -> None:
     name, stranger = a_name(), stage.seat_stranger()
-    stage.balancer.join(name, ADDRESS, PORT + 1)
+    stage.balancer.join(name, "127.0.0.3", PORT)
     if isinstance(stage.balancer, Attendance):
         occupants = stage.balancer.occupants()
-        assert occupants[ADDRESS, PORT + 1] == name
+        assert occupants["127.0.0.3", PORT] == name
         assert stranger in occupants.values()
 
 

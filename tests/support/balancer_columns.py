@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from config.model import HaproxyBalancer, NetscalerBalancer, OctaviaBalancer, SharedListener
+from config.model import CloudstackRuleBalancer, HaproxyBalancer, NetscalerBalancer, OctaviaBalancer, SharedListener
 from handler.world import SeatState
 from tests.support.balancer_relay import Trouble
 from tests.support.balancers import Stage, haproxy_stage, listener_stage, several_stage, template_stage
+from tests.support.cloudstack_rules import rule_stage
 from tests.support.netscaler_stage import netscaler_stage
 from tests.support.octavia_stage import octavia_stage
 
@@ -65,6 +66,12 @@ COLUMNS = (
         idle=SeatState.PARKED,
     ),
     Column(name="octavia", kind=OctaviaBalancer, stage=octavia_stage, empty={Behaviour.TRAFFIC: _PLAYED}),
+    Column(
+        name="cloudstack_rule",
+        kind=CloudstackRuleBalancer,
+        stage=rule_stage,
+        empty={Behaviour.TRAFFIC: "the cloud is played, and what balances for it is not"},
+    ),
 )
 
 
