@@ -27,7 +27,14 @@ clouds:
 balancers: {{lb: {{octavia: {{cloud: bed, pool: {pool}, lb_status_timeout: 60s}}}}}}
 profiles: {{web: {{cloud: bed, image: {image}, flavor: {flavor}, networks: [{network}]}}}}
 groups:
-  web: {{profile: web, balancers: [{{use: lb, port: 80}}], min: 0, max: 40, interval: 30s, drain: 2s, grace: 1s}}
+  web:
+    profile: web
+    balancers: [{{use: lb, port: 80}}]
+    min: 0
+    max: 40
+    drain: 2s
+    grace: 1s
+    budget: {{outstanding: 40, per_hour: 1000}}
 """
 
 

@@ -124,7 +124,7 @@ class Nova:
             "GET /servers/{id}": lambda asked, _: (200, {"server": self._shown(self._looked_at(asked))}),
             "DELETE /servers/{id}": lambda asked, _: self._delete(self._vm(asked)),
             "POST /servers/{id}/action": lambda asked, _: self._stop(self._vm(asked)),
-            "PUT /servers/{id}": lambda asked, _: (200, {"server": self._shown(self._renamed(asked))}),
+            "PUT /servers/{id}": lambda asked, _: (200, {"server": _modest(self._shown(self._renamed(asked)))}),
             "POST /servers/{id}/metadata": lambda asked, _: (200, {"metadata": self._noted(asked)}),
             "GET /flavors": lambda *_: (200, {"flavors": self.things.flavor}),
             "GET /os-server-groups": lambda *_: (200, {"server_groups": self.things.server_group}),
@@ -276,6 +276,11 @@ class Nova:
             "tags": [],
         }
         return said | ({"fault": {"code": 500, "message": vm.fault, "created": at(vm.created)}} if vm.fault else {})
+
+
+def _modest(server: dict[str, Any]) -> dict[str, Any]:
+    """What is answered to a change: without what extensions add."""
+    return {key: value for key, value in server.items() if not key.startswith("OS-EXT")}
 
 
 def _brief(listed: dict[str, Any]) -> dict[str, Any]:
