@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -10,11 +11,12 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from config.errors import DriverError, Permanent, Transient
 from config.model import Budget
+from config.repair import HealthRepair, Repair
 from config.simulation import Behaviour, BootTime, CallFaults, CallRate, ListingFaults
 from config.units import BalancerId, MemberName
 from handler.planning import plan
-from handler.steps import NAMES, Result
-from handler.world import Phase, Record, SeatState, ServerState, World
+from handler.steps import NAMES, MarkLeaving, Result, Step
+from handler.world import Health, Leaving, Member, Phase, Record, SeatState, ServerState, World
 from tests.support.beds import grown
 from tests.support.fake_cloud import LOST, FakeBalancer
 from tests.support.nightly import runs
@@ -23,6 +25,7 @@ from tests.support.worlds import EDGE, WEB, a_definition, desired, limits
 BACK = BalancerId("back")
 FOREIGN = tuple(MemberName(name) for name in ("database-1", "web-zzzzzz-1", "api-k3f9ab-1"))
 
+_HEALTHS = [Health.HEALTHY, Health.FAILING, Health.FAILING, Health.UNKNOWN]
 _WELL = (ServerState.BUILDING, ServerState.RUNNING)
 
 errors = st.sampled_from([LOST, LOST, Transient("timed out"), Permanent("refused"), Transient("busy", retry_after=9.0)])
@@ -49,13 +52,18 @@ behaviours = st.builds(
 """Listings lag for less time than proves a member gone."""
 
 
+repairs = st.sampled_from(
+    [Repair(), *(Repair(unhealthy=HealthRepair(after=10.0, warm_up=5.0, at_most=most)) for most in (1, 2, 9))]
+)
+
+
 class Fleet(RuleBasedStateMachine):
     """One group behind two balancers, beside machines of others."""
 
-    @initialize(workers=st.sampled_from([1, 1, 1, 4]), behaviour=behaviours)
-    def begin(self, workers: int, behaviour: Behaviour) -> None:
+    @initialize(workers=st.sampled_from([1, 1, 1, 4]), behaviour=behaviours, repair=repairs)
+    def begin(self, workers: int, behaviour: Behaviour, repair: Repair) -> None:
         budget = Budget(outstanding=4, per_hour=100_000)
-        definition = a_definition(balancers=(EDGE, BACK), budget=budget, build_timeout=60.0)
+        definition = a_definition(balancers=(EDGE, BACK), budget=budget, build_timeout=60.0, repair=repair)
         self.bed = grown(4, definition=definition, workers=workers)
         self.bed.cloud.before_create = self.check_create
         self.bed.cloud.before_destroy = self.check_destroy
@@ -141,6 +149,28 @@ class Fleet(RuleBasedStateMachine):
         self.hidden_until[name] = self.bed.clock() + 25.0 - self.bed.cloud.simulation.behaviour.listing.lag
         self.bed.cloud.hidden.add(name)
 
+    @rule(data=st.data(), balancer=st.sampled_from([EDGE, BACK]))
+    def check_health(self, data: st.DataObject, balancer: BalancerId) -> None:
+        """Checks say something else of everybody, or of some."""
+        said = data.draw(st.sampled_from([*_HEALTHS, None]))
+        told = self.bed.balancers[balancer].health
+        for name in sorted(self.bed.machines):
+            told[name] = data.draw(st.sampled_from(_HEALTHS)) if said is None else said
+
+    @precondition(lambda self: self.bed.machines)
+    @rule(data=st.data(), size=st.integers(0, 7))
+    def fail_for_long(self, data: st.DataObject, size: int) -> None:
+        """One or two fail while all others are well, or everybody does; and the size may change meanwhile."""
+        all_of = sorted(self.bed.machines)
+        some = data.draw(st.lists(st.sampled_from(all_of), min_size=1, max_size=2))
+        told = self.bed.edge.health
+        told.update(dict.fromkeys(all_of, Health.HEALTHY))
+        told.update(dict.fromkeys(data.draw(st.sampled_from([some, some, all_of])), Health.FAILING))
+        self._pass(1)
+        self.bed.clock.advance(10.0)
+        self.resize(size)
+        self._pass(3)
+
     @rule(behaviour=behaviours)
     def change_ways(self, behaviour: Behaviour) -> None:
         """What befalls machines that are there already was decided when they were made."""
@@ -223,12 +253,14 @@ class Fleet(RuleBasedStateMachine):
         for _ in range(passes):
             overdue = {name for name, until in self.hidden_until.items() if until < self.bed.clock()}
             self.bed.cloud.hidden -= overdue
+            wanted = self.bed.store.kept[WEB].state.desired or 0
             done = self.bed.run()
             self.check_order(done.world)
             for outcome in done.outcomes:
                 if outcome.result is Result.DONE and outcome.member is not None:
                     key = NAMES[type(outcome.step)], outcome.member, getattr(outcome.step, "balancer", None)
                     self.done[key] = outcome.finished_at
+            self.check_repair(done.plan.steps, done.world, wanted)
             self.bed.clock.advance(1.0 if done.next_in is None else done.next_in)
 
     def check_order(self, world: World) -> None:
@@ -240,6 +272,23 @@ class Fleet(RuleBasedStateMachine):
         ]
         if not plans[0] == plans[1] == plans[2]:
             self.complaints.append(f"the order of members changes the plan: {plans}")
+
+    def check_repair(self, steps: Sequence[Step], world: World, wanted: int) -> None:
+        """No more are sent away for their health than the budget, those out of work already included; never all."""
+        rule = self.bed.definition.group.repair.unhealthy
+        gone = {step.member for step in steps if isinstance(step, MarkLeaving) and step.why is Leaving.UNHEALTHY}
+        if not gone:
+            return
+        serving = {member.name for member in world.members if _serves(member)}
+        well = {name for name in serving if not self.fails(name, world)}
+        if rule is None or rule.at_most is None or wanted - len(serving - gone) > rule.at_most:
+            self.complaints.append(f"{sorted(gone)} are replaced for their health, against {rule}")
+        if not well:
+            self.complaints.append(f"everybody fails, and {sorted(gone)} are replaced for it")
+
+    def fails(self, name: MemberName, world: World) -> bool:
+        seats = (seating.seats.get(name) for seating in world.seatings.values() if seating.seats is not None)
+        return any(seat is not None and seat.health is Health.FAILING for seat in seats)
 
     # What holds after every step
 
@@ -280,6 +329,8 @@ class Fleet(RuleBasedStateMachine):
         self.list_in_part(partial=False)
         for side in (self.bed.cloud, *self.bed.balancers.values()):
             side.faults.clear()
+        for balancer in self.bed.balancers.values():
+            balancer.health = dict.fromkeys(self.bed.machines, Health.HEALTHY)
         self.bed.cloud.calm()
         for name in self.bed.cloud.machines:
             if self.bed.cloud.state(name) is ServerState.UNKNOWN:
@@ -295,6 +346,11 @@ class Fleet(RuleBasedStateMachine):
     def foreigners_remain(self) -> None:
         assert set(FOREIGN) <= set(self.bed.cloud.machines)
         assert self.complaints == [], self.complaints
+
+
+def _serves(member: Member) -> bool:
+    running = member.server is not None and member.server.state is ServerState.RUNNING
+    return running and member.record is not None and member.record.phase is Phase.IN_SERVICE
 
 
 def forget_foreigners(balancer: FakeBalancer) -> None:
