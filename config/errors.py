@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from config.causes import Cause
     from config.units import Seconds
 
 
@@ -54,14 +55,22 @@ class SourceError(TrimtabError):
 
 
 class DriverError(TrimtabError):
-    """A cloud or a balancer did not do what was asked. Drivers raise exactly its two subclasses."""
+    """A cloud or a balancer did not do what was asked. Drivers raise exactly its two subclasses.
+
+    A driver that knows the ``cause`` says it, and what to do in its message; of the others it is looked for in the
+    message.
+    """
+
+    def __init__(self, message: str = "", *, cause: Cause | None = None) -> None:
+        super().__init__(message)
+        self.cause = cause
 
 
 class Transient(DriverError):
     """It may work later. ``retry_after`` is the other side's own wish, in seconds, if it has one."""
 
-    def __init__(self, message: str, *, retry_after: Seconds | None = None) -> None:
-        super().__init__(message)
+    def __init__(self, message: str, *, retry_after: Seconds | None = None, cause: Cause | None = None) -> None:
+        super().__init__(message, cause=cause)
         self.retry_after = retry_after
 
 

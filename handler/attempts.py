@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from config.causes import Cause
 from config.errors import DriverError, Full, Permanent, Transient
 from config.units import BalancerId, Instant, Seconds
 from handler.steps import (
@@ -85,7 +86,9 @@ def _long(doublings: int) -> Seconds:
     return min(_LAST * 2.0 ** min(doublings, _DOUBLINGS), _LONG)
 
 
-def counted(step: Step, record: Record, failure: Failure, because: str, now: Instant) -> Record:
+def counted(
+    step: Step, record: Record, failure: Failure, because: str, now: Instant, cause: Cause | None = None
+) -> Record:
     """Write down what became of a call that failed, and until when it is not made again."""
     before = found(step, record)
     told = Attempts(
@@ -95,6 +98,7 @@ def counted(step: Step, record: Record, failure: Failure, because: str, now: Ins
         again_at=Instant(now + failure.again_in),
         failed=failure.result is Result.FAILED,
         because=because,
+        cause=cause,
     )
     after = replace(record, attempts=(*_others(step, record), told))
     if not failure.counts:

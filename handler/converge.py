@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from config.errors import StoreError
 from config.model import Balancer as DeclaredBalancer
 from config.model import Budget, Cloud, Mode, ReadyProbe
-from config.units import GroupId, Instant, Seconds, format_span
+from config.units import GroupId, Instant, MemberName, Seconds, format_span
 from handler.balancers.interface import Balancer
+from handler.causes import told
 from handler.desired import Definition, DesiredState, Limits
 from handler.execute import Execution, Tools
 from handler.gather import Gatherer
@@ -20,10 +21,10 @@ from handler.pacing import Builds, builds_after, next_in
 from handler.records import surrendered
 from handler.removals import words_of
 from handler.snapshots.snapshot import Snapshot
-from handler.steps import NAMES, Create, Outcome, Plan, Result
+from handler.steps import Create, Outcome, Plan
 from handler.store.interface import Creates, Store, StoredGroup
 from handler.traffic import Traffic
-from handler.world import Attempts, Record, World
+from handler.world import Record, World
 from trigger.requests import GroupState, Pause
 
 _STORE_RETRY: Seconds = 5.0
@@ -139,9 +140,12 @@ class Converger:
         stored: StoredGroup,
         *,
         accept_vanished: bool = False,
+        only: MemberName | None = None,
         latest: Callable[[], GroupState] | None = None,
     ) -> Pass:
-        """Make one pass. A paused, ORPHANED or merely advised group is only looked at, unless it is being deleted.
+        """Make one pass, for all members or for one alone, of whom a person believes what is seen.
+
+        A paused, ORPHANED or merely advised group is only looked at, unless it is being deleted.
 
         Gathering may take long: what was decided meanwhile counts, so ``latest`` is asked for the state after it. It is
         asked again before every step: a pause lets the calls finish that run, and no other begin.
@@ -154,7 +158,8 @@ class Converger:
             stored = replace(stored, state=latest())
         with self._budgets:  # groups of one cloud share its budget: between counting and minting nobody else mints
             used = self._store.creates(stored.id, stored.definition.cloud.id, self._clock())
-            planned = self._snapshot(stored, world, used, accept_vanished=accept_vanished).plan()
+            planned = self._snapshot(stored, world, used, accept_vanished=accept_vanished, only=only).plan()
+            planned = planned if only is None else planned.of(only)
             if _hands_off(stored):
                 return _seen_only(stored, world, planned, used)
             try:
@@ -173,7 +178,15 @@ class Converger:
         used = self._store.creates(stored.id, stored.definition.cloud.id, self._clock())
         return self._snapshot(stored, world, used), used
 
-    def _snapshot(self, stored: StoredGroup, world: World, used: Creates, *, accept_vanished: bool = False) -> Snapshot:
+    def _snapshot(
+        self,
+        stored: StoredGroup,
+        world: World,
+        used: Creates,
+        *,
+        accept_vanished: bool = False,
+        only: MemberName | None = None,
+    ) -> Snapshot:
         group, cloud = stored.definition.group.budget, stored.definition.cloud.budget
         now = self._clock()
         return Snapshot(
@@ -195,6 +208,7 @@ class Converger:
                 accept_vanished=accept_vanished,
                 calls=self._traffic.left(stored.definition.cloud, now),
                 full=self._traffic.is_full(stored.definition.cloud, now),
+                accept_members=() if only is None else (only,),
             ),
             at=now,
         )
@@ -238,8 +252,8 @@ class Converger:
             failed_builds=builds.failed,
             back_off_until=builds.back_off_until,
             creates_left=max(seen.creates_left - minted, 0),
-            failures=_told(outcomes, planned.held, failed=True),
-            retries=(*_told(outcomes, planned.held, failed=False), *seen.retries),
+            failures=told(outcomes, planned.held, world, failed=True),
+            retries=(*told(outcomes, planned.held, world, failed=False), *seen.retries),
         )
         if builds == before:
             return done
@@ -302,11 +316,3 @@ def _overdue(stored: StoredGroup, world: World, planned: Plan) -> Iterator[str]:
 
 def _halted(done: Pass, message: str) -> Pass:
     return replace(done, next_in=_STORE_RETRY, failures=(*done.failures, message))
-
-
-def _told(outcomes: Sequence[Outcome], held: Sequence[Attempts], *, failed: bool) -> tuple[str, ...]:
-    """Say each thing once, however many members it befell, in words of its own: what failed now, or is held back."""
-    now = ((NAMES[type(outcome.step)], outcome) for outcome in outcomes if outcome.result is not Result.DONE)
-    said = [f"{call}: {outcome.because}" for call, outcome in now if (outcome.result is Result.FAILED) is failed]
-    said += [f"{one.call}: {one.because}" for one in held if one.failed is failed]
-    return tuple(dict.fromkeys(said))

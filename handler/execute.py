@@ -303,10 +303,11 @@ class Execution:
             is_first = isinstance(step, Create | MakePart | Mark)
             final = is_first and isinstance(answer, Permanent) and not isinstance(answer, Full)
             outcome = failed(outcome, failure, answer, final=final)
-            after = unmade(record, ended) if final else counted(step, record, failure, outcome.because, ended)
+            known = outcome.because, ended, outcome.cause
+            after = unmade(record, ended) if final else counted(step, record, failure, *known)
             if is_stuck(after, definition.group.grace, ended):  # a warning of its own says so
                 outcome, failure = replace(outcome, result=Result.LIMITED), replace(failure, result=Result.LIMITED)
-                after = counted(step, record, failure, outcome.because, ended)
+                after = counted(step, record, failure, *known)
             return outcome, after
         if answer is not None:
             return outcome, made(record, answer, ended)

@@ -9,6 +9,7 @@ from itertools import takewhile
 from config.errors import DriverError
 from config.units import BalancerId, Instant, MemberName
 from handler.attempts import LIMIT, Failure
+from handler.causes import understood
 from handler.steps import (
     BalancerCall,
     CloudCall,
@@ -79,12 +80,13 @@ def done(name: MemberName, step: Step, started: Instant, ended: Instant) -> Outc
 
 def failed(outcome: Outcome, failure: Failure, error: DriverError, *, final: bool) -> Outcome:
     """Say that it was not, and when it is tried again: never, if it is ``final``."""
-    said = str(error) or type(error).__name__
+    known = understood(error)
     worn_out = failure.result is Result.FAILED and failure.attempt is not None
     return replace(
         outcome,
         result=failure.result,
-        because=f"{said} ({LIMIT} attempts failed, and it is still tried)" if worn_out else said,
+        because=f"{known.words} ({LIMIT} attempts failed, and it is still tried)" if worn_out else known.words,
+        cause=known.cause,
         attempt=failure.attempt,
         retry_after=None if final else failure.again_in,
     )

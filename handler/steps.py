@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
+from config.causes import Cause
 from config.units import BalancerId, GroupId, Instant, MemberName, PartName, Seconds
 from handler.doubts import Doubt
 from handler.world import Attempts, Leaving
@@ -312,6 +313,11 @@ class Plan:
         told[wait] += members
         return replace(self, waits=tuple((each, told[each]) for each in Wait if told[each])) if members else self
 
+    def of(self, member: MemberName) -> Plan:
+        """The part of it that is about one member: no other is touched, and no new one is made."""
+        own = tuple(step for step in self.steps if step.member == member)
+        return replace(self, steps=own, vanished=tuple(name for name in self.vanished if name == member))
+
 
 class Result(enum.Enum):
     """What became of a step; the worst of a pass is the pass's."""
@@ -348,6 +354,8 @@ class Outcome:
     """Empty when DONE; never a secret."""
     started_at: Instant
     finished_at: Instant
+    cause: Cause | None = None
+    """What it came down to; ``None``: nothing that is known."""
     attempt: int | None = None
     """Which of the limited attempts it was that failed."""
     retry_after: Seconds | None = None

@@ -6,6 +6,7 @@ import enum
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from config.causes import Cause
 from config.parts import OnDelete
 from config.units import BalancerId, GroupId, Instant, MemberName, PartName
 from handler.parts import MadePart
@@ -153,6 +154,8 @@ class Attempts:
     """The last failure was permanent, or one too many."""
     because: str = ""
     """What was answered last; never a secret."""
+    cause: Cause | None = None
+    """What it came down to; ``None``: nothing that is known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,7 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 from pathlib import Path
 from typing import TypeVar
 
+from config.causes import Cause
 from config.errors import Permanent, Transient
 from config.units import MemberName, Seconds
 from handler.balancers.exchange import Address, exchange
@@ -104,7 +105,8 @@ class Runtime:
         try:
             raw = exchange(_address(self.socket), f"{command}\n".encode(), within=self._within, at_most=_LONGEST_ANSWER)
         except PermissionError as problem:
-            raise Permanent(f"{self.socket} may not be opened by this user: join the socket's group") from problem
+            said = f"{self.socket} may not be opened by this user: join the socket's group"
+            raise Permanent(said, cause=Cause.CREDENTIALS) from problem
         except OSError as problem:
             raise Transient(f"HAProxy does not answer at {self.socket}: {str(problem) or 'too slow'}") from problem
         answer = raw.decode(errors="replace")
@@ -112,9 +114,13 @@ class Runtime:
             raise Transient(f"HAProxy at {self.socket}: an answer without its end: {answer[-80:]!r}")
         text = answer.strip()
         if text in _NO_BACKEND:
-            raise Permanent(f"HAProxy at {self.socket} has no backend {self.backend}")
+            raise Permanent(
+                f"HAProxy at {self.socket} has no backend {self.backend}: put it into its configuration, or detach",
+                cause=Cause.POOL,
+            )
         if text == "Permission denied":
-            raise Permanent(f"HAProxy at {self.socket} refused `{command}`: its stats socket needs `level admin`")
+            said = f"HAProxy at {self.socket} refused `{command}`: its stats socket needs `level admin`"
+            raise Permanent(said, cause=Cause.CREDENTIALS)
         return answer
 
 

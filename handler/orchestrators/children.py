@@ -9,6 +9,7 @@ import threading
 from collections.abc import Mapping
 from pathlib import Path
 
+from config.causes import Cause
 from config.errors import DriverError, Permanent, Transient
 from config.model import ProcessRecipe
 from handler.orchestrators import procfs
@@ -83,8 +84,9 @@ def _inherited() -> dict[str, str]:
 
 def _refused(command: str, error: OSError | ValueError) -> DriverError:
     if isinstance(error, FileNotFoundError):
-        return Permanent(f"cannot start {command!r}: not found; install it, or give its full path in the recipe")
+        said = f"cannot start {command!r}: not found; install it, or give its full path in the recipe"
+        return Permanent(said, cause=Cause.LAUNCH_CONFIGURATION)
     if isinstance(error, OSError) and error.errno in _SHORTAGES:
         return Transient(f"cannot start {command!r} now: {error.strerror}")
     because = error.strerror if isinstance(error, OSError) else str(error)
-    return Permanent(f"cannot start {command!r}: {because}; correct the recipe")
+    return Permanent(f"cannot start {command!r}: {because}; correct the recipe", cause=Cause.LAUNCH_CONFIGURATION)

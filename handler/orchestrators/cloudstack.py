@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from config.access import SecretRef
+from config.causes import Cause
 from config.errors import DriverError, Permanent, Transient
 from config.model import CloudstackCloud, CloudstackRecipe
 from config.units import GroupId, Instant, MemberName, Seconds
@@ -196,7 +197,8 @@ class CloudstackOrchestrator:
     def _parameters(self, launch: Launch) -> dict[str, str]:
         recipe = launch.profile.recipe
         if not isinstance(recipe, CloudstackRecipe):
-            raise Permanent(f"profile {launch.profile.id} has no zone, template and offering")
+            said = f"profile {launch.profile.id} has no zone, template and offering"
+            raise Permanent(said, cause=Cause.LAUNCH_CONFIGURATION)
         zone = self._ids.of(ZONE, recipe.zone)
         given = {
             **dict(recipe.parameters),

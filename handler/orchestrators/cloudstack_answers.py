@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from config.causes import MENDING, Cause
 from config.errors import DriverError, Full, Permanent, Transient
 from config.units import Instant, Seconds
 from handler.orchestrators.cloudstack_names import MARK, RELEASED, TAG
@@ -204,9 +205,9 @@ def refusal(error: object, about: str, *, retry_after: Seconds | None = None) ->
     said = shown(text(error, "errortext")).rstrip(".:") or "no reason is given"
     if code == _UNAUTHORISED:
         mend = "check api_key, secret, this machine's clock, and what the role may call"
-        return Permanent(f"{about}: refused: {said}: {mend}")
+        return Permanent(f"{about}: refused: {said}: {mend}", cause=Cause.CREDENTIALS)
     if code in _QUOTA:
-        return Full(f"{about}: quota: {said}: raise the account's limit, or lower max")
+        return Full(f"{about}: quota: {said}: {MENDING[Cause.QUOTA]}", cause=Cause.QUOTA)
     if code in _NEVER and "already exists" not in said:
         return Permanent(f"{about}: refused: {said}")
     return Transient(f"{about}: {said} ({code if isinstance(code, int) else 'no code'})", retry_after=retry_after)

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from config.causes import MENDING, Cause
 from config.errors import Permanent, Transient
 from config.units import CloudId, Instant, Seconds
 from handler.orchestrators.cloudstack_answers import text
@@ -22,6 +23,8 @@ class Kind:
     """A kind of thing with names: how it is listed, and what it is called in messages."""
 
     word: str
+    cause: Cause
+    """Of the error that there is none."""
     command: str
     entry: str
     by: str = "name"
@@ -29,11 +32,19 @@ class Kind:
     more: Mapping[str, str]
 
 
-ZONE = Kind(word="zone", command="listZones", entry="zone", more={})
-TEMPLATE = Kind(word="template", command="listTemplates", entry="template", more={"templatefilter": "executable"})
-OFFERING = Kind(word="offering", command="listServiceOfferings", entry="serviceoffering", more={})
-NETWORK = Kind(word="network", command="listNetworks", entry="network", by="keyword", more={})
-AFFINITY_GROUP = Kind(word="affinity group", command="listAffinityGroups", entry="affinitygroup", more={})
+ZONE = Kind(word="zone", cause=Cause.ZONE, command="listZones", entry="zone", more={})
+TEMPLATE = Kind(
+    word="template",
+    cause=Cause.IMAGE,
+    command="listTemplates",
+    entry="template",
+    more={"templatefilter": "executable"},
+)
+OFFERING = Kind(word="offering", cause=Cause.FLAVOR, command="listServiceOfferings", entry="serviceoffering", more={})
+NETWORK = Kind(word="network", cause=Cause.NETWORK, command="listNetworks", entry="network", by="keyword", more={})
+AFFINITY_GROUP = Kind(
+    word="affinity group", cause=Cause.SERVER_GROUP, command="listAffinityGroups", entry="affinitygroup", more={}
+)
 
 
 class Ids:
@@ -71,9 +82,10 @@ class Ids:
             raise Transient(entries.because)
         if not bearing:
             where = " in the zone" if zone else ""
-            raise Permanent(f"{self._cloud}: no {kind.word} that the account can see{where} is called {written!a}")
+            what = f"no {kind.word} that the account can see{where} is called {written!a}"
+            raise Permanent(f"{self._cloud}: {what}: {MENDING[kind.cause]}", cause=kind.cause)
         if len(bearing) > 1:
             shown = ", ".join(bearing[:_SHOWN]) + (", …" if len(bearing) > _SHOWN else "")
             what = f"{len(bearing)} {kind.word}s are called {written!a}"
-            raise Permanent(f"{self._cloud}: {what}: write the id of one of them: {shown}")
+            raise Permanent(f"{self._cloud}: {what}: write the id of one of them: {shown}", cause=kind.cause)
         return bearing[0]

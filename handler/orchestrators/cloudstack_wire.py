@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import requests
 
 from config.access import SecretRef
+from config.causes import Cause
 from config.errors import DriverError, Permanent, Transient, TrimtabError
 from config.model import CloudstackCloud
 from config.units import Seconds
@@ -153,7 +154,7 @@ class Wire:
         try:
             return self._read_secret(ref)
         except (TrimtabError, OSError) as error:
-            raise Permanent(f"{self._cloud.id}: {error}") from None
+            raise Permanent(f"{self._cloud.id}: {error}", cause=Cause.CREDENTIALS) from None
 
     def _about(self, command: str) -> str:
         return f"{self._cloud.id}: {command}"

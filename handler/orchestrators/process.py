@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from config.causes import Cause
 from config.errors import Permanent, Transient
 from config.model import ProcessCloud, ProcessRecipe
 from config.units import GroupId, Instant, MemberName, Seconds
@@ -152,7 +153,7 @@ class ProcessOrchestrator:
     def _start(self, launch: Launch, mark: Mark) -> Bearer:
         recipe, log = launch.profile.recipe, self._log(launch.id.name)
         if not isinstance(recipe, ProcessRecipe):
-            raise Permanent(f"profile {launch.profile.id} has no command")
+            raise Permanent(f"profile {launch.profile.id} has no command", cause=Cause.LAUNCH_CONFIGURATION)
         given = {**self._papers(launch.id.name), **mark.environment(self._directory)}
         process = children.start(recipe, given, directory=self._directory, log=log)
         member = Bearer(mark=mark, process=process)

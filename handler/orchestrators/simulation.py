@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Generic, Never, TypeVar
 
+from config.causes import Cause
 from config.errors import DriverError, Full, Permanent, Transient
 from config.simulation import Behaviour, CallFaults, Happening, Incident
 from config.units import Instant, Seconds
@@ -97,7 +98,7 @@ class Simulation:
             return Answer(takes=self.behaviour.call, given=Transient(f"the cloud could not make {name}"))
         seen = self._seen(name, now)
         if seen is None and self._is_full(now):
-            full = Full(f"the quota of {self.behaviour.quota} servers is used up")
+            full = Full(f"the quota of {self.behaviour.quota} servers is used up", cause=Cause.QUOTA)
             return Answer(takes=self.behaviour.call, given=full)
         made = self.add(name, now).view(now).server if seen is None else seen
         if made is None:

@@ -229,7 +229,7 @@ def test_whoever_cannot_leave_goes_on_being_asked_to_and_is_not_forgotten_there(
     bed.balancers[SIDE].faults.always["leave"] = Permanent("not allowed")
     bed.run()
     bed.clock.advance(60.0)
-    assert bed.run().failures == ("leave: not allowed",)
+    assert bed.run().failures == ("leave: not allowed (web-k3f9ab-1)",)
     assert both(bed) == (bed.machines, bed.machines)
     bed.balancers[SIDE].faults.clear()
     bed.settle()

@@ -190,7 +190,7 @@ def test_a_create_that_fails_for_now_is_tried_again_under_the_same_name_ever_mor
         pauses.append(done.next_in)
         bed.clock.advance(60)
     assert pauses == [1.0, 2.0, 4.0, 8.0]
-    assert done.retries == ("create: busy",)
+    assert done.retries == ("create: busy (web-k3f9ab-1)",)
     assert bed.store.records[ONE][0].create_attempts == 4
     bed.settle()
     assert bed.known() == {ONE}
@@ -206,7 +206,11 @@ def test_a_create_that_is_refused_is_over_and_counts_as_a_failed_build() -> None
     bed = Bed(size=1)
     bed.cloud.faults.script("create", Permanent("quota exceeded"))
     done = bed.run()
-    assert (done.failures, done.failed_builds, done.back_off_until) == (("create: quota exceeded",), 1, None)
+    assert (done.failures, done.failed_builds, done.back_off_until) == (
+        ("create: quota exceeded: raise the account's limit, or lower max (web-k3f9ab-1)",),
+        1,
+        None,
+    )
     assert bed.known() == set()
     bed.settle()
     assert bed.machines == {TWO}
@@ -230,7 +234,7 @@ def test_a_member_that_cannot_leave_is_not_destroyed() -> None:
     for _ in range(20):
         done = bed.run()
         bed.clock.advance(10)
-    assert done.failures == ("leave: read-only",)
+    assert done.failures == ("leave: read-only (web-k3f9ab-1)",)
     assert bed.cloud.destroyed == []
     assert (done.plan.steps, waits(done)) == ((), {Wait.DELETING, Wait.BACK_OFF})
     bed.edge.faults.clear()
@@ -684,7 +688,7 @@ def test_back_offs_outlive_the_process() -> None:
     bed.restart()
     bed.clock.advance(-0.5)
     done = bed.run()
-    assert (done.outcomes, waits(done), done.retries) == ((), {Wait.BACK_OFF}, ("create: busy",))
+    assert (done.outcomes, waits(done), done.retries) == ((), {Wait.BACK_OFF}, ("create: busy (web-k3f9ab-1)",))
     assert done.next_in == pytest.approx(0.5)
     bed.clock.advance(0.5)
     bed.settle()
@@ -714,7 +718,7 @@ def test_a_person_who_orders_convergence_waits_for_no_back_off() -> None:
         bed.run()
         bed.clock.advance(30)
     bed.cloud.faults.clear()
-    assert bed.run().failures == ("destroy: locked",)
+    assert bed.run().failures == ("destroy: locked (web-k3f9ab-1)",)
     bed.run(accept_vanished=True)
     assert bed.machines == set()
 

@@ -689,10 +689,11 @@ def test_an_error_of_the_cloud_is_shown_until_it_is_gone(house: House) -> None:
     house.cloud.faults.always["create"] = Transient("the cloud is full")
 
     async def scene(up: Up) -> None:
-        await up.until(lambda: up.status.condition is GroupCondition.WARNING)
-        assert up.status.messages == ("create: the cloud is full",)
+        full = ("create: the cloud is full (2 members: web-k3f9ab-1, web-k3f9ab-2)",)
+        await up.until(lambda: up.status.messages == full)
+        assert up.status.condition is GroupCondition.WARNING
         await up.desk.observe(WEB)
-        assert up.status.messages == ("create: the cloud is full",)
+        assert up.status.messages == full
         house.cloud.faults.clear()
         await up.desk.converge(WEB, dry_run=False, by="ada")
         await up.grown(2)
