@@ -104,16 +104,17 @@ class Keeper:
         await self._take_in(room, done)
         return done.world
 
-    async def converge(self, room: Room) -> Pass:
-        """One pass, now."""
+    async def converge(self, room: Room, only: MemberName | None = None) -> Pass:
+        """One pass, now: for all members, or by a person's order for one alone."""
         async with self._turn(room):
-            accept, room.accept_vanished = room.accept_vanished, False
+            accept = room.accept_vanished and only is None
+            room.accept_vanished = room.accept_vanished and only is not None
             stored = room.stored()
-            if _hands_off(room):
+            if hands_off(room):
                 done = await self._in_thread(lambda: self._converger.observe(stored))
             else:
                 done = await self._in_thread(
-                    lambda: self._converger.run(stored, accept_vanished=accept, latest=lambda: room.state)
+                    lambda: self._converger.run(stored, accept_vanished=accept, only=only, latest=lambda: room.state)
                 )
                 await self._lower(room, done.vanished)
         await self._take_in(room, done)
@@ -203,7 +204,7 @@ class Keeper:
         await self._tell(room, doubted, done.plan.doubts)
         await self._tell_of_repair(room, stopped, done.plan.repair_stopped)
         self._saw(room, done)
-        if room.state.desired is None and fleet.listed and not _hands_off(room):
+        if room.state.desired is None and fleet.listed and not hands_off(room):
             await self._door.ask(Question(room=room, at=now))
 
 
@@ -223,8 +224,8 @@ def _until_routine(room: Room, steady: float) -> Seconds:
     return interval - (steady - phase) % interval
 
 
-def _hands_off(room: Room) -> bool:
-    """Whether nothing may be touched: only looked at."""
+def hands_off(room: Room) -> bool:
+    """Whether nothing of a group may be touched: only looked at."""
     if room.deleting:
         return False
     return room.state.orphaned or room.state.stopped is Pause.ALL or room.definition.group.mode is not Mode.ACT

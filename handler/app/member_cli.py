@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from handler.app.terminal import AsJson, Group, State, act, ask, get, print_json, show, tell_size
+from handler.app.terminal import AsJson, Group, State, act, ask, get, lines, print_json, show, tell_size
 
 member = typer.Typer(help="Look at members, and act on one by name.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -29,6 +29,30 @@ def member_list(group: Group, state: State = None, json: AsJson = False) -> None
 def member_replace(group: Group, name: Name, state: State = None, json: AsJson = False) -> None:
     """Have another member in this one's place: the new one comes first."""
     act(state, json, "POST", "groups", group, "members", name, "replace", body={}, said=f"{name}: will be replaced")
+
+
+@member.command("observe")
+def member_observe(group: Group, name: Name, state: State = None, json: AsJson = False) -> None:
+    """Look at one member now: what is remembered, listed and seated, what follows, and what would be done about it."""
+    _, answer = ask(state, json, "POST", "groups", group, "members", name, "observe")
+    if json:
+        print_json(answer)
+        return
+    from handler.app.closeup_lines import closeup_lines
+
+    lines(closeup_lines(answer))
+
+
+@member.command("converge")
+def member_converge(group: Group, name: Name, state: State = None, json: AsJson = False) -> None:
+    """Do now what is to be done about one member, and believe what is seen of it; nobody else is touched."""
+    _, answer = ask(state, json, "POST", "groups", group, "members", name, "converge", body={})
+    if json:
+        print_json(answer)
+        return
+    from handler.app.closeup_lines import outcome_lines
+
+    lines(outcome_lines(answer))
 
 
 @member.command("delete")

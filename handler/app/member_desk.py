@@ -5,14 +5,20 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+from config.errors import Refused
 from config.model import Adjustment, Verb
 from config.units import GroupId, MemberName
+from handler.app.converging import hands_off
 from handler.app.door import Question
 from handler.app.engine import Engine
 from handler.app.fates import chosen, to_protect, to_replace, to_unprotect
-from handler.app.finding import record_of, room_of
+from handler.app.finding import nearest, record_of, room_of
 from handler.app.giving import Giving
+from handler.app.rooms import Room
 from handler.app.wishes import wish_of
+from handler.closeups import CloseUp, close_up
+from handler.steps import Outcome
+from handler.web.daemon import NoSuch
 from handler.world import Record
 from trigger.requests import Decision
 
@@ -54,6 +60,33 @@ class MemberDesk:
         """Never choose this member as surplus (or do so again)."""
         act = "protect" if protected else "unprotect"
         await self._alter(group, member, act, by, to_protect if protected else to_unprotect)
+
+    async def observe(self, group: GroupId, member: MemberName) -> CloseUp:
+        """Look now, and say all that is known of one member, why, and what a pass would do about it."""
+        room = room_of(self._engine, group)
+        return await asyncio.to_thread(self._seen, room, member)
+
+    async def converge(self, group: GroupId, member: MemberName, *, by: str) -> tuple[Outcome, ...]:
+        """Make a pass for one member alone; what is seen of it is believed. Answers what was done.
+
+        Raises:
+            Refused: nothing may be done to members of this group now.
+        """
+        room, store = room_of(self._engine, group), self._engine.parts.store
+        if hands_off(room):
+            raise Refused(f"{group} is paused, ORPHANED or not in mode act: nothing is done to its members")
+        await asyncio.to_thread(self._seen, room, member)
+        await asyncio.to_thread(store.note, group, "converge", by, str(member), self._engine.parts.clock().wall)
+        done = await self._engine.keeper.converge(room, member)
+        room.wake.set()
+        return done.outcomes
+
+    def _seen(self, room: Room, member: MemberName) -> CloseUp:
+        snapshot = self._engine.parts.converger.snapshot(room.stored())
+        if (seen := close_up(member, snapshot)) is None:
+            known = [each.name for each in snapshot.world.members]
+            raise NoSuch(f"group {room.id} has no member {member}{nearest(member, known)}")
+        return seen
 
     async def _alter(
         self, group: GroupId, member: MemberName, act: str, by: str, change: Callable[[Record], Record]

@@ -181,12 +181,23 @@ def _waits(waits: Iterable[tuple[str, int]]) -> str:
 _APART = frozenset({"kind", "because"})
 
 
+def step_text(step: dict[str, Any]) -> str:
+    """One step in words."""
+    rest = " ".join(_said(key, value) for key, value in step.items() if key not in _APART and value is not None)
+    because = f" ({step['because']})" if step.get("because") else ""
+    return f"{step['kind'].replace('_', ' ')} {rest}".rstrip() + because
+
+
+def _said(key: str, value: object) -> str:
+    if isinstance(value, bool):
+        return key if value else f"not {key}"
+    return str(value)
+
+
 def plan_lines(plan: dict[str, Any]) -> Iterator[str]:
     """One line a step, then what is waited for."""
     for step in plan["steps"]:
-        rest = " ".join(str(value) for key, value in step.items() if key not in _APART and value is not None)
-        because = f" ({step['because']})" if step.get("because") else ""
-        yield f"{step['kind'].replace('_', ' ')} {rest}".rstrip() + because
+        yield step_text(step)
     waits = _waits(plan["waits"].items())
     if waits:
         yield f"waiting: {waits}"

@@ -9,6 +9,7 @@ from typing import Protocol
 from config.errors import Problem
 from config.units import BalancerId, CounterId, GroupId, Instant, MemberName, PolicyId, Seconds
 from handler.attachments import Behind
+from handler.closeups import CloseUp
 from handler.desired import Definition
 from handler.garbage import Found
 from handler.hooks.replies import Reply
@@ -17,7 +18,7 @@ from handler.probing import Probed
 from handler.recording.status import RecordingStatus
 from handler.snapshots.snapshot import Snapshot
 from handler.status import GroupStatus
-from handler.steps import Plan
+from handler.steps import Outcome, Plan
 from handler.store.interface import EVERY_KIND, Event, EventKind, Span
 from handler.store.outside import StoredHook
 from handler.web.pulse import Pulse
@@ -91,6 +92,14 @@ class Members(Protocol):
 
     async def protect(self, group: GroupId, member: MemberName, *, protected: bool, by: str) -> None:
         """Never choose this member as surplus (or do so again)."""
+        ...
+
+    async def observe(self, group: GroupId, member: MemberName) -> CloseUp:
+        """Look now, and say all that is known of one member."""
+        ...
+
+    async def converge(self, group: GroupId, member: MemberName, *, by: str) -> tuple[Outcome, ...]:
+        """Make a pass for one member alone; answers what was done."""
         ...
 
 

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from config.units import GroupId, MemberName
 from handler.web.asking import By, decided
 from handler.web.daemon import Daemon
+from handler.web.render import closed_up, done
 
 
 class ProtectBody(BaseModel):
@@ -68,5 +69,23 @@ def member_routes(daemon: Daemon) -> APIRouter:
     async def protect(group: str, member: str, body: ProtectBody, by: By = "api") -> JSONResponse:
         await daemon.members.protect(GroupId(group), MemberName(member), protected=body.protected, by=by)
         return JSONResponse({"group": group, "member": member, "protected": body.protected})
+
+    routes.include_router(_look_routes(daemon))
+    return routes
+
+
+def _look_routes(daemon: Daemon) -> APIRouter:
+    """Looking at one member, and doing at once what is to be done about it."""
+    routes = APIRouter(tags=["acts"])
+
+    @routes.post("/groups/{group}/members/{member}/observe")
+    async def observe(group: str, member: str) -> JSONResponse:
+        seen = await daemon.members.observe(GroupId(group), MemberName(member))
+        return JSONResponse(closed_up(seen))
+
+    @routes.post("/groups/{group}/members/{member}/converge")
+    async def converge(group: str, member: str, by: By = "api") -> JSONResponse:
+        outcomes = await daemon.members.converge(GroupId(group), MemberName(member), by=by)
+        return JSONResponse({"group": group, "member": member, "done": [done(outcome) for outcome in outcomes]})
 
     return routes

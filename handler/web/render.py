@@ -8,7 +8,8 @@ import json
 import math
 from collections.abc import Mapping
 
-from handler.steps import Plan
+from handler.closeups import CloseUp
+from handler.steps import Outcome, Plan
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
@@ -62,6 +63,17 @@ def planned(plan: Plan) -> dict[str, Json]:
         "steps": [tagged(step) for step in plan.steps],
         "waits": {wait.value: count for wait, count in plan.waits},
     }
+
+
+def closed_up(seen: CloseUp) -> dict[str, Json]:
+    """One member from all its sides."""
+    shown = {field.name: plain(getattr(seen, field.name)) for field in dataclasses.fields(seen)}
+    return {**shown, "steps": [tagged(step) for step in seen.steps]}
+
+
+def done(outcome: Outcome) -> dict[str, Json]:
+    """One step, and what became of it."""
+    return {"step": tagged(outcome.step), "result": outcome.result.value, "because": outcome.because}
 
 
 def snake(name: str) -> str:

@@ -856,7 +856,8 @@ def test_a_full_cloud_that_nobody_leaves_is_an_error_and_no_failed_build() -> No
     for _ in range(20):
         done = bed.run()
         bed.clock.advance(done.next_in or 1.0)
-    assert done.failures == ("create: the quota of 2 servers is used up",)
+    who = "web-k3f9ab-3, web-k3f9ab-4, web-k3f9ab-5"
+    assert done.failures == (f"create: the quota of 2 servers is used up (3 members: {who})",)
     assert (done.failed_builds, len(bed.known())) == (0, 5)
     bed.cloud.behave(quota=None)
     bed.settle()
