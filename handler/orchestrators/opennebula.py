@@ -29,6 +29,7 @@ from handler.orchestrators.opennebula_answers import (
 from handler.orchestrators.opennebula_ids import NETWORK, TEMPLATE, Ids
 from handler.orchestrators.opennebula_states import ACTIVE, SHUTDOWN
 from handler.orchestrators.opennebula_wire import Wire
+from handler.orchestrators.shared import Shared
 from handler.orchestrators.turns import Turns
 from handler.world import Listing, Server, ServerState
 
@@ -54,6 +55,7 @@ class OpennebulaOrchestrator:
         self._wire = Wire(declaration, read_secret)
         self._ids = Ids(declaration.id, self._wire, clock)
         self._turns = Turns()
+        self._pool = Shared(self._machines)
         self._seen: dict[MemberName, int] = {}
         """Where members were seen last: where they are looked for first, and nothing more."""
         self._told: dict[MemberName, Instant] = {}
@@ -71,7 +73,7 @@ class OpennebulaOrchestrator:
 
     def list_all(self) -> Listing:
         """As `list`, of all groups: OpenNebula shows a user's machines all or none."""
-        machines, because = self._machines()
+        machines, because = self._pool.read()
         ours = [(name, machine) for machine in machines if (name := machine.member(self._installation)) is not None]
         servers = tuple(server for each in ours if (server := self._server(*each)) is not None)
         if not because:
@@ -132,7 +134,7 @@ class OpennebulaOrchestrator:
         """
         found = self._with_id(named)
         if not found:
-            machines, because = self._machines()
+            machines, because = self._pool.read()
             found = [machine for machine in machines if machine.name == named]
             if because and not found:
                 raise Transient(because)
@@ -221,7 +223,7 @@ class OpennebulaOrchestrator:
         if hinted is not None and hinted.member(self._installation) == name:
             return [hinted]
         self._seen.pop(name, None)
-        machines, because = self._machines()
+        machines, because = self._pool.read()
         found = sorted(
             (machine for machine in machines if machine.member(self._installation) == name),
             key=lambda machine: machine.id,

@@ -21,6 +21,8 @@ from handler.orchestrators.opennebula_answers import Fault, refusal, whole
 
 _PAGE = 100
 _PAGES = 1000
+_TRIES = 5
+"""How often a page may begin too late, in one reading."""
 _NONSENSE = (ValueError, TypeError, AttributeError, LookupError, SyntaxError, RecursionError, ExpatError)
 """What xmlrpc.client, lxml and the bindings of pyone raise over answers that are none."""
 
@@ -91,43 +93,50 @@ class Wire:
             raise refusal(again.fault, again.said, self._about(method)) from None
 
     def every(self, method: str, kind: str, whose: int, *more: int) -> Entries:
-        """Read a pool to its end. One that breaks off, or changes meanwhile, is not all of it.
+        """Read a pool to its end. One that breaks off, or changes all the time, is not all of it.
 
         OpenNebula counts nothing, but it keeps entries in the order of their ids. So each page begins with the entry
-        that the page before it ended with: where it does not, something came or went, and another may be lost.
+        that the page before it ended with. Where it begins before that, others have come; where it begins behind,
+        others have gone, and what moved up over the border is looked for.
 
         Raises:
             DriverError: not even the first page can be read.
         """
         read: dict[int, object] = {}
         last: int | None = None
-        for number in range(_PAGES):
+        offset, tries, because = 0, _TRIES, ""
+        for _ in range(_PAGES):
             try:
-                page, senseless = self._page(method, kind, whose, number * (_PAGE - 1), *more)
+                page, because = self._page(method, kind, whose, offset, *more)
             except DriverError as error:
-                if number == 0:
+                if last is None:
                     raise
-                return Entries(read=tuple(read.values()), because=str(error))
+                page, because = (), str(error)
             read |= page
-            because = ""
-            if senseless:
-                because = f"{self._about(method)} shows entries that make no sense"
-            elif last is not None and (not page or page[0][0] != last):
-                because = f"{self._about(method)}: the pool changed while it was read"
-            if because or len(page) < _PAGE:
+            if because:
                 return Entries(read=tuple(read.values()), because=because)
-            last = page[-1][0]
-        return Entries(read=tuple(read.values()), because=f"{self._about(method)} does not end")
+            if last is not None and not _reaches(page, last):
+                offset, tries = max(offset - _PAGE // 2, 0), tries - 1
+                because = "" if tries else f"{self._about(method)}: the pool changes while it is read"
+            elif len(page) < _PAGE:
+                return Entries(read=tuple(read.values()))
+            else:
+                last, offset = page[-1][0], offset + _PAGE - 1
+            if because:
+                break
+        because = because or f"{self._about(method)} does not end"
+        return Entries(read=tuple(read.values()), because=because)
 
     def _page(
         self, method: str, kind: str, whose: int, offset: int, *more: int
-    ) -> tuple[Sequence[tuple[int, object]], bool]:
-        """One page, by id, and whether something on it has none. An end below -1 is the size of a page."""
+    ) -> tuple[Sequence[tuple[int, object]], str]:
+        """One page, by id, and what is wrong with it. An end below -1 is the size of a page."""
         answer = getattr(self.ask(method, whose, offset, -_PAGE, *more), kind, None)
         if not isinstance(answer, list):
             raise Transient(f"{self._about(method)}: the answer makes no sense")
         known = [(own_id, entry) for entry in answer if (own_id := whole(entry, "ID")) is not None]
-        return known, len(known) < len(answer)
+        senseless = f"{self._about(method)} shows entries that make no sense" if len(known) < len(answer) else ""
+        return known, senseless
 
     def _tried(self, method: str, arguments: Sequence[object]) -> object:
         pyone, password = self._library(), self._password()
@@ -163,6 +172,20 @@ class Wire:
 
     def _about(self, method: str) -> str:
         return f"{self._cloud.id}: one.{method}"
+
+
+def _reaches(page: Sequence[tuple[int, object]], last: int) -> bool:
+    """Whether a page begins no later than with this entry, in whichever order pages are.
+
+    >>> _reaches([(7, ""), (5, "")], 7), _reaches([(9, ""), (7, "")], 7), _reaches([(5, ""), (3, "")], 7)
+    (True, True, False)
+    >>> _reaches([(2, ""), (4, "")], 3), _reaches([(3, "")], 3), _reaches([(4, "")], 3), _reaches([], 3)
+    (True, True, False, False)
+    """
+    if not page or page[0][0] == last:
+        return bool(page)
+    first, final = page[0][0], page[-1][0]
+    return first > last if first > final else first < last and first != final
 
 
 class _Refused(Exception):

@@ -14,6 +14,7 @@ from handler.orchestrators import (
     machines,
     opennebula_answers,
     opennebula_states,
+    opennebula_wire,
     openstack_answers,
     said,
 )
@@ -33,6 +34,7 @@ from handler.orchestrators import (
         opennebula_states,
         openstack_answers,
         openstack_document,
+        opennebula_wire,
         said,
         simulation_document,
     ],

@@ -4,7 +4,8 @@ import logging
 import sys
 import time
 import typing
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import pyone
@@ -29,6 +30,7 @@ from tests.support.opennebula_wire import (
     API,
     AUTHENTICATION,
     AUTHORISATION,
+    DONE,
     EPILOG,
     INTERNAL,
     LOST,
@@ -283,23 +285,74 @@ def test_pages_that_end_on_the_border_are_read_to_the_end(stage: OpennebulaStage
     assert (len(listing.servers), listing.complete) == (count, True)
 
 
-@pytest.mark.parametrize("event", ["one goes", "one comes"])
-def test_a_pool_that_changes_while_it_is_read_is_not_all(stage: OpennebulaStage, event: str) -> None:
-    machines = [stage.wire.member(name(sequence)) for sequence in range(1, 151)]
+def happening(stage: OpennebulaStage, at: Callable[[int], None]) -> None:
+    """Between two looks at the pool, whose number is told."""
     looks: list[str] = []
 
     def happen(method: str) -> None:
         looks.append(method)
-        if len(looks) == 2 and event == "one goes":  # from the page that has been read: all others move up
-            machines[-1].state = 6
-        elif len(looks) == 2:
-            stage.wire.member(name(151))
+        at(len(looks))
 
     stage.wire.before = happen
+
+
+@pytest.mark.parametrize("descending", [True, False])
+@pytest.mark.parametrize("where", [0, 60, 98, 99, 149])
+def test_who_moves_over_the_border_of_pages_while_others_go_is_seen(
+    stage: OpennebulaStage, where: int, descending: bool
+) -> None:
+    stage.wire.descending = descending
+    machines = [stage.wire.member(name(sequence)) for sequence in range(1, 151)]
+
+    def go(look: int) -> None:
+        if look == 2:
+            machines[where].state = machines[149 - where].state = DONE
+
+    happening(stage, go)
+    listing = stage.driver().list(WEB)
+
+    assert listing.complete
+    assert {server.name for server in listing.servers} >= {vm.name for vm in machines if vm.state != DONE}
+
+
+@pytest.mark.parametrize("descending", [True, False])
+def test_those_who_come_while_a_pool_is_read_hide_nobody(stage: OpennebulaStage, descending: bool) -> None:
+    stage.wire.descending = descending
+    for sequence in range(1, 251):
+        stage.wire.member(name(sequence))
+    happening(stage, lambda look: [stage.wire.member(name(1000 * look + more)) for more in range(30)] and None)
+
+    listing = stage.driver().list(WEB)
+
+    assert listing.complete
+    assert {server.name for server in listing.servers} >= {name(sequence) for sequence in range(1, 251)}
+
+
+def test_a_pool_that_changes_all_the_time_is_not_all(stage: OpennebulaStage) -> None:
+    machines = [stage.wire.member(name(sequence)) for sequence in range(1, 1001)]
+
+    def go(look: int) -> None:
+        for vm in machines[1000 - 100 * look :][:100] if look > 1 else ():  # what has been read already, and more
+            vm.state = DONE
+
+    happening(stage, go)
     listing = stage.driver().list(WEB)
 
     assert not listing.complete
-    assert "changed while it was read" in listing.because
+    assert "changes while it is read" in listing.because
+
+
+def test_many_are_made_at_the_same_time_beside_many_with_few_looks_at_the_pool(stage: OpennebulaStage) -> None:
+    for sequence in range(1, 151):
+        stage.wire.member(name(sequence))
+    cloud = stage.driver()
+
+    with ThreadPoolExecutor(max_workers=8) as workers:
+        made = list(workers.map(lambda sequence: cloud.create(stage.launch(sequence)), range(1001, 1041)))
+
+    assert len({server.id for server in made}) == 40
+    assert len(stage.wire.alive) == len(set(stage.wire.alive)) == 190
+    assert stage.wire.count("vmpool.infoextended") < 2 * 40
 
 
 def test_who_is_not_among_what_could_be_read_may_still_be_there(stage: OpennebulaStage) -> None:
