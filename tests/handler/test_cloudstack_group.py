@@ -26,7 +26,7 @@ class CloudstackBed(Bed):
     def restart(self) -> None:
         super().restart()
         if hasattr(self, "stage"):
-            self.cloud = self.stage.driver(timeout=2.0)  # type: ignore[assignment]
+            self.orchestrator = self.stage.driver(timeout=2.0)
 
     def whole(self, size: int) -> None:
         """No duplicate, no orphan: what runs, what is remembered and what serves are the same."""
