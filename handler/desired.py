@@ -56,8 +56,9 @@ ABSENT_FOR: Seconds = 30.0
 """…and at least this long."""
 
 
-STEPS_OF_A_KIND = 200
-"""A pass plans from a world that ages while it is carried out: the rest is planned from a new one."""
+DESTROYS = 200
+JOINS = 1000
+"""A pass plans from a world that ages while it is carried out: what is more than this is planned from a new one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,9 +79,9 @@ class Limits:
     """…and at least this long."""
     create_attempts: int = 10
     """Attempts, not one of them answered with success, after which an intent that is disproved is given up."""
-    destroys: int = STEPS_OF_A_KIND
+    destroys: int = DESTROYS
     """Members that this pass may destroy."""
-    joins: int = STEPS_OF_A_KIND
+    joins: int = JOINS
     """Seats that this pass may have taken."""
     calls: int | None = None
     """Calls that the cloud may be asked for in this pass; ``None``: any number."""

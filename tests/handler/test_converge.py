@@ -734,21 +734,16 @@ def test_an_attempt_that_succeeds_ends_the_row() -> None:
     assert bed.store.records[ONE][0].attempts == ()
 
 
-def test_a_pass_takes_in_and_sends_away_only_so_many_and_the_next_one_follows_at_once() -> None:
-    definition, budget = a_definition(), Budget(outstanding=500, per_hour=500)
-    cloud, group = replace(definition.cloud, budget=budget), replace(definition.group, budget=budget)
-    bed = Bed(replace(definition, cloud=cloud, group=group), size=230)
-    bed.run()
-    done = bed.run()
-    assert sum(isinstance(step, Join) for step in done.plan.steps) == 200
-    assert (waits(done), done.next_in) == ({Wait.ENOUGH}, 0.2)
+def test_a_pass_sends_away_only_so_many_and_the_next_one_follows_at_once() -> None:
+    bed = a_bed(230)
     bed.settle()
     bed.desire(0)
     bed.run()
     bed.run()
     bed.clock.advance(100)
-    bed.run()
+    done = bed.run()
     assert (len(bed.machines), len(bed.edge.states)) == (30, 0)
+    assert (waits(done), done.next_in) == ({Wait.DELETING, Wait.ENOUGH}, 0.2)
     bed.settle()
     bed.expect(0)
 
