@@ -66,10 +66,10 @@ class Restraint:
                 waits.add(wait)
 
     def _wait(self, step: Step, record: Record) -> Wait | None:
-        one = None if self._ordered else held(step, record, self._now)
+        one = held(step, record, self._now)
         if one is not None and one.count == 0 and not one.because:
             return Wait.DELETING
-        if one is not None:
+        if one is not None and not self._ordered:
             self.held.append(one)
             return Wait.BACK_OFF
         match step:
