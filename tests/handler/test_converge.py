@@ -890,3 +890,34 @@ def test_who_takes_too_long_is_replaced_where_the_group_says_so() -> None:
     bed.settle()
     bed.expect(2)
     assert ONE not in bed.machines
+
+
+# Removals before creations.
+
+
+@pytest.mark.parametrize("workers", [1, 4])
+def test_removals_of_a_pass_are_carried_out_before_its_creations_begin(workers: int) -> None:
+    bed = grown(4, workers=workers)
+    for name in (ONE, TWO):
+        bed.cloud.say(name, ServerState.ERROR)
+    bed.run()
+    bed.desire(7)
+    order: list[str] = []
+    bed.cloud.before_destroy = lambda name: order.append("destroy")
+    bed.cloud.before_create = lambda name: order.append("create")
+    done = bed.run()
+    assert order == ["destroy"] * 2 + ["create"] * 3
+    assert [type(outcome.step) for outcome in done.outcomes][-3:] == [Create] * 3
+
+
+def test_a_removal_is_over_only_when_the_cloud_says_that_there_is_nobody() -> None:
+    bed = grown(2)
+    bed.desire(1)
+    bed.cloud.faults.always["find"] = Transient("no answer")
+    for _ in range(3):
+        bed.run()
+        bed.clock.advance(8.0)
+    assert (bed.machines, bed.known(Phase.LEAVING)) == ({TWO}, {ONE})
+    bed.cloud.faults.clear()
+    bed.settle()
+    bed.expect(1)
