@@ -26,6 +26,10 @@ from trigger.requests import GroupState
 _MEMBERS = 10_000
 _CALL = 0.005
 _ROUNDS = 5
+_BESIDE_HEAT = (10, 100)
+_OF_HEAT = 100.8
+"""Seconds that Heat 19 takes on two cores at rest, for members that are nothing (``OS::Heat::None``): all of it is its
+own."""
 _INSTALLATION = "k3f9ab"
 _WEB = GroupId("web")
 
@@ -57,6 +61,7 @@ def _measured() -> Iterator[tuple[str, float, str]]:
         )
         store.declare([definition], clock.wall())
         stored = replace(store.groups()[0], state=GroupState(desired=_MEMBERS, revision=1))
+        yield from _beside_heat(converger, stored)
         yield from _grown(converger, stored, store)
         yield from _at_rest(converger, stored)
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
@@ -72,10 +77,22 @@ def _grown(converger: Converger, stored: StoredGroup, store: SqliteStore) -> Ite
         passes += 1
         assert passes < 20, done.messages
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-    yield f"{_MEMBERS:,} members from 0, calls of {_CALL * 1000:.0f} ms", wall, "s"
+    yield f"{_MEMBERS:,} members from {_BESIDE_HEAT[1]}, calls of {_CALL * 1000:.0f} ms", wall, "s"
     yield "our own processor time for that", cpu, "s"
     yield "passes", passes, ""
     yield "commits for each member", (store._writer.commits - commits) / _MEMBERS, ""  # noqa: SLF001
+
+
+def _beside_heat(converger: Converger, stored: StoredGroup) -> Iterator[tuple[str, float, str]]:
+    """From 10 members to 100, whose machines cost calls; the measure is how many times longer Heat takes."""
+    for size in _BESIDE_HEAT:
+        began = time.perf_counter()
+        sized = replace(stored, state=replace(stored.state, desired=size))
+        while not converger.run(sized).plan.converged:
+            pass
+    took = time.perf_counter() - began
+    yield "from {} members to {}, calls of 5 ms".format(*_BESIDE_HEAT), took, "s"
+    yield f"Heat takes for that, without any calls, {_OF_HEAT} s: times as long", _OF_HEAT / took, ""
 
 
 def _at_rest(converger: Converger, stored: StoredGroup) -> Iterator[tuple[str, float, str]]:
