@@ -11,7 +11,7 @@ from config import contradictions, never, timings, vain_schedules
 from config.adjustments import Verb, outright
 from config.errors import Problem
 from config.findings import Finding, problem_of
-from config.model import Catalogue, Group, Policy, Profile
+from config.model import Catalogue, Group, Policy, ProcessCloud, Profile, SimulatedCloud, Victims
 from config.reach import Certain, certainties
 from config.swings import Resize, overlapping
 from config.units import PolicyId, Seconds, format_span
@@ -36,6 +36,7 @@ def lint(catalogue: Catalogue, resize: Resize, certain: Certain) -> tuple[Proble
         *_short_quiet_times(catalogue),
         *_equal_bounds(catalogue),
         *_sizes_out_of_bounds(catalogue),
+        *_zones_of_nowhere(catalogue),
         *vain_schedules.cancelled(catalogue),
         *unused(catalogue),
     ]
@@ -86,6 +87,14 @@ def _sizes_out_of_bounds(catalogue: Catalogue) -> Iterator[Finding]:
                 f"{group.maximum}, so it always comes to {size:g}: write that, or change the bounds"
             )
             yield Finding(("policies", policy.id, "set"), message)
+
+
+def _zones_of_nowhere(catalogue: Catalogue) -> Iterator[Finding]:
+    for group in catalogue.groups.values():
+        cloud = catalogue.clouds[catalogue.profiles[group.profile].cloud]
+        if group.victims is Victims.ZONE_BALANCE and isinstance(cloud, ProcessCloud | SimulatedCloud):
+            message = f"members on the cloud {cloud.id} are in no zone, so the oldest leave: write oldest"
+            yield Finding(("groups", group.id, "victims"), message)
 
 
 def _followed(catalogue: Catalogue) -> Iterator[tuple[Group, Policy]]:

@@ -159,6 +159,13 @@ def test_bounds_that_leave_policies_nothing_to_do() -> None:
     assert warned(("min: 2", "min: 8"), ("max: 8", "max: 9"), ("below: 30", "below: 20")) == []
 
 
+def test_zones_are_balanced_only_where_there_are_zones() -> None:
+    assert warned(("max: 8", "max: 8, victims: zone_balance")) == [
+        "groups.web.victims: members on the cloud local are in no zone, so the oldest leave: write oldest"
+    ]
+    assert warned(("max: 8", "max: 8, victims: oldest")) == []
+
+
 @pytest.mark.parametrize(
     ("size", "comes_to"), [("1", "2"), ("9", "8"), ("2", None), ("8", None), ("300%", None)]
 )  # fmt: skip
