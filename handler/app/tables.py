@@ -201,6 +201,8 @@ def plan_lines(plan: dict[str, Any]) -> Iterator[str]:
     waits = _waits(plan["waits"].items())
     if waits:
         yield f"waiting: {waits}"
+    for name in plan.get("stuck", ()):
+        yield f"stuck: {name} cannot be removed, and nobody waits for it"
     if not plan["steps"] and not waits:
         yield "converged: nothing to do"
 

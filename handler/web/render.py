@@ -56,12 +56,13 @@ def text_of(value: object) -> bytes:
 
 
 def planned(plan: Plan) -> dict[str, Json]:
-    """A plan: its steps in order, and what it waits for, of how many members."""
+    """A plan: its steps in order, what it waits for, of how many members, and whose removal nobody waits for."""
     return {
         "group": plan.group,
         "revision": plan.revision,
         "steps": [tagged(step) for step in plan.steps],
         "waits": {wait.value: count for wait, count in plan.waits},
+        "stuck": list(plan.stuck),
     }
 
 

@@ -157,12 +157,12 @@ def test_a_removal_that_fails_for_good_is_a_warning_and_the_group_goes_on(error:
     assert re.search(words, done.retries[-1])
 
     bed.desire(6)
-    bed.settle()
+    bed.settle(stuck=True)
     serving = bed.known(Phase.IN_SERVICE)
     assert len(serving) == 6
     assert serving == bed.serving()
     bed.cloud.die(next(iter(serving)))
-    bed.settle()
+    bed.settle(stuck=True)
     assert len(bed.known(Phase.IN_SERVICE)) == 6
     bed.desire(1)
     bed.run()

@@ -118,13 +118,13 @@ class Bed:
         )
         self.store.lower(act, state, leaving, self.definition.cloud.id)
 
-    def settle(self, *, accept_vanished: bool = False, passes: int = _PASSES) -> Pass:
-        """Run passes, each after the time that the last one asked for, until one finds nothing to do."""
+    def settle(self, *, accept_vanished: bool = False, passes: int = _PASSES, stuck: bool = False) -> Pass:
+        """Run passes, each after the time that the last one asked for, until nothing is left to do, or stuck."""
         for _ in range(passes):
             done = self.run(accept_vanished=accept_vanished)
-            if done.plan.converged:
+            if done.plan.converged and (stuck or not done.plan.stuck):
                 return done
-            self.clock.advance(5.0 if done.next_in is None else done.next_in)
+            self.clock.advance((60.0 if done.plan.stuck else 5.0) if done.next_in is None else done.next_in)
         raise AssertionError(f"not converged after {passes} passes: {done.plan} {done.messages}")
 
     # What is there

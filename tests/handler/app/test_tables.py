@@ -25,6 +25,11 @@ def test_a_plan_says_what_it_waits_for(waits: dict[str, int], said: str) -> None
     assert list(plan_lines({"steps": [], "waits": waits})) == [said]
 
 
+def test_a_plan_says_whom_nobody_waits_for() -> None:
+    said = list(plan_lines({"steps": [], "waits": {}, "stuck": ["web-k3f9ab-1"]}))
+    assert said == ["stuck: web-k3f9ab-1 cannot be removed, and nobody waits for it", "converged: nothing to do"]
+
+
 def _printed(status: Any) -> str:
     console = Console(width=200, highlight=False)
     with console.capture() as captured:

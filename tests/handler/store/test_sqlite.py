@@ -9,7 +9,7 @@ from config.units import BalancerId, CloudId, GroupId, MemberName
 from handler.attachments import Attachment
 from handler.desired import Definition
 from handler.steps import Result
-from handler.store.interface import Creates, Event, EventKind, Store
+from handler.store.interface import Abandoned, Creates, Event, EventKind, Store
 from handler.store.sqlite import SqliteStore
 from handler.world import Leaving, Phase
 from tests.support.store import (
@@ -415,6 +415,22 @@ def test_who_leaves_by_a_decision_is_written_with_it(store):
     left = replace(record, phase=Phase.LEAVING, leaving=Leaving.CHOSEN, leaving_at=at(2))
     store.record((replace(a_tick(state=full_state()), members=(left,), cloud=LOCAL),))
     assert (store.members(WEB), group_of(store).state) == ((left,), full_state())
+
+
+def test_what_is_abandoned_is_written_with_the_end_of_its_record_and_outlives_its_group(store):
+    (record,) = store.intend(WEB, LOCAL, 1, (), at(0))
+    what = Abandoned(name=record.name, group=WEB, cloud=LOCAL, server_id="4711", at=at(2), by="ada")
+    act = Event(at=at(2), group=WEB, kind=EventKind.NOTE, name="abandon", by="ada", message=record.name)
+    store.abandon(act, what, (replace(record, phase=Phase.GONE, gone_at=at(2)),))
+    store.abandon(replace(act, at=at(3)), replace(what, by="bob"), ())
+    assert (store.members(WEB), store.gone(WEB, {record.name})) == ((), {record.name})
+    assert (store.abandoned(), store.abandoned_of(WEB)) == ((what,), {record.name})
+    assert store.abandoned_of(GroupId("worker")) == frozenset()
+    assert [event.by for event in store.history(WEB, before=None, limit=2)] == ["ada", "ada"]
+    store.drop_group(WEB)
+    store.prune(before=at(1e6), bytes_at_most=1 << 30)
+    assert (store.abandoned(), store.abandoned_of(WEB)) == ((what,), {record.name})
+    assert store.last_sequence(WEB) == 1
 
 
 def test_names_are_known_as_gone_until_retention_forgets_them(store):
