@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from random import Random
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from config.errors import DriverError, Permanent, Transient
+from config.errors import DriverError, Permanent, Refused, StoreError, Transient
 from config.model import Budget
 from config.repair import HealthRepair, Repair
 from config.simulation import Behaviour, BootTime, CallFaults, CallRate, ListingFaults
@@ -31,7 +32,7 @@ _HEALTHS = [Health.HEALTHY, Health.FAILING, Health.FAILING, Health.UNKNOWN]
 _WELL = (ServerState.BUILDING, ServerState.RUNNING)
 
 errors = st.sampled_from([LOST, LOST, Transient("timed out"), Permanent("refused"), Transient("busy", retry_after=9.0)])
-calls = st.sampled_from(["create", "destroy", "list", "find"])
+calls = st.sampled_from(["create", "destroy", "list", "find", "mark", "unmark"])
 moves = st.sampled_from(["join", "enable", "drain", "leave", "seats"])
 
 
@@ -93,6 +94,8 @@ class Fleet(RuleBasedStateMachine):
         kept = self.bed.store.records.get(name)
         if kept is None or kept[0].phase is not Phase.LEAVING:
             self.complaints.append(f"{name} is destroyed and was not chosen")
+        elif kept[0].leaving is Leaving.EVICTED:
+            self.complaints.append(f"{name} is destroyed and was to be kept")
         for where, balancer in self.bed.balancers.items():
             if name in balancer.states:
                 self.complaints.append(f"{name} is destroyed before it has left {where}")
@@ -117,6 +120,26 @@ class Fleet(RuleBasedStateMachine):
     @rule(data=st.data())
     def replace(self, data: st.DataObject) -> None:
         self.bed.replace(data.draw(st.sampled_from(sorted(self.bed.known(Phase.MADE, Phase.IN_SERVICE)))))
+
+    @precondition(lambda self: self.desired)
+    @rule()
+    def adopt(self) -> None:
+        """A person gives a machine that is there; what is refused or cannot be written down changes nothing."""
+        machine = self.bed.cloud.add(MemberName(f"given{self.bed.cloud.simulation.made}"))
+        with suppress(StoreError, Refused, DriverError):
+            self.bed.adopt(machine.name)
+        self.most_desired = max(self.most_desired, self.desired)
+
+    @precondition(lambda self: self.desired and self.bed.known(Phase.MADE, Phase.IN_SERVICE))
+    @rule(data=st.data())
+    def evict(self, data: st.DataObject) -> None:
+        name = data.draw(st.sampled_from(sorted(self.bed.known(Phase.MADE, Phase.IN_SERVICE))))
+        with suppress(StoreError):
+            self.bed.evict(name)
+
+    @property
+    def desired(self) -> int:
+        return self.bed.store.kept[WEB].state.desired or 0
 
     @rule()
     def restart(self) -> None:
