@@ -295,6 +295,7 @@ def _group(id: GroupId, entry: written.GroupDocument, for_all: Notify | None, do
         freshness=entry.freshness,
         projection=entry.projection,
         budget=_budget(entry.budget),
+        roll=entry.roll.budgets,
         max_growth=None if entry.max_growth is None else entry.max_growth.pace,
         max_shrinkage=None if entry.max_shrinkage is None else entry.max_shrinkage.pace,
         flap_damping=None if entry.flap_damping is None else entry.flap_damping.damping,

@@ -34,6 +34,7 @@ from config.part_document import PartDocument, leading_somewhere
 from config.policy_document import PolicyDocument
 from config.record_document import RecordDocument
 from config.repair_document import RepairDocument
+from config.rolling_document import RollDocument
 from config.scalars import (
     AbsolutePath,
     BlindRule,
@@ -320,6 +321,9 @@ class GroupDocument(Declared):
         default="on",
     )
     budget: BudgetDocument = key("How much may be created for this group.", {"per_hour": 60}, default={})
+    roll: RollDocument = key(
+        "What a roll to a new profile may cost, unless the command says otherwise.", {"surge": "25%"}, default={}
+    )
     max_growth: Annotated[PaceDocument | None, Given] = key(
         "How many members policies and alarms may add in a span of time.", {"count": 4, "percent": "100%", "per": "5m"}
     )

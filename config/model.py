@@ -44,6 +44,7 @@ from config.recording import Recording
 from config.reductions import Reduce, Reduction
 from config.repair import DEFAULTS as REPAIR
 from config.repair import Repair
+from config.rolling import NO_HURRY, RollBudgets
 from config.schedules import Schedule
 from config.units import (
     AlertId,
@@ -323,6 +324,8 @@ class Group:
     """Intervals after which the newest value is stale."""
     projection: Projection = Projection.ON
     budget: Budget = STOCK
+    roll: RollBudgets = NO_HURRY
+    """Of a roll that does not say otherwise."""
     max_growth: Pace | None = None
     """What policies and alarms may add in a span of time."""
     max_shrinkage: Pace | None = None

@@ -12,7 +12,7 @@ from config.model import Budget, Cloud, Mode, ReadyProbe
 from config.units import GroupId, Instant, MemberName, Seconds, format_span
 from handler.balancers.interface import Balancer
 from handler.causes import told
-from handler.desired import Definition, DesiredState, Limits
+from handler.desired import Definition, DesiredState, Limits, Rolling
 from handler.execute import Execution, Tools
 from handler.gather import Gatherer
 from handler.leases import Leases
@@ -195,6 +195,7 @@ class Converger:
                 revision=stored.state.revision,
                 deleting=stored.deleting,
                 paused=_all_stopped(stored),
+                roll=_rolling(stored),
             ),
             world=world,
             definition=stored.definition,
@@ -274,6 +275,13 @@ def _goes_on(stored: StoredGroup, latest: Callable[[], GroupState] | None) -> Ca
 def _hands_off(stored: StoredGroup) -> bool:
     held = stored.state.orphaned or _all_stopped(stored) or stored.definition.group.mode is not Mode.ACT
     return held and not stored.deleting
+
+
+def _rolling(stored: StoredGroup) -> Rolling | None:
+    if stored.roll is None or not stored.roll.runs or not stored.state.desired:
+        return None
+    surge, unavailable = stored.roll.budgets.of(stored.state.desired)
+    return Rolling(surge=surge, unavailable=unavailable)
 
 
 def _all_stopped(stored: StoredGroup) -> bool:

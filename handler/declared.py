@@ -51,6 +51,10 @@ class Converged:
     """Revision of the definition that was in force."""
     at: Instant
 
+    def is_of(self, size: int, definition: int) -> bool:
+        """Whether these are the revisions that it was of."""
+        return (self.size, self.definition) == (size, definition)
+
 
 def essence(definition: Definition) -> Definition:
     """A definition without what members are still behind although it is declared no more: that passes by itself."""

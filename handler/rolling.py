@@ -17,13 +17,10 @@ from config.units import MemberName
 from handler.desired import Rolling
 from handler.roles import COUNTED, Cast, Role
 from handler.settled import nominees
-from handler.world import Leaving, Member, World
+from handler.world import Health, Leaving, Member, Phase, World
 
 _REPLACEABLE = (Role.SERVING, Role.PASSING, Role.ARRIVING, Role.BUILDING)
 """Those that serve, or will: a place above the desired size is kept for whoever is to follow them."""
-
-_STUCK = 10
-"""Removals of one member that failed: it is no longer waited for, or it would hold up repairs as well."""
 
 WORDS = "rolled: it is not made of the profile of now"
 
@@ -32,8 +29,8 @@ WORDS = "rolled: it is not made of the profile of now"
 class Batch:
     """What a roll does in one plan."""
 
-    leaving: tuple[Cast, ...] = ()
-    """Who leaves now, the oldest first: all of them serve."""
+    leaving: tuple[Member, ...] = ()
+    """Who leaves now: those that do no work while there are more than desired, and others; the oldest first."""
     above: int = 0
     """How many may count above the desired size."""
     going: int = 0
@@ -51,14 +48,14 @@ class Rolled:
     current: int
     """Members in service that are."""
     old: int
-    """Members that are not, those that leave included."""
-    protected: int
+    """Members that are not, without those that leave already."""
+    protected: tuple[MemberName, ...]
     """Of those, whom nothing but a person makes leave."""
 
     @property
     def remaining(self) -> int:
         """Members that are yet to be replaced."""
-        return self.old - self.protected
+        return self.old - len(self.protected)
 
 
 def is_old(member: Member, profile: str | None) -> bool:
@@ -75,7 +72,8 @@ def batch(
     """Choose who leaves now.
 
     Never so many leave that fewer than ``size - unavailable`` serve; and where nothing can be made now, none but those
-    for whom others serve already.
+    for whom others serve already. One that is between two states, or fails its health checks, serves nobody: it leaves
+    as soon as it is one more than desired, unless too few serve anyway.
 
     Args:
         roll: the budgets.
@@ -85,32 +83,49 @@ def batch(
         casts: everybody else who stays for all that is known.
         can_make: whether this pass may create anything.
     """
+    casts = [(member, Role.PASSING if _fails(member, seen, world) else seen) for member, seen in casts]
     old = [member for member in settled if is_old(member, world.profile)]
     others = [(member, seen) for member, seen in casts if seen in COUNTED and is_old(member, world.profile)]
     serving = len(settled) + sum(seen is Role.SERVING for _, seen in casts)
-    most = max(serving - size + (roll.unavailable if can_make else 0), 0)
-    unsettled = [member for member, seen in others if seen is Role.SERVING]
-    chosen = sorted(nominees([*old, *unsettled], most, Victims.OLDEST), key=_age)[:most]
-    kept = sum(map(_is_protected, old)) + sum(_is_protected(member) for member, _ in others)
-    idle = sum(seen not in _REPLACEABLE and not _is_protected(member) for member, seen in others)
-    remaining = len(old) + len(others) - kept - len(chosen)
+    counted = len(settled) + sum(seen in COUNTED for _, seen in casts)
+    idle = [member for member, seen in others if seen is Role.PASSING]
+    at_work = [*old, *(member for member, seen in others if seen is Role.SERVING)]
+    most = serving - size + (roll.unavailable if can_make else 0)
+    spare = counted - size if most >= 0 else 0
+    chosen = (*_oldest(idle, spare), *_oldest(at_work, most))
+    free = [seen for member, seen in others if not _is_protected(member)]
+    working = sum(not _is_protected(member) for member in old)
+    replaceable = working + sum(seen in _REPLACEABLE for seen in free) - len(chosen)
     return Batch(
-        leaving=tuple((member, Role.SERVING) for member in chosen),
-        above=min(roll.surge, remaining - idle),
+        leaving=chosen,
+        above=min(roll.surge, replaceable),
         going=len(chosen) + sum(_is_going(cast) for cast in casts),
-        remaining=remaining,
-        kept=kept,
+        remaining=working + len(free) - len(chosen),
+        kept=len(old) + len(others) - working - len(free),
     )
+
+
+def _fails(member: Member, seen: Role, world: World) -> bool:
+    """Whether a balancer's health check fails it. Nobody is repaired for that here, so it needs not be believed."""
+    if seen is not Role.SERVING:
+        return seen is Role.FAILING
+    own = ((seating.seats or {}).get(member.name) for seating in world.seatings.values())
+    return any(seat is not None and seat.health is Health.FAILING for seat in own)
+
+
+def _oldest(members: Sequence[Member], most: int) -> Sequence[Member]:
+    """The oldest that may leave, at most so many."""
+    return sorted(nominees(members, most, Victims.OLDEST), key=_age)[: max(most, 0)]
 
 
 def rolled(world: World, in_service: Container[MemberName]) -> Rolled:
     """Say how far a roll of this world has come; ``in_service`` are the members that serve."""
-    old = [member for member in world.members if is_old(member, world.profile)]
+    old = [member for member in world.members if is_old(member, world.profile) and not _is_leaving(member)]
     current = (member for member in world.members if member.record is not None and not is_old(member, world.profile))
     return Rolled(
         current=sum(member.name in in_service for member in current),
         old=len(old),
-        protected=sum(_is_protected(member) and not _is_leaving(member) for member in old),
+        protected=tuple(member.name for member in old if _is_protected(member)),
     )
 
 
@@ -123,12 +138,10 @@ def _is_protected(member: Member) -> bool:
 
 
 def _is_leaving(member: Member) -> bool:
-    return member.record is not None and member.record.leaving is not None
+    return member.record is not None and member.record.phase is Phase.LEAVING
 
 
 def _is_going(cast: Cast) -> bool:
+    """Whether a member was rolled and takes up room; a removal that is STUCK holds up nothing."""
     member, seen = cast
-    record = member.record
-    if seen is not Role.LEAVING or record is None or record.leaving is not Leaving.REPLACED:
-        return False
-    return record.destroy_attempts < _STUCK
+    return seen is Role.LEAVING and member.record is not None and member.record.leaving is Leaving.REPLACED

@@ -238,8 +238,8 @@ def choose(scene: Scene) -> Choice:
     ill = _unhealthy(scene, len(scene.settled) + len(counted))
     leaving.update(dict.fromkeys(ill, Leaving.UNHEALTHY))
     counted = [cast for cast in counted if cast[0].name not in ill]
-    step = _step(scene)
-    rolled = {cast[0].name: cast for cast in step.leaving}
+    step = _step(scene, counted)
+    rolled = {member.name for member in step.leaving}
     settled = [member for member in scene.settled if member.name not in rolled] if rolled else scene.settled
     counted = [cast for cast in counted if cast[0].name not in rolled]
     size, number = scene.target + step.above, len(settled) + len(counted)
@@ -277,13 +277,14 @@ def _why_unfit(record: Record, seen: Role) -> Leaving:
     return Leaving.EVICTED if record.given and record.in_service_at is None else _UNFIT[seen]
 
 
-def _step(scene: Scene) -> Batch:
+def _step(scene: Scene, counted: Sequence[Cast]) -> Batch:
     """What a roll does now; without one, nothing."""
     roll, limits = scene.desired.roll, scene.limits
     if roll is None:
         return Batch()
+    going = [cast for cast in scene.casts if cast[1] is Role.LEAVING]
     can_make = scene.may_make and limits.creates > 0 and not _backs_off(limits, scene.now)
-    return batch(roll, scene.target, scene.world, scene.settled, scene.casts, can_make=can_make)
+    return batch(roll, scene.target, scene.world, scene.settled, [*counted, *going], can_make=can_make)
 
 
 def _surplus(scene: Scene, settled: Sequence[Member], counted: Sequence[Cast], surplus: int) -> dict[MemberName, str]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from config.model import Mode
 from config.units import GroupId, Instant, MemberName, PolicyId
+from handler.rolls import RollState
 from handler.steps import Wait
 from trigger.reasons import Reason
 from trigger.requests import FleetPause, Pause, Queued, Quiet
@@ -63,6 +64,38 @@ class MemberStatus:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RollbackStatus:
+    """New members are made of an earlier revision's profile."""
+
+    revision: int
+    at: Instant
+    by: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RollStatus:
+    """A roll for a person."""
+
+    state: RollState
+    because: str
+    """Why it does not run, in words; empty while it does."""
+    target: str
+    """Digest of the profile that it is for."""
+    surge: str
+    unavailable: str
+    """As they were asked for: members, or a share of the desired size."""
+    started_at: Instant
+    by: str
+    ended_at: Instant | None
+    done: int
+    """Members in service that are made of the profile of now."""
+    remaining: int
+    """Members that are yet to be replaced."""
+    protected: tuple[MemberName, ...]
+    """Members of another profile that are left as they are."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GroupStatus:
     """One group for a person."""
 
@@ -93,3 +126,13 @@ class GroupStatus:
     """When a pass last found nothing to do."""
     listed: bool | None
     """Whether the last listing was complete; ``None``: nobody has looked yet."""
+    pending: bool = False
+    """Its size, its definition or its roll is another one than when a pass last found nothing to do."""
+    definition: int = 1
+    """Revision that new members are made of."""
+    rollback: RollbackStatus | None = None
+    """Why that is not the newest, if it is not."""
+    old: int = 0
+    """Members that are not made of the profile of now, as far as anybody has looked."""
+    roll: RollStatus | None = None
+    """The last one."""

@@ -19,6 +19,7 @@ from handler.app.member_cli import member
 from handler.app.probe_cli import probe
 from handler.app.record_cli import record
 from handler.app.replay_cli import replay
+from handler.app.roll_cli import definitions, roll, rollback
 from handler.app.snapshot_cli import plan, snapshot
 from handler.app.terminal import (
     DONE,
@@ -62,6 +63,9 @@ app.command("eval")(evaluate)
 app.command()(counters)
 app.command()(garbage)
 app.command()(replay)
+app.command()(definitions)
+app.command()(rollback)
+app.command()(roll)
 app.command()(snapshot)
 app.command()(plan)
 
@@ -133,7 +137,7 @@ def why(
         return
     span = answer.get("span")
     if span:
-        from handler.app.tables import clock_text
+        from handler.app.moments import clock_text
 
         typer.echo(f"{clock_text(span['first_at'])} to {clock_text(span['last_at'])} UTC, {span['ticks']} ticks:")
     lines(answer["words"])

@@ -10,10 +10,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TypeVar
 
+from config.errors import StoreError
 from config.model import Mode
 from config.units import MemberName, Moment, Seconds
 from handler.app.door import Door, Question
 from handler.app.guard import Guard
+from handler.app.rolling import news_of, write
 from handler.app.rooms import Room, Seen
 from handler.app.waiting import until_set
 from handler.app.whole import whole
@@ -21,7 +23,7 @@ from handler.converge import Converger, Pass
 from handler.doubts import Doubt
 from handler.roles import state_of
 from handler.status import MemberState
-from handler.store.interface import Event, EventKind, Store
+from handler.store.interface import Event, EventKind, Store, StoredGroup
 from handler.world import Record, World
 from trigger.decide import vanished
 from trigger.requests import Fleet, Pause
@@ -117,8 +119,30 @@ class Keeper:
                     lambda: self._converger.run(stored, accept_vanished=accept, only=only, latest=lambda: room.state)
                 )
                 await self._lower(room, done.vanished)
+                await self._remember(room, stored, done)
         await self._take_in(room, done)
         return done
+
+    async def _remember(self, room: Room, stored: StoredGroup, done: Pass) -> None:
+        """Have written down how a roll stands now, and that nothing was left to do."""
+        now, serving = self._clock().wall, MemberState.IN_SERVICE
+        states = ((m.name, state_of(m, done.world, stored.definition, now)) for m in done.world.members)
+        rolls = stored.roll is not None and stored.roll.runs
+        in_service = {name for name, state in states if state is serving} if rolls else set()
+        news = news_of(stored, done, in_service, now)
+        if news.wholly and room.whole == stored.in_force:
+            news = replace(news, wholly=False)
+        if not news.wholly and (news.roll, news.converged) == (stored.roll, stored.converged):
+            return
+        try:
+            await self._in_thread(lambda: write(self._store, stored, news, now))
+        except StoreError:
+            return  # the next pass finds the same, and the group's status tells that nothing can be written
+        room.roll, room.converged = news.roll, news.converged
+        if news.wholly:
+            room.whole = stored.in_force
+        if news.roll != stored.roll:
+            room.wake.set()
 
     async def _lower(self, room: Room, vanished_ones: tuple[Record, ...]) -> None:
         """Have desired size follow those who vanished: the same write says that they are no longer counted."""

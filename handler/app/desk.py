@@ -21,6 +21,7 @@ from handler.app.finding import nearest, room_of
 from handler.app.garbage_desk import GarbageDesk
 from handler.app.member_desk import MemberDesk
 from handler.app.probing import probe
+from handler.app.roll_desk import RollDesk
 from handler.app.rooms import Room
 from handler.app.statuses import status_of
 from handler.app.webhook_desk import WebhookDesk
@@ -54,6 +55,7 @@ class Desk:
         self._asked: dict[tuple[GroupId, str], asyncio.Task[Asked]] = {}
         self._probes = asyncio.Semaphore(_PROBES)
         self.members = MemberDesk(engine)
+        self.rolling = RollDesk(engine)
         self.balancers = BalancerDesk(engine)
         self.garbage = GarbageDesk(engine)
         self.webhooks = WebhookDesk(engine)

@@ -305,7 +305,7 @@ class Engine:
         await self.recordings.declare(catalogue.record)
         self.metrics.took(catalogue, now.wall)
         logs.say("catalogue", digest=catalogue.digest[:12], groups=len(catalogue.groups))
-        for room in self.rooms.values():
+        for room in sorted(self.rooms.values(), key=lambda room: not room.is_pending):  # those that wait come first
             self.keeper.start(room)
             room.wake.set()
         declared = [room for room in self.rooms.values() if room.state.desired is not None and not room.state.orphaned]
@@ -315,19 +315,11 @@ class Engine:
     def _furnish(self, stored: StoredGroup, catalogue: Catalogue) -> None:
         room = self.rooms.get(stored.id)
         if room is None:
-            self.rooms[stored.id] = Room(
-                id=stored.id,
-                definition=stored.definition,
-                state=stored.state,
-                deleting=stored.deleting,
-                failed_builds=stored.failed_builds,
-                back_off_until=stored.back_off_until,
-                attachments=stored.attachments,
-            )
+            self.rooms[stored.id] = Room.of(stored)
             return
         if room.state.orphaned is not stored.state.orphaned:
             logs.say("orphaned" if stored.state.orphaned else "declared_again", group=room.id)
-        room.definition = stored.definition
+        room.definition, room.declared, room.pinned = stored.definition, stored.declared, stored.pinned
         room.deleting = stored.deleting
         room.state = replace(room.state, orphaned=stored.state.orphaned, watched=stored.state.watched)
         before = self._catalogue

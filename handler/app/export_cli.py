@@ -160,7 +160,7 @@ def _progress() -> Iterator[Any]:
 
 
 def _told(done: Exported, out: Path | None, *, json: bool) -> None:
-    from handler.app.tables import clock_text
+    from handler.app.moments import clock_text
     from handler.web.render import plain
 
     if json:

@@ -12,8 +12,9 @@ from collector.outages import members_of
 from config.model import Mode
 from config.units import GroupId, Instant
 from handler.app.rooms import Room
-from handler.app.statuses import condition_of, counts_of
+from handler.app.statuses import condition_of, counts_of, progress_of
 from handler.doubts import Ground
+from handler.rolls import RollState
 from handler.status import GroupCondition
 from handler.steps import Wait
 from trigger.explain import ConditionExplanation, ExpressionExplanation, PolicyExplanation
@@ -151,6 +152,15 @@ def _grounds(room: Room, _: Instant) -> Iterator[tuple[str, float]]:
     return ((ground.value, float(ground in told)) for ground in Ground)
 
 
+def _profiles(room: Room, _: Instant) -> Iterator[tuple[str, float]]:
+    progress = progress_of(room)
+    return iter((("current", progress.current), ("old", progress.old)))
+
+
+def _rolls(room: Room, _: Instant) -> Iterator[tuple[str, float]]:
+    return ((state.value, float(room.roll is not None and room.roll.state is state)) for state in RollState)
+
+
 def _unheard(room: Room, _: Instant) -> float:
     return float(len(members_of(room.unheard)))
 
@@ -185,6 +195,8 @@ _PER_GROUP: tuple[tuple[str, str, Callable[[Room, Instant], float | None]], ...]
     ("group_interval_seconds", "How often it is judged; absent while it is not (orphaned, mode off).", _interval),
     ("group_decided_timestamp_seconds", "When it was last decided.", lambda room, _: room.decided_at),
     ("group_converged_timestamp_seconds", "When a pass last had nothing to do.", lambda room, _: room.converged_at),
+    ("group_definition", "Revision that new members are made of.", lambda room, _: room.stored().in_force),
+    ("group_pending", "1 while its last change has not converged.", lambda room, _: float(room.is_pending)),
     ("group_creates_left", "Creates that the hourly budgets still allow.", _creates_left),
     ("group_failed_builds", "Builds that failed in a row.", lambda room, _: room.failed_builds),
     ("group_back_off_seconds_remaining", "How long growth still waits after failed builds.", _back_off_left),
@@ -200,6 +212,8 @@ _PER_GROUP: tuple[tuple[str, str, Callable[[Room, Instant], float | None]], ...]
 
 _PER_GROUP_AND_WORD: tuple[tuple[str, str, str, Callable[[Room, Instant], Iterable[tuple[str, float]]]], ...] = (
     ("group_members", "Members by state.", "state", _members),
+    ("group_profile_members", "Members by what they are made of: current ones in service, all old.", "made", _profiles),
+    ("group_roll", "1 for how the last roll stands.", "state", _rolls),
     ("group_mode", "1 for the mode in force.", "mode", _modes),
     ("group_pause", "1 for what a person has stopped, here or in the whole fleet.", "pause", _pauses),
     ("group_condition", "1 for how the group is.", "condition", _conditions),

@@ -12,7 +12,9 @@ from collector.targets import Member as PolledMember
 from collector.targets import Roster
 from config.units import GroupId, Instant, MemberName, PolicyId
 from handler.attachments import Attachment
+from handler.declared import Converged, Pinned
 from handler.desired import Definition
+from handler.rolls import Roll
 from handler.status import MemberState
 from handler.steps import Plan
 from handler.store.interface import StoredGroup
@@ -71,8 +73,36 @@ class Room:
     """Where each present member was last seen."""
     attachments: tuple[Attachment, ...] = ()
     """Of the definition's balancers, those by a person's word."""
+    declared: int = 1
+    """Number of the newest revision of its definition."""
+    pinned: Pinned | None = None
+    """An earlier revision, whose profile new members are made of."""
+    roll: Roll | None = None
+    """The last one."""
+    converged: Converged | None = None
+    """What it was when a pass last found nothing to do."""
+    whole: int | None = None
+    """The revision that every member was made of when one last converged so; ``None``: not known."""
     accept_vanished: bool = False
     """A person ordered convergence; the next pass believes that many are gone."""
+
+    @classmethod
+    def of(cls, stored: StoredGroup) -> Room:
+        """A group as it survived."""
+        return cls(
+            id=stored.id,
+            definition=stored.definition,
+            state=stored.state,
+            deleting=stored.deleting,
+            failed_builds=stored.failed_builds,
+            back_off_until=stored.back_off_until,
+            attachments=stored.attachments,
+            declared=stored.declared,
+            pinned=stored.pinned,
+            roll=stored.roll,
+            converged=stored.converged,
+            converged_at=None if stored.converged is None else stored.converged.at,
+        )
 
     def bounds(self, now: Instant) -> tuple[int, int]:
         """Least and greatest size as schedules and alerts leave them now."""
@@ -89,7 +119,18 @@ class Room:
             failed_builds=self.failed_builds,
             back_off_until=self.back_off_until,
             attachments=self.attachments,
+            declared=self.declared,
+            pinned=self.pinned,
+            roll=self.roll,
+            converged=self.converged,
         )
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether it is to become something else than it was when a pass last found nothing to do."""
+        if self.roll is not None and self.roll.runs:
+            return True
+        return self.converged is None or not self.converged.is_of(self.state.revision, self.stored().in_force)
 
     def restart_holds(self) -> None:
         """A policy fired: every hold of the group begins anew."""

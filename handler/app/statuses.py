@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from collector.outages import Channel, silent_since
 from config.model import Mode
 from config.units import Instant, MemberName
 from handler.app.rooms import Room, Seen
-from handler.status import GroupCondition, GroupStatus, MemberState, MemberStatus
+from handler.rolling import Rolled, rolled
+from handler.rolls import RollState
+from handler.status import GroupCondition, GroupStatus, MemberState, MemberStatus, RollbackStatus, RollStatus
 from handler.world import Member
 from trigger.reasons import Reason
 from trigger.requests import Pause
@@ -44,6 +47,46 @@ def status_of(room: Room, now: Instant) -> GroupStatus:
         decided_at=room.decided_at,
         converged_at=room.converged_at,
         listed=room.seen.world.complete if room.seen else None,
+        pending=room.is_pending,
+        definition=room.stored().in_force,
+        rollback=_rollback(room),
+        old=progress_of(room).old,
+        roll=roll_of(room),
+    )
+
+
+def _rollback(room: Room) -> RollbackStatus | None:
+    pinned = room.pinned
+    return None if pinned is None else RollbackStatus(revision=pinned.revision, at=pinned.at, by=pinned.by)
+
+
+def progress_of(room: Room) -> Rolled:
+    """How far the group is made of the profile of now, as the last pass saw it."""
+    seen = room.seen
+    if seen is None:
+        return Rolled(current=0, old=0, protected=())
+    world = replace(seen.world, profile=room.definition.profile_digest)
+    return rolled(world, {name for name, state in seen.states.items() if state is MemberState.IN_SERVICE})
+
+
+def roll_of(room: Room) -> RollStatus | None:
+    """The group's last roll, and how far it has come."""
+    roll = room.roll
+    if roll is None:
+        return None
+    progress = progress_of(room)
+    return RollStatus(
+        state=roll.state,
+        because=roll.because,
+        target=roll.target,
+        surge=str(roll.budgets.surge),
+        unavailable=str(roll.budgets.unavailable),
+        started_at=roll.started_at,
+        by=roll.by,
+        ended_at=roll.ended_at,
+        done=progress.current,
+        remaining=progress.remaining,
+        protected=progress.protected,
     )
 
 
@@ -63,7 +106,15 @@ def messages_of(room: Room, now: Instant) -> tuple[str, ...]:
     silent = (f"not heard for more than ten intervals: {unheard}",) if room.unheard else ()
     lost = (f"decisions cannot be written down, so none is taken: {room.unrecorded}",) if room.unrecorded else ()
     seen = (*room.seen.failures, *room.seen.retries) if room.seen else ()
-    return (*lost, *seen, *_held_back(room, now), *silent)
+    return (*lost, *seen, *_held_back(room, now), *_halted(room), *silent)
+
+
+def _halted(room: Room) -> tuple[str, ...]:
+    """Why a roll stopped by itself, until a person decides."""
+    if room.roll is None or room.roll.state is not RollState.HALTED:
+        return ()
+    how = f"trimtab roll {room.id} goes on, trimtab rollback {room.id} goes back"
+    return (f"the roll has stopped: {room.roll.because}; {how}",)
 
 
 def _channel_in_words(channel: Channel) -> str:

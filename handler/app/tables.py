@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -13,6 +12,8 @@ from rich.text import Text
 
 from config.units import format_span
 from handler.app.logs import printable
+from handler.app.moments import clock_text
+from handler.app.roll_tables import rolling_lines
 from trigger.pause_words import say_pause
 from trigger.requests import Pause
 
@@ -22,11 +23,6 @@ _STYLE = {
     "broken": "red", "unknown": "yellow", "in_service": "green", "failed": "red", "retry": "yellow",
     "limited": "yellow",
 }  # fmt: skip
-
-
-def clock_text(at: float | None) -> str:
-    """An instant as UTC date and time; a dash for not yet."""
-    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S") if at is not None else "–"
 
 
 def _styled(word: str) -> Text:
@@ -50,13 +46,19 @@ def _members_in_words(members: list[dict[str, Any]]) -> str:
     return ", ".join(f"{count} {state.replace('_', ' ')}" for state, count in counts.items()) or "none"
 
 
+def _rolling(roll: dict[str, Any] | None) -> str:
+    if roll is None or roll["state"] != "running":
+        return ""
+    return f", rolling {roll['done']}/{roll['done'] + roll['remaining']}"
+
+
 def groups_table(groups: list[dict[str, Any]]) -> RenderableType:
     """One line a group."""
     table = _table("GROUP", "STATE", "DESIRED", "BOUNDS", "MEMBERS", "REASON", "MODE")
     for group in groups:
         desired = "–" if group["desired"] is None else str(group["desired"]) + (" forced" if group["forced"] else "")
         bounds = f"{group['minimum']}..{group['maximum']}"
-        members = _members_in_words(group["members"])
+        members = _members_in_words(group["members"]) + _rolling(group["roll"])
         rest = _cells(desired, bounds, members, group["reason"], group["mode"])
         table.add_row(*_cells(group["group"]), _styled(group["condition"]), *rest)
     if not groups:
@@ -89,6 +91,7 @@ def group_page(group: dict[str, Any]) -> RenderableType:
         asked, kept = queued["request"], clock_text(queued["until"])
         said = f"waiting for its turn in the service: {asked['cause']} {asked['by']}, kept until {kept} UTC"
         parts.append(Text(printable(said), style="cyan"))
+    parts += [Text(printable(line), style="cyan") for line in rolling_lines(group)]
     waits = _waits(group["waits"])
     if waits:
         parts.append(Text(f"waiting: {waits}"))

@@ -29,6 +29,7 @@ from handler.web.probing import probed_plain
 from handler.web.recent import build_recent
 from handler.web.recording import recording_routes
 from handler.web.render import Json, plain, planned, text_of
+from handler.web.rolling import rolling_routes
 from trigger.measure_words import say_range
 from trigger.reasons import Reason
 from trigger.verdicts import Direction
@@ -91,6 +92,7 @@ def build(daemon: Daemon) -> FastAPI:
     app.include_router(garbage_routes(daemon), prefix="/api/v1")
     app.include_router(hook_routes(daemon), prefix="/api/v1")
     app.include_router(recording_routes(daemon), prefix="/api/v1")
+    app.include_router(rolling_routes(daemon), prefix="/api/v1")
     app.include_router(_health(daemon))
     app.include_router(build_recent(daemon), prefix="/api/v1")
     app.include_router(build_discovery(daemon))

@@ -22,6 +22,7 @@ from handler.steps import Outcome, Plan
 from handler.store.interface import EVERY_KIND, Event, EventKind, Span
 from handler.store.outside import StoredHook
 from handler.web.pulse import Pulse
+from handler.web.revisions import Rolling
 from handler.web.series import Series
 from handler.world import World
 from trigger.explain import Explanation
@@ -169,6 +170,11 @@ class Webhooks(Protocol):
 
 class Daemon(Protocol):
     """Every method raises `NoSuch` for unknown names and `config.errors.Refused` for what it will not do."""
+
+    @property
+    def rolling(self) -> Rolling:
+        """Definitions, rollbacks and rolls."""
+        ...
 
     @property
     def members(self) -> Members:

@@ -12,7 +12,7 @@ from handler.roles import Role, sequence_of
 from handler.rolling import Rolled, rolled
 from handler.sizing import scene_of
 from handler.steps import MarkLeaving, Wait
-from handler.world import Leaving, Member, Phase, SeatState, ServerState, World
+from handler.world import Health, Leaving, Member, Phase, SeatState, ServerState, World
 from tests.support.planning import SIZES
 from tests.support.rolling import NEW, OLD, ONE_LESS, ONE_MORE, budgets, made_of, mixed, planned, rolling, said
 from tests.support.worlds import NOW, a_definition, a_member, a_seat, a_world, limits, name_of
@@ -84,6 +84,33 @@ def test_members_that_do_not_serve_yet_are_waited_for() -> None:
     assert said(planned(replace(a_world(building), profile=NEW), 1)) == ([], 1)
 
 
+def test_one_that_reboots_serves_nobody_and_leaves_as_soon_as_it_is_one_more_than_desired() -> None:
+    reboots = a_member(1, state=ServerState.PASSING, profile=OLD)
+    three = made_of(OLD, OLD, NEW)
+    assert said(planned(replace(three, members=(reboots, *three.members[1:])), 3)) == ([], 1)
+    four = made_of(OLD, OLD, NEW, NEW)
+    assert said(planned(replace(four, members=(reboots, *four.members[1:])), 3)) == ([1], 0), "three others serve"
+    assert said(planned(replace(three, members=(reboots, *three.members[1:])), 2)) == ([1], 0)
+
+
+def test_members_that_fail_their_health_check_are_no_service_that_lets_others_go() -> None:
+    """A release that comes into service and does not answer is not rolled on."""
+    world = made_of(OLD, OLD, OLD, NEW)
+    seats = [a_seat(number) for number in (1, 2, 3)]
+    ill = replace(a_seat(4), health=Health.FAILING)
+    ailing = replace(world, seatings=a_world(seats=[*(replace(s, health=Health.HEALTHY) for s in seats), ill]).seatings)
+    assert said(planned(ailing, 3)) == ([], 0)
+
+
+def test_while_nobody_passes_the_health_checks_a_roll_takes_nobody() -> None:
+    """It may be the check that is broken."""
+    world = made_of(OLD, OLD, OLD, NEW)
+    ill = [replace(a_seat(number), health=Health.FAILING) for number in (1, 2, 3, 4)]
+    assert said(planned(replace(world, seatings=a_world(seats=ill).seatings), 3)) == ([], 0)
+    one = [*(replace(seat, health=Health.HEALTHY) for seat in ill[1:]), ill[0]]
+    assert said(planned(replace(world, seatings=a_world(seats=one).seatings), 3)) == ([1], 0), "three others serve"
+
+
 def test_a_roll_says_how_many_are_to_come_and_who_is_protected() -> None:
     plan = planned(made_of(OLD, OLD, OLD, NEW, m3=KEPT), 3)
     assert dict(plan.waits) == {Wait.ROLLING: 1, Wait.PROTECTED: 1}
@@ -99,7 +126,7 @@ def test_progress_counts_who_serves_and_who_is_left() -> None:
     world = made_of(OLD, OLD, NEW, NEW, m1=KEPT)
     in_service = {name_of(number) for number in (1, 2, 3)}
     progress = rolled(world, in_service)
-    assert (progress, progress.remaining) == (Rolled(current=1, old=2, protected=1), 1)
+    assert (progress, progress.remaining) == (Rolled(current=1, old=2, protected=(name_of(1),)), 1)
 
 
 def is_serving(member: Member, world: World) -> bool:

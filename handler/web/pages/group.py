@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 
 from config.model import Compare, Mode
 from config.units import Instant, format_span
-from handler.status import MemberState, MemberStatus
+from handler.rolls import RollState
+from handler.status import GroupStatus, MemberState, MemberStatus
 from handler.web.pages.charts import Mark, Plot, Rule, Trace, chart, gap_of, legend
 from handler.web.pages.facts import Facts
 from handler.web.pages.figures import ABSENT, clock, number, quantity, span
@@ -82,6 +84,7 @@ def _head(facts: Facts) -> Html:
                 _stated("In service", tag("b", number(in_service(status))), others or None),
                 _stated("Desired", tag("b", number(status.desired)), "by force" if status.forced else None),
                 _stated("Min–max", f"{status.minimum}–{status.maximum}"),
+                *_rolling(status),
                 *(_stated("Quiet", *_quiet(quiet, facts.now)) for quiet in status.quiets),
                 _stated("Mode", " and ".join(text for text in (mode, pause) if text)) if mode or pause else None,
                 *(_stated("Waiting for", f"{count} × {wait.value.replace('_', ' ')}") for wait, count in status.waits),
@@ -89,6 +92,19 @@ def _head(facts: Facts) -> Html:
             ),
         ]
     )
+
+
+def _rolling(status: GroupStatus) -> Iterator[Html]:
+    """Yield what a person has to know of definitions: a rollback, a roll, members of an earlier profile."""
+    if status.rollback is not None:
+        yield _stated("Rolled back", f"to revision {status.rollback.revision}", f"by {status.rollback.by}")
+    roll = status.roll
+    if roll is not None and roll.state is not RollState.DONE:
+        progress = tag("b", f"{roll.done}/{roll.done + roll.remaining}")
+        word = "Rolling" if roll.state is RollState.RUNNING else f"Roll {roll.state.value}"
+        yield _stated(word, progress, roll.because or f"surge {roll.surge}, unavailable {roll.unavailable}")
+    elif status.old:
+        yield _stated("Of an earlier profile", number(status.old))
 
 
 def _stated(term: str, value: Content, more: Content = None) -> Html:

@@ -101,6 +101,8 @@ def test_check_warns_and_exits_1_for_it_only_where_that_is_asked_for(tmp_path: P
         ["member", "delete", "web", "web-abcdef-1"], ["garbage"], ["garbage", "--abandon", "web-abcdef-1"],
         ["member", "protect", "web", "web-abcdef-1"],
         ["attach", "web", "edge", "--port", "80"], ["detach", "web", "edge"], ["balancers", "web"],
+        ["definitions", "web"], ["rollback", "web"], ["rollback", "web", "--off"],
+        ["roll", "web"], ["roll", "web", "--stop"],
     ],
     ids=" ".join,
 )  # fmt: skip

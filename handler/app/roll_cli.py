@@ -1,0 +1,116 @@
+"""`trimtab definitions`, `rollback` and `roll`: what was declared, going back to it, and replacing members for it."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from handler.app.terminal import (
+    DONE,
+    PROBLEMS,
+    USAGE,
+    AsJson,
+    Group,
+    State,
+    ask,
+    fail,
+    get,
+    lines,
+    print_json,
+    show,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_LOOK_AGAIN = 1.0
+"""Seconds between two looks at a roll that is waited for."""
+
+
+def definitions(group: Group, state: State = None, json: AsJson = False) -> None:
+    """List what a group declared, newest first: what changed, who is made of it, and whether it converged."""
+    answer = get(state, json, "groups", group, "definitions")
+    if json:
+        print_json(answer)
+        return
+    from handler.app.roll_tables import definitions_table
+
+    show(definitions_table(answer))
+
+
+def rollback(
+    group: Group,
+    to: Annotated[int | None, typer.Option("--to", min=1, metavar="REVISION", help="See trimtab definitions.")] = None,
+    off: Annotated[bool, typer.Option("--off", help="Have new members made of what the file says again.")] = False,
+    state: State = None,
+    json: AsJson = False,
+) -> None:
+    """Have new members made of the last definition that converged, whatever the file says; nobody is moved by it."""
+    if off and to is not None:
+        fail("say --to or --off, not both", USAGE, json=json)
+    if off:
+        _, answer = ask(state, json, "DELETE", "groups", group, "rollback")
+    else:
+        _, answer = ask(state, json, "POST", "groups", group, "rollback", body={"to": to})
+    _say(group, answer, json=json)
+
+
+def roll(  # noqa: PLR0913, PLR0917  # an option each
+    group: Group,
+    surge: Annotated[str | None, typer.Option("--surge", metavar="N|N%", help="Members above the size.")] = None,
+    unavailable: Annotated[
+        str | None, typer.Option("--unavailable", metavar="N|N%", help="Members that may be missing in service.")
+    ] = None,
+    stop: Annotated[bool, typer.Option("--stop", help="Replace nobody else.")] = False,
+    wait: Annotated[bool, typer.Option("--wait", help="Until all are replaced, or the roll stops.")] = False,
+    state: State = None,
+    json: AsJson = False,
+) -> None:
+    """Replace every member that is not made of the profile of now, a few at a time; or go on doing so."""
+    if stop and (wait or surge is not None or unavailable is not None):
+        fail("--stop goes with no other option", USAGE, json=json)
+    if stop:
+        _, answer = ask(state, json, "DELETE", "groups", group, "roll")
+    else:
+        body: dict[str, object] = {"surge": _allowance(surge), "unavailable": _allowance(unavailable)}
+        _, answer = ask(state, json, "POST", "groups", group, "roll", body=body)
+    if wait:
+        _wait(group, answer, state, json=json)
+    _say(group, answer, json=json)
+
+
+def _allowance(text: str | None) -> int | str | None:
+    """As JSON has it: a number of members, or a percentage."""
+    return int(text) if text is not None and text.isascii() and text.isdigit() else text
+
+
+def _say(group: str, answer: dict[str, Any], *, json: bool) -> None:
+    if json:
+        print_json(answer)
+    else:
+        lines([f"{group}: {answer['words']}"])
+
+
+def _wait(group: str, answer: dict[str, Any], state: Path | None, *, json: bool) -> None:
+    """Look until the roll does not run any more; say how far it has come, whenever it has come further."""
+    from handler.app.roll_tables import roll_words
+
+    if not json:
+        lines([f"{group}: {answer['words']}"])
+    said = ""
+    while True:
+        found = get(state, json, "groups", group)
+        if found["roll"] is None:
+            fail(f"{group}: the roll is gone", PROBLEMS, json=json)
+        words = roll_words(found["roll"])
+        if words != said and not json:
+            lines([f"{group}: {words}"])
+        said = words
+        if found["roll"]["state"] != "running":
+            break
+        threading.Event().wait(_LOOK_AGAIN)
+    if json:
+        print_json({**answer, "roll": found["roll"]})
+    raise typer.Exit(DONE if found["roll"]["state"] == "done" else PROBLEMS)
