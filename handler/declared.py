@@ -89,7 +89,8 @@ def _changes(before: object, after: object, path: tuple[str, ...]) -> Iterator[s
     if before == after:
         return
     inner = _inner(before), _inner(after)
-    if inner[0] is None or inner[1] is None or type(before) is not type(after):
+    alike = type(before) is type(after) or (isinstance(before, Mapping) and isinstance(after, Mapping))
+    if inner[0] is None or inner[1] is None or not alike:
         yield _told(before, after, path)
         return
     for name in dict.fromkeys((*inner[0], *inner[1])):

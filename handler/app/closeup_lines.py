@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from handler.app.tables import clock_text, step_text
+from handler.app.moments import clock_text
+from handler.app.tables import step_text
 
 
 def closeup_lines(seen: dict[str, Any]) -> Iterator[str]:

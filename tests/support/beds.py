@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass, field, replace
 
 from config.errors import StoreError
-from config.model import ReadyProbe
+from config.model import ProcessRecipe, ReadyProbe
+from config.rolling import RollBudgets
 from config.units import BalancerId, MemberName, PartName
 from handler.app.fates import evicted, given
+from handler.app.rolling import news_of, write
 from handler.converge import Converger, Pass
 from handler.desired import Definition
 from handler.launches import LaunchId
 from handler.orchestrators.interface import Orchestrator
+from handler.roles import state_of
+from handler.rolls import Roll, RollState
+from handler.status import MemberState
 from handler.store.interface import Event, EventKind, StoredGroup
 from handler.world import Leaving, Phase, Record, SeatState
 from tests.support.fake_cloud import FakeBalancer, FakeClock, FakeCloud, Instants
@@ -104,11 +110,38 @@ class Bed:
         act = Event(at=self.clock(), group=WEB, kind=EventKind.NOTE, name="follow", by="ada")
         self.store.lower(act, state, (record,), self.definition.cloud.id)
 
+    def release(self, number: int) -> None:
+        """The file is reloaded with another profile."""
+        profile = replace(self.definition.profile, recipe=ProcessRecipe(command=("serve", str(number))))
+        self.definition = replace(self.definition, profile=profile)
+        self.store.kept[WEB] = replace(self.store.kept[WEB], definition=self.definition)
+
+    def roll(self, budgets: RollBudgets) -> None:
+        """A person has everybody replaced who is not made of the profile of now."""
+        roll = Roll(target=self.definition.profile_digest, budgets=budgets, started_at=self.clock(), by="ada")
+        self.store.kept[WEB] = replace(self.store.kept[WEB], roll=roll)
+
+    def stop_roll(self) -> None:
+        kept = self.store.kept[WEB]
+        if kept.roll is not None and kept.roll.runs:
+            self.store.kept[WEB] = replace(kept, roll=kept.roll.ended(RollState.STOPPED, "by ada", self.clock()))
+
     def run(self, *, accept_vanished: bool = False) -> Pass:
-        done = self.converger.run(self.store.kept[WEB], accept_vanished=accept_vanished)
+        stored = self.store.kept[WEB]
+        done = self.converger.run(stored, accept_vanished=accept_vanished)
         if done.vanished:
             self._lower(done.vanished)
+        if stored.roll is not None:
+            self._steer(stored, done)
         return done
+
+    def _steer(self, stored: StoredGroup, done: Pass) -> None:
+        """What the daemon does with a roll once a pass is over."""
+        world, now = done.world, self.clock()
+        states = {member.name: state_of(member, world, stored.definition, now) for member in world.members}
+        in_service = {name for name, state in states.items() if state is MemberState.IN_SERVICE}
+        with contextlib.suppress(StoreError):
+            write(self.store, stored, news_of(stored, done, in_service, now), now)
 
     def _lower(self, leaving: tuple[Record, ...]) -> None:
         """What the daemon does once a pass is over: desired size follows those who vanished."""
