@@ -14,6 +14,7 @@ from config.cloudstack_rule_document import CloudstackRuleDocument
 from config.digest import digest_of
 from config.effects import Alert, BringValue, Effect, FirePolicy, Freeze, RaiseFloor, Shield
 from config.haproxy_document import HaproxyDocument
+from config.managed_document import ManagedDocument
 from config.model import (
     Balancer,
     BalancerUse,
@@ -25,6 +26,7 @@ from config.model import (
     Group,
     HaproxyBalancer,
     InARow,
+    ManagedBalancer,
     NoProgram,
     OctaviaBalancer,
     OpennebulaCloud,
@@ -188,6 +190,23 @@ def _balancer(id: BalancerId, entry: written.BalancerDocument, clouds: Mapping[C
             )
         case openstack_document.OctaviaDocument() as pool:
             return _pool(id, pool, clouds.get(CloudId(pool.cloud)))
+        case ManagedDocument() as there:
+            return _managed(id, there, clouds)
+
+
+def _managed(id: BalancerId, entry: ManagedDocument, clouds: Mapping[CloudId, Cloud]) -> ManagedBalancer:
+    cloud = CloudId(entry.cloud)
+    return ManagedBalancer(
+        id=id,
+        on=cloud,
+        cloud=clouds.get(cloud),
+        loadbalancer=entry.loadbalancer,
+        vip=None if entry.vip is None else entry.vip.vip,
+        listener=entry.listener.listener,
+        pool=entry.pool.pool,
+        health_monitor=None if entry.health_monitor is None else entry.health_monitor.monitor,
+        lb_status_timeout=entry.lb_status_timeout,
+    )
 
 
 def _pool(id: BalancerId, there: openstack_document.OctaviaDocument, cloud: Cloud | None) -> OctaviaBalancer:

@@ -13,6 +13,7 @@ from collections.abc import Set as AbstractSet
 from config import (
     alerts,
     contradictions,
+    making,
     matches,
     plugins,
     pools,
@@ -105,6 +106,7 @@ def _named(catalogue: Catalogue) -> Iterator[tuple[Where, str, str]]:
     """Every place that names an entity: where, of which section, which name."""
     yield from _named_by_alerts(catalogue)
     yield from servers.named(catalogue)
+    yield from making.named(catalogue)
     yield from _named_by_conditions(catalogue)
     for policy in catalogue.policies.values():
         for index, name in enumerate(policy.when):
@@ -339,6 +341,9 @@ _RULES: tuple[Callable[[Catalogue], Iterator[Finding]], ...] = (
     contradictions.contradictions,
     _listeners,
     _ports,
+    making.makers,
+    making.owners,
+    making.elsewhere,
     _unseen_fields,
     _unmeasured,
     _bounds,

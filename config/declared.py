@@ -28,6 +28,8 @@ class Declared(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
     later: ClassVar[Mapping[str, str]] = {}
     """Keys that this version does not serve yet → the feature that each belongs to."""
+    refused: ClassVar[Mapping[str, str]] = {}
+    """Keys that somebody may well expect here → why there are none."""
     hidden: ClassVar[frozenset[str]] = frozenset()
     """Keys whose value may be, or hold, a secret: never repeated in a message."""
     choice: ClassVar[tuple[str, ...]] = ()

@@ -23,6 +23,8 @@ from config.counter_document import CounterDocument
 from config.declared import Declared, key, must
 from config.freeze_document import FreezeDocument
 from config.haproxy_document import HaproxyDocument
+from config.managed import OF_MADE
+from config.managed_document import ManagedDocument
 from config.model import Mode, OnVanish, Projection, Victims
 from config.netscaler_document import NetscalerBalancerDocument
 from config.notices import Severity
@@ -119,13 +121,18 @@ class CloudDocument(Declared):
 class SharedListenerDocument(Declared):
     """A holder process owns the listening socket and hands it to members."""
 
+    refused: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        OF_MADE,
+        "a shared listener is one socket of this machine: listen says where, and there is nothing else to make",
+    )
+
     listen: Listen = must("Address and port to listen on.", "127.0.0.1:8080")
 
 
 class BalancerDocument(Declared):
     """What spreads work over members. Exactly one kind of balancer."""
 
-    choice: ClassVar[tuple[str, ...]] = ("shared_listener", "haproxy", "netscaler", "octavia", "cloudstack")
+    choice: ClassVar[tuple[str, ...]] = ("shared_listener", "haproxy", "netscaler", "octavia", "cloudstack", "managed")
     choice_of: ClassVar[str] = "the kind of balancer"
 
     shared_listener: Annotated[SharedListenerDocument | None, Given] = key(
@@ -157,15 +164,25 @@ class BalancerDocument(Declared):
             "rule": "web-https",
         },
     )
+    managed: Annotated[ManagedDocument | None, Given] = key(
+        "One that Trimtab makes and deletes, on a cloud that has balancers.",
+        {"cloud": "prod", "vip": {"subnet": "public-v4"}},
+    )
 
     @property
     def kind(
         self,
     ) -> (
-        SharedListenerDocument | HaproxyDocument | NetscalerBalancerDocument | OctaviaDocument | CloudstackRuleDocument
+        SharedListenerDocument
+        | HaproxyDocument
+        | NetscalerBalancerDocument
+        | OctaviaDocument
+        | CloudstackRuleDocument
+        | ManagedDocument
     ):
         """The one kind that is written."""
-        kind = self.shared_listener or self.haproxy or self.netscaler or self.octavia or self.cloudstack
+        steered = self.netscaler or self.octavia or self.cloudstack
+        kind = self.shared_listener or self.haproxy or steered or self.managed
         if kind is None:
             raise AssertionError("a balancer without a kind was validated")
         return kind

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, ClassVar
 
 from pydantic import Field, field_validator
 from pydantic_core import PydanticCustomError
 
 from config.declared import Declared, key, must
+from config.managed import OF_MADE
 from config.model import ServerTemplate
 from config.scalars import BackendName, Given, MapFile, RuntimeSocket
 
@@ -15,6 +17,9 @@ from config.scalars import BackendName, Given, MapFile, RuntimeSocket
 class HaproxyDocument(Declared):
     """One backend of one HAProxy, or of several processes that serve alike."""
 
+    refused: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        OF_MADE, "HAProxy's runtime API cannot create backends: write it in HAProxy's own configuration"
+    )
     choice: ClassVar[tuple[str, ...]] = ("socket", "sockets")
     choice_of: ClassVar[str] = "where HAProxy is steered"
     together: ClassVar[tuple[str, ...]] = ("template", "map")

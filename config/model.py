@@ -29,6 +29,7 @@ from config.counters import Counter
 from config.effects import Alert
 from config.expressions import Expression
 from config.freezes import FreezeWindow
+from config.managed import ManagedBalancer as ManagedBalancer  # noqa: PLC0414 part of the model to its readers
 from config.notices import Notify
 from config.openstack import OctaviaBalancer as OctaviaBalancer  # noqa: PLC0414 part of the model to its readers
 from config.pacing import FlapDamping, Pace
@@ -212,7 +213,9 @@ class HaproxyBalancer:
         return (self.socket, *self.further)
 
 
-Balancer = SharedListener | HaproxyBalancer | NetscalerBalancer | OctaviaBalancer | CloudstackRuleBalancer
+Balancer = (
+    SharedListener | HaproxyBalancer | NetscalerBalancer | OctaviaBalancer | CloudstackRuleBalancer | ManagedBalancer
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

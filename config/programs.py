@@ -11,6 +11,7 @@ from config.model import (
     Catalogue,
     CloudstackCloud,
     CloudstackRecipe,
+    ManagedBalancer,
     OpennebulaCloud,
     OpennebulaRecipe,
     OpenstackCloud,
@@ -125,9 +126,11 @@ def _meaningless(catalogue: Catalogue, profile: Profile, because: Mapping[str, s
 
 def _serving_nothing(catalogue: Catalogue, profile: Profile) -> Iterator[Finding]:
     for group in catalogue.groups.values():
-        if group.profile == profile.id and group.balancers:
+        uses = (catalogue.balancers.get(use.balancer) for use in group.balancers)
+        if group.profile == profile.id and not all(isinstance(balancer, ManagedBalancer) for balancer in uses):
             message = f"members on the simulated cloud {profile.cloud} serve nothing: remove the balancers"
-            leans = (("groups", group.id, "profile"), *_leans(profile))
+            behind = tuple(("balancers", use.balancer) for use in group.balancers)
+            leans = (("groups", group.id, "profile"), *behind, *_leans(profile))
             yield Finding(("groups", group.id, "balancers"), message, leans)
 
 

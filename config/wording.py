@@ -86,6 +86,8 @@ def _unknown_key(where: Where, reading: Reading) -> Problem:
     owner = mapping_at(where[:-1])
     known = owner.keys() if owner else ()
     head = f"{dotted(where[:-1])}: " if where[:-1] else ""
+    if owner and where[-1] in owner.refused:
+        return reading.problem(reading.key_site(where), f"{head}no {where[-1]} here: {owner.refused[where[-1]]}")
     said = f"takes no keys, so not {where[-1]!a}" if owner and not known else f"unknown key {where[-1]!a}"
     tail = "" if owner and not known else hint(where[-1], known)
     return reading.problem(reading.key_site(where), f"{head}{said}{tail}")

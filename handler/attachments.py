@@ -9,14 +9,14 @@ Source: Senlin's load-balancing policy: "attach adds all or refuses", "detach re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from ipaddress import ip_address
 from types import MappingProxyType
 
 from config.errors import Refused
-from config.model import Balancer, BalancerUse, Group
-from config.units import BalancerId, Instant
+from config.model import Balancer, BalancerUse, Group, ManagedBalancer
+from config.units import BalancerId, GroupId, Instant
 from handler.desired import Definition
 from handler.world import Member, Phase, Record, ServerState, World
 
@@ -67,6 +67,8 @@ class Behind:
     members: int
     leaving: int
     """Of them, those that are about to leave it though they stay themselves."""
+    parts: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    """What was made of it for the group: ``loadbalancer``, ``listener``, ``pool``, ``healthmonitor`` → id."""
 
 
 def attached(group: Group, attachments: Iterable[Attachment]) -> Group:
@@ -142,6 +144,15 @@ def _parting(record: Record, balancer: BalancerId) -> Record:
     return replace(record, detaching=(*record.detaching, balancer))
 
 
+def unfit(balancer: ManagedBalancer, definition: Definition, others: Sequence[GroupId]) -> str | None:
+    """Say why a balancer cannot be made for a group; ``others``: the groups for which it is, or will be, made."""
+    if others:
+        return f"{balancer.id} is made for the group {others[0]}, and deleted with it"
+    if balancer.on != definition.cloud.id:
+        return f"{balancer.id} is made on the cloud {balancer.on}, and members come from {definition.cloud.id}"
+    return None
+
+
 def hindrance(
     change: Change, world: World, balancer: BalancerId, occupants: Mapping[tuple[str, int], str] = MappingProxyType({})
 ) -> str | None:
@@ -190,8 +201,10 @@ def plain_address(text: str) -> str:
         return text
 
 
-def behind_of(standing: Standing) -> tuple[Behind, ...]:
-    """Say behind what a group's members are or will be, by name."""
+def behind_of(
+    standing: Standing, made: Mapping[BalancerId, Mapping[str, str]] = MappingProxyType({})
+) -> tuple[Behind, ...]:
+    """Say behind what a group's members are or will be, by name; ``made``: the parts of what was made for it."""
     by = {each.balancer: each.by for each in standing.attachments}
     by |= {use.balancer: "file" for use in standing.declared.balancers}
     ports = {behind: port for record in standing.records for behind, port in record.balancers}
@@ -203,6 +216,7 @@ def behind_of(standing: Standing) -> tuple[Behind, ...]:
             by=by.get(balancer, "") if balancer in used else "",
             members=sum(balancer in dict(record.balancers) for record in standing.records),
             leaving=sum(balancer in record.detaching for record in standing.records),
+            parts=made.get(balancer, MappingProxyType({})),
         )
         for balancer, port in sorted((ports | used).items())
     )

@@ -18,6 +18,7 @@ from handler.gather import Gatherer
 from handler.leases import Leases
 from handler.orchestrators.interface import Orchestrator
 from handler.pacing import Builds, builds_after, next_in
+from handler.provisions import Provisions, Tended
 from handler.records import surrendered
 from handler.removals import words_of
 from handler.snapshots.snapshot import Snapshot
@@ -28,6 +29,8 @@ from handler.world import Record, World
 from trigger.requests import GroupState, Pause
 
 _STORE_RETRY: Seconds = 5.0
+_UNTENDED = Tended(bound=True)
+"""Nobody looked after the balancers that are made for the group: they may be there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +55,9 @@ class Pass:
     """What cannot succeed until a person changes something, or could not be written down."""
     retries: tuple[str, ...]
     """What is tried again, and what could not be seen."""
+
+    bound: bool = True
+    """Balancers that were made for the group may still be there: it must not be forgotten yet."""
 
     @property
     def messages(self) -> tuple[str, ...]:
@@ -91,6 +97,7 @@ class Converger:
             workers=workers,
             traffic=self._traffic,
         )
+        self._provisions = Provisions(store=store, balancer_for=balancer_for, clock=clock)
         self._budgets = threading.Lock()
 
     @property
@@ -153,6 +160,17 @@ class Converger:
         Raises:
             StoreError: what we remember cannot be read. That it cannot be written ends the pass before the call.
         """
+        tended = _UNTENDED if _hands_off(stored) or only is not None else self._provisions.tend(stored)
+        return _with(tended, self._pass(stored, accept_vanished=accept_vanished, only=only, latest=latest))
+
+    def _pass(
+        self,
+        stored: StoredGroup,
+        *,
+        accept_vanished: bool,
+        only: MemberName | None,
+        latest: Callable[[], GroupState] | None,
+    ) -> Pass:
         world = self.gather(stored.id, stored.definition)
         if latest is not None:
             stored = replace(stored, state=latest())
@@ -263,6 +281,18 @@ class Converger:
         except StoreError as error:
             return _halted(done, str(error))
         return done
+
+
+def _with(tended: Tended, done: Pass) -> Pass:
+    """Tell of the balancers that are made for a group in what its pass leaves behind."""
+    paces = [pace for pace in (done.next_in, tended.next_in) if pace is not None]
+    return replace(
+        done,
+        failures=(*tended.failures, *done.failures),
+        retries=(*tended.retries, *done.retries),
+        next_in=min(paces, default=None),
+        bound=tended.bound,
+    )
 
 
 def _goes_on(stored: StoredGroup, latest: Callable[[], GroupState] | None) -> Callable[[], bool]:

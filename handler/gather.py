@@ -12,12 +12,13 @@ from config.model import Balancer as DeclaredBalancer
 from config.model import Cloud, ReadyProbe
 from config.units import BalancerId, GroupId, Instant, MemberName
 from handler.abreast import abreast
-from handler.balancers.interface import Balancer
+from handler.balancers.interface import Balancer, Provisioner
 from handler.desired import Definition
 from handler.distrust import Streak, lengthened
 from handler.gather_parts import with_parts
 from handler.launches import LaunchId
 from handler.orchestrators.interface import Orchestrator
+from handler.provisioning import closed
 from handler.roles import sequence_of
 from handler.store.interface import Store
 from handler.traffic import Traffic
@@ -167,7 +168,9 @@ class Gatherer:
         if declared is None:
             return Seating(seats=None, because=f"balancer {balancer} is no longer declared, and members are behind it")
         try:
-            return Seating(seats=self.balancer_for(declared).seats())
+            port = self.balancer_for(declared)
+            shut = closed(port.declared, port.parts()) if isinstance(port, Provisioner) else ""
+            return Seating(seats=port.seats(), closed=shut)
         except DriverError as error:
             return Seating(seats=None, because=f"balancer {balancer}: {error}")
 

@@ -21,6 +21,7 @@ from handler.steps import (
     NoteAbsence,
     NoteHealth,
     NotePresence,
+    NoteSeat,
     Outcome,
     Result,
     Step,
@@ -29,11 +30,13 @@ from handler.steps import (
 
 Call = CloudCall | BalancerCall
 """Steps that change the world."""
-Notice = TakeUp | Confirm | EnterService | MarkLeaving | Detach | NoteAbsence | NotePresence | NoteHealth | Forget
+Notice = (
+    TakeUp | Confirm | EnterService | MarkLeaving | Detach | NoteAbsence | NotePresence | NoteHealth | NoteSeat | Forget
+)
 """Steps that only change what we remember."""
 
-UNTOLD = (NoteAbsence, NotePresence)
-"""Said anew with every listing: not worth a line of history."""
+UNTOLD = (NoteAbsence, NotePresence, NoteSeat)
+"""What a look showed, of which nothing follows: not worth a line of history."""
 
 Line = Sequence[tuple[MemberName, Step]]
 """Steps of one member, in order."""

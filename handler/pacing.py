@@ -17,6 +17,7 @@ from handler.steps import (
     NoteAbsence,
     NoteHealth,
     NotePresence,
+    NoteSeat,
     Outcome,
     Plan,
     RemovePart,
@@ -61,7 +62,7 @@ _PACE: dict[Wait, Seconds | None] = {
 }
 """How often each wait is looked at; ``None``: what ends it is looked at anyway, or only a person ends it."""
 
-_IDLE_STEPS = (NoteAbsence, NotePresence, NoteHealth, Destroy, RemovePart, Unmark)
+_IDLE_STEPS = (NoteAbsence, NotePresence, NoteHealth, NoteSeat, Destroy, RemovePart, Unmark)
 """Done, they leave nothing to do at once."""
 
 _TOLERATED = 2

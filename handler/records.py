@@ -21,6 +21,7 @@ from handler.steps import (
     NoteAbsence,
     NoteHealth,
     NotePresence,
+    NoteSeat,
     PartStep,
     RemovePart,
     Step,
@@ -39,8 +40,8 @@ def before(step: Step, record: Record, server: Server | None, now: Instant) -> R
             after = replace(record, phase=Phase.IN_SERVICE, in_service_at=now, attempts=())
         case MarkLeaving(why=why):
             after = replace(record, phase=Phase.LEAVING, leaving=why, leaving_at=now, attempts=())
-        case Detach(balancer=balancer):
-            after = detached(record, balancer)
+        case NoteSeat() | Detach():
+            after = _seated(step, record)
         case Drain() | Destroy() | Unmark():
             after = _asked(step, record, now)
         case NoteAbsence() | NotePresence() | NoteHealth():
@@ -67,12 +68,23 @@ def _noted(step: NoteAbsence | NotePresence | NoteHealth, record: Record, now: I
     return replace(record, absent_listings=record.absent_listings + 1, absent_at=first)
 
 
+def _seated(step: NoteSeat | Detach, record: Record) -> Record:
+    if isinstance(step, Detach):
+        return detached(record, step.balancer)
+    return replace(record, seats=(*_elsewhere(record, step.balancer), (step.balancer, step.id)))
+
+
+def _elsewhere(record: Record, balancer: BalancerId) -> tuple[tuple[BalancerId, str], ...]:
+    return tuple(seat for seat in record.seats if seat[0] != balancer)
+
+
 def detached(record: Record, balancer: BalancerId) -> Record:
     """The member is off a balancer that it had to leave. The last one of these ends its draining."""
     detaching = tuple(other for other in record.detaching if other != balancer)
     return replace(
         record,
         balancers=tuple(use for use in record.balancers if use[0] != balancer),
+        seats=_elsewhere(record, balancer),
         detaching=detaching,
         drained_at=record.drained_at if detaching else None,
     )

@@ -18,11 +18,12 @@ from handler.steps import (
     EnterService,
     Join,
     Leave,
+    NoteSeat,
     Step,
     Unmark,
     Wait,
 )
-from handler.world import Leaving, Member, Phase, Record, Seat, SeatState, ServerState, World
+from handler.world import Leaving, Member, Phase, Record, Seat, Seating, SeatState, ServerState, World
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,7 @@ def serve(member: Member, record: Record, world: World, definition: Definition) 
         seat = seats.get(member.name)
         if seat is not None and seat.state is SeatState.SERVING:
             continue
-        if not fit or not _has_address(member):
+        if not fit or not _may_join(member, seat, world.seatings[balancer]):
             waits.add(Wait.NOT_READY)
             continue
         if seat is None:
@@ -110,11 +111,17 @@ def depart(member: Member, record: Record, world: World, definition: Definition,
 
 def keep(member: Member, record: Record, world: World, definition: Definition, now: Instant) -> Moves:
     """Have a member that stays serve where it should, and then leave the balancers that it is to be without."""
-    served = serve(member, record, world, definition)
-    if not record.detaching:
-        return served
-    left = withdraw(member, record, world, definition, now)
-    return Moves((*served.steps, *left.steps), served.waits | left.waits)
+    served, noted = serve(member, record, world, definition), tuple(_seen(member, record, world))
+    left = withdraw(member, record, world, definition, now) if record.detaching else Moves()
+    return Moves((*noted, *served.steps, *left.steps), served.waits | left.waits)
+
+
+def _seen(member: Member, record: Record, world: World) -> Iterator[Step]:
+    """Yield the seats whose ids are to be written down, where a balancer has ids besides the members' names."""
+    for balancer in _lasting(record):
+        seat = (_seats(world, balancer) or {}).get(member.name)
+        if seat is not None and seat.id is not None and (balancer, seat.id) not in record.seats:
+            yield NoteSeat(member=member.name, balancer=balancer, id=seat.id)
 
 
 def withdraw(member: Member, record: Record, world: World, definition: Definition, now: Instant) -> Moves:
@@ -200,5 +207,7 @@ def _runs(member: Member) -> bool:
     return member.server is not None and member.server.state is ServerState.RUNNING
 
 
-def _has_address(member: Member) -> bool:
-    return member.server is not None and member.server.address is not None
+def _may_join(member: Member, seat: Seat | None, seating: Seating) -> bool:
+    """Whether a member can be given work where it has a seat or not."""
+    is_open = seat is not None or not seating.closed
+    return is_open and member.server is not None and member.server.address is not None

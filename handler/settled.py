@@ -34,13 +34,13 @@ def _is_settled(member: Member, seats: Mapping[BalancerId, Mapping[MemberName, S
         return False
     if server.state is not ServerState.RUNNING or record.leaving is not None:
         return False
-    if record.absent_at is not None or record.failing_since is not None:
-        return False
-    if record.detaching:
+    if record.absent_at is not None or record.failing_since is not None or record.detaching:
         return False
     for balancer, _ in record.balancers:
         seat = (seats.get(balancer) or {}).get(member.name)
         if seat is None or seat.state is not SeatState.SERVING or seat.health is Health.FAILING:
+            return False
+        if seat.id is not None and (balancer, seat.id) not in record.seats:
             return False
     return True
 

@@ -89,6 +89,15 @@ class EnterService:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NoteSeat:
+    """*store*: by which id the balancer knows the member."""
+
+    member: MemberName
+    balancer: BalancerId
+    id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MarkLeaving:
     """*store*: the member has been chosen to leave. Durable before anything is done to it."""
 
@@ -180,6 +189,7 @@ Step = (
     | Join
     | Enable
     | EnterService
+    | NoteSeat
     | MarkLeaving
     | Drain
     | Leave
@@ -220,6 +230,7 @@ NAMES: Mapping[type[Step], str] = MappingProxyType(
         Unmark: "unmark",
         NoteAbsence: "note_absence",
         NotePresence: "note_presence",
+        NoteSeat: "note_seat",
         NoteHealth: "note_health",
         Forget: "forget",
     }

@@ -88,6 +88,8 @@ class Seat:
     """Work in hand; ``None``: the balancer cannot tell (which is not zero)."""
     health: Health | None = None
     """``None``: nobody checks it here (which is neither healthy nor failing)."""
+    id: str | None = None
+    """The balancer's own id of the seat; ``None``: it has none but the member's name."""
 
     @property
     def works(self) -> bool:
@@ -101,6 +103,8 @@ class Seating:
 
     seats: Mapping[MemberName, Seat] | None
     because: str = ""
+    closed: str = ""
+    """Why nobody can be seated there now, since it is being made or changed; empty: they can."""
 
 
 class Phase(enum.Enum):
@@ -173,6 +177,8 @@ class Record:
     in_service_at: Instant | None = None
     balancers: tuple[tuple[BalancerId, int], ...] = ()
     """(balancer, port) that it was made with, or attached to since: it stays on these whatever is declared later."""
+    seats: tuple[tuple[BalancerId, str], ...] = ()
+    """(balancer, its own id of the member's seat), of those that have any: as it was seen last."""
     detaching: tuple[BalancerId, ...] = ()
     """Of those, the ones that it is to leave though it stays itself."""
     leaving: Leaving | None = None

@@ -41,7 +41,8 @@ def balancers(group: Group, state: State = None, json: AsJson = False) -> None:
     if json:
         print_json(answer)
         return
-    lines(_line(each) for each in answer)
+    for each in answer:
+        lines([_line(each), *(f"  {part} {known}" for part, known in each["parts"].items())])
 
 
 def _members(count: int) -> str:

@@ -11,13 +11,23 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 from config.errors import DriverError, Refused
-from config.model import Balancer
+from config.model import Balancer, ManagedBalancer
 from config.units import BalancerId, GroupId
 from handler.app.engine import Engine
 from handler.app.finding import nearest, room_of
 from handler.app.rooms import Room
-from handler.attachments import Attachment, Behind, Change, Standing, behind_of, hindrance, to_attach, to_detach
-from handler.balancers.interface import Attendance
+from handler.attachments import (
+    Attachment,
+    Behind,
+    Change,
+    Standing,
+    behind_of,
+    hindrance,
+    to_attach,
+    to_detach,
+    unfit,
+)
+from handler.balancers.interface import Attendance, Provisioner
 from handler.store.interface import Event, EventKind
 from handler.web.daemon import NoSuch
 
@@ -30,7 +40,9 @@ class BalancerDesk:
 
     async def behind(self, group: GroupId) -> tuple[Behind, ...]:
         """Behind what a group's members are or will be, and by whose word."""
-        return behind_of(await self._standing(room_of(self._engine, group)))
+        standing = await self._standing(room_of(self._engine, group))
+        bindings = await asyncio.to_thread(self._engine.parts.store.bindings, group)
+        return behind_of(standing, {binding.balancer: binding.parts for binding in bindings})
 
     async def attach(self, group: GroupId, balancer: BalancerId, port: int, *, by: str) -> int:
         """Put all members behind a balancer, now and from now on; returns how many are to join it.
@@ -92,8 +104,12 @@ class BalancerDesk:
 
     def _hindrance(self, change: Change, declared: Balancer) -> str | None:
         """Look at the members and the balancer as they would be. Blocks."""
-        parts = self._engine.parts
-        world = parts.converger.gather(change.definition.group.id, change.definition)
+        parts, group = self._engine.parts, change.definition.group.id
+        if isinstance(declared, ManagedBalancer):
+            others = [room.id for room in self._engine.rooms.values() if room.id != group and self._has(room, declared)]
+            if (why := unfit(declared, change.definition, others)) is not None:
+                return why
+        world = parts.converger.gather(group, change.definition)
         port = parts.balancer_for(declared)
         if not isinstance(port, Attendance):
             return hindrance(change, world, declared.id)
@@ -102,16 +118,24 @@ class BalancerDesk:
         except DriverError as error:
             return str(error)
 
+    def _has(self, room: Room, declared: ManagedBalancer) -> bool:
+        """Whether a balancer is, or will be, made for a group. Blocks."""
+        bound = (binding.balancer for binding in self._engine.parts.store.bindings(room.id))
+        used = (use.balancer for use in room.definition.group.balancers)
+        return declared.id in {*bound, *used}
+
     def _unreadable(self, room: Room, balancer: BalancerId) -> str | None:
         """Say why nobody could be taken out of a balancer now. Blocks."""
         declared = room.definition.balancers.get(balancer)
         if declared is None:
             return f"balancer {balancer} is no longer declared"
         try:
-            self._engine.parts.balancer_for(declared).seats()
+            port = self._engine.parts.balancer_for(declared)
+            port.seats()
+            strangers = port.strangers() if isinstance(port, Provisioner) else ()
         except DriverError as error:
             return str(error)
-        return None
+        return f"{strangers[0]} sits in it, and is none of ours: it could not be deleted" if strangers else None
 
     async def _write(self, room: Room, act: str, by: str, message: str, change: Change) -> None:
         now = self._engine.parts.clock().wall

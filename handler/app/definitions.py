@@ -90,4 +90,5 @@ def _kept(before: Definition, store: Store) -> dict[BalancerId, Balancer]:
     """The balancers that members are behind, or that a pass under way may still put members behind."""
     behind = {balancer for record in store.members(before.group.id) for balancer, _ in record.balancers}
     behind |= {use.balancer for use in before.group.balancers}
+    behind |= {binding.balancer for binding in store.bindings(before.group.id)}
     return {balancer: declared for balancer, declared in before.balancers.items() if balancer in behind}

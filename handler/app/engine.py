@@ -341,7 +341,7 @@ class Engine:
         self.recent.passed(room, self.parts.clock().wall)
         self.notifier.saw(room)
         self.pushing.saw(room, frozenset(member.name for member in done.world.members))
-        if room.deleting and not done.plan.doubts and not done.world.members:
+        if room.deleting and not done.plan.doubts and not done.world.members and not done.bound:
             guard = Guard("forget", group=room.id)
             self._chores.append(asyncio.create_task(guard.run(partial(self.forget, room))))
 

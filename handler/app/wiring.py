@@ -60,7 +60,7 @@ def engine(file: Path, directory: StateDirectory, push_url: str) -> Engine:
 
     @lru_cache(maxsize=256)
     def balancer(declared: Balancer) -> BalancerPort:
-        return balancer_for(declared, directory.listeners, clock.wall, _secret)
+        return balancer_for(declared, directory.listeners, clock.wall, _secret, installation)
 
     board, pushes = Board(), Pushes()
     store = SqliteStore.open(directory.store, installation=installation)

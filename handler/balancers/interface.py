@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from config.errors import DriverError
+from config.managed import ManagedBalancer, Part
 from config.units import MemberName
+from handler.provisioning import PartStatus
 from handler.world import Seat
 
 
@@ -98,4 +100,39 @@ class Attendance(Protocol):
 
     def occupants(self) -> Mapping[tuple[str, int], str]:
         """Everyone seated, whoever that is: (address in its shortest spelling, port) → the name there."""
+        ...
+
+
+@runtime_checkable
+class Provisioner(Balancer, Protocol):
+    """A balancer of a `config.managed.ManagedBalancer`, which is made and deleted part by part.
+
+    What is made bears a name that tells installation and balancer, so that it is found again after an answer that was
+    lost. What the file names by itself is found by that name or id, and never changed nor deleted. Where there is no
+    pool yet nobody has a seat.
+    """
+
+    @property
+    def declared(self) -> ManagedBalancer:
+        """What it is to be."""
+        ...
+
+    def parts(self) -> Mapping[Part, PartStatus]:
+        """What there is of it. Never partial: what cannot be read whole raises."""
+        ...
+
+    def create(self, part: Part, found: Mapping[Part, PartStatus]) -> None:
+        """Begin to make a part of what is there already. There already is success.
+
+        Raises:
+            Transient: also while what it belongs to is pending.
+        """
+        ...
+
+    def delete(self, part: Part, id: str) -> None:
+        """Begin to delete a part that was made here. Not there is success. Raises as `create`."""
+        ...
+
+    def strangers(self) -> tuple[str, ...]:
+        """Who sits in it under a name that is no launch id: they keep it from being deleted."""
         ...

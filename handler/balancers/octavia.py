@@ -56,7 +56,9 @@ class OctaviaDriver:
     def seats(self) -> Mapping[MemberName, Seat]:
         """The pool's members under launch ids, with what the health monitor says of them."""
         return {
-            entry.member: Seat(member=entry.member, state=entry.state, connections=None, health=entry.health)
+            entry.member: Seat(
+                member=entry.member, state=entry.state, connections=None, health=entry.health, id=entry.id
+            )
             for entry in self._pool.members()
             if entry.member is not None
         }

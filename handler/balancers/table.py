@@ -7,15 +7,26 @@ from pathlib import Path
 from typing import assert_never
 
 from config.access import SecretRef
+from config.clouds import OpenstackCloud, SimulatedCloud
+from config.errors import Refused
 from config.model import Balancer as Declaration
-from config.model import CloudstackRuleBalancer, HaproxyBalancer, NetscalerBalancer, OctaviaBalancer, SharedListener
+from config.model import (
+    CloudstackRuleBalancer,
+    HaproxyBalancer,
+    ManagedBalancer,
+    NetscalerBalancer,
+    OctaviaBalancer,
+    SharedListener,
+)
 from config.units import Instant
 from handler.balancers.cloudstack_rule import CloudstackRuleDriver
 from handler.balancers.haproxy_several import haproxy
 from handler.balancers.interface import Balancer
 from handler.balancers.netscaler import NetscalerDriver
 from handler.balancers.octavia import OctaviaDriver
+from handler.balancers.octavia_provisioning import OctaviaProvisioner
 from handler.balancers.shared_listener import SharedListenerBalancer
+from handler.balancers.simulated import SimulatedBalancer
 from handler.orchestrators.cloudstack_jobs import wait
 
 
@@ -24,8 +35,22 @@ def balancer_for(
     directory: Path,
     clock: Callable[[], Instant],
     read_secret: Callable[[SecretRef], str],
+    installation: str,
 ) -> Balancer:
-    """The driver of a declared balancer; ``directory`` is where a holder keeps its socket, lock and log."""
+    """The driver of a declared balancer.
+
+    Args:
+        declaration: as the file has it.
+        directory: where a holder keeps its socket, lock and log.
+        clock: tells the time.
+        read_secret: reads what a declaration only names.
+        installation: whose mark it is that what is made bears.
+
+    Raises:
+        Refused: its cloud makes no balancers; `config.check` says so before.
+    """
+    if isinstance(declaration, ManagedBalancer):
+        return _made(declaration, directory, clock, read_secret, installation)
     match declaration:
         case SharedListener():
             return SharedListenerBalancer(declaration, directory)
@@ -39,3 +64,19 @@ def balancer_for(
             return OctaviaDriver(declaration, read_secret, clock)
         case _:
             assert_never(declaration)
+
+
+def _made(
+    declaration: ManagedBalancer,
+    directory: Path,
+    clock: Callable[[], Instant],
+    read_secret: Callable[[SecretRef], str],
+    installation: str,
+) -> Balancer:
+    match declaration.cloud:
+        case SimulatedCloud():
+            return SimulatedBalancer(declaration, clock, directory / f"{declaration.id}.json")
+        case OpenstackCloud(access=access):
+            return OctaviaProvisioner(declaration, access, installation, read_secret, clock)
+        case _:
+            raise Refused(f"the cloud {declaration.on} makes no balancers")

@@ -210,17 +210,18 @@ def _made(part: Part | None) -> Iterator[MadePart]:
 
 def _record(part: Part, name: MemberName, group: GroupId, seatings: Mapping[BalancerId, Seating]) -> Record | None:
     """Read what is remembered of one member. An instant that its phase implies is by default the one before it."""
-    given = part.fields(Record, told=("name", "group"), apart=("balancers", "attempts", "parts"))
+    given = part.fields(Record, told=("name", "group"), apart=("balancers", "seats", "attempts", "parts"))
     if "phase" not in given:
         part.needs("phase", "in_service")
         return None
     phase = given["phase"]
     number = _ENDS_IN_A_NUMBER.search(name)
-    behind = part.part("balancers")
+    behind, seats = part.part("balancers"), part.part("seats")
     filled = {
         "sequence": int(number[0]) if number else 0,
         "intended_at": part.at,
         "balancers": tuple((balancer, 0) for balancer in seatings) if behind is None else _behind(behind),
+        "seats": () if seats is None else _known_as(seats),
         "attempts": tuple(_attempts(part)),
         "parts": _kept(part.part("parts")),
         **given,
@@ -251,6 +252,10 @@ def _kept(part: Part | None) -> tuple[tuple[PartName, OnDelete], ...]:
     if part is None:
         return ()
     return tuple((PartName(name), fate) for name in part.names() for fate in part.values(name, OnDelete))
+
+
+def _known_as(part: Part) -> tuple[tuple[BalancerId, str], ...]:
+    return tuple((BalancerId(balancer), known) for balancer in part.names() for known in part.values(balancer, str))
 
 
 def _server(part: Part, name: MemberName, made_at: Instant) -> Server | None:

@@ -58,7 +58,12 @@ def _member(member: Member) -> dict[str, object]:
 
 def _record(record: Record) -> dict[str, object]:
     attempts = [_fields(one, besides=()) for one in record.attempts]
-    lists = {"balancers": dict(record.balancers), "attempts": attempts, "parts": dict(record.parts)}
+    lists = {
+        "balancers": dict(record.balancers),
+        "seats": dict(record.seats),
+        "attempts": attempts,
+        "parts": dict(record.parts),
+    }
     return {**_fields(record, besides=("name", "group")), **lists}
 
 

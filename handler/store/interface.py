@@ -16,6 +16,7 @@ from handler.declared import Converged, Pinned
 from handler.desired import Definition
 from handler.rolls import Roll
 from handler.steps import Result
+from handler.store.behind import BehindStore
 from handler.store.outside import OutsideStore
 from handler.store.rolling import RollingStore
 from handler.world import Record
@@ -167,7 +168,7 @@ class Abandoned:
     by: str
 
 
-class Store(OutsideStore, RollingStore, Protocol):
+class Store(BehindStore, OutsideStore, RollingStore, Protocol):
     """The one place that remembers."""
 
     # Groups
@@ -189,15 +190,6 @@ class Store(OutsideStore, RollingStore, Protocol):
 
     def save_builds(self, group: GroupId, failed_builds: int, back_off_until: Instant | None) -> None:
         """Write down how builds go."""
-        ...
-
-    def attach(
-        self, act: Event, definition: Definition, attachments: Sequence[Attachment], records: Sequence[Record]
-    ) -> None:
-        """Write behind what a group's members are and will be, and why, in one transaction.
-
-        ``attachments`` are all that the group has then; ``records`` are of the members whom it changes.
-        """
         ...
 
     def mark_deleting(self, group: GroupId) -> None:

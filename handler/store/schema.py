@@ -45,6 +45,7 @@ from config.parts import OnDelete
 from config.units import BalancerId, GroupId, PartName
 from handler.desired import Definition
 from handler.notices import Notice
+from handler.provisioning import Binding
 from handler.rolls import Roll
 from handler.steps import Result
 from handler.store.columns import Document, Word
@@ -55,7 +56,7 @@ from trigger.reasons import Reason
 from trigger.requests import Clamp, Move, Observed, Pause, SignalKind, Turn, Watched
 from trigger.verdicts import Direction
 
-HEAD = "0015"
+HEAD = "0016"
 """The revision that this release reads and writes."""
 
 
@@ -177,6 +178,14 @@ converged = Table(
     Column("at", REAL, nullable=False),
 )
 
+bindings = Table(
+    "bindings",
+    METADATA,
+    _group(primary_key=True, of_groups=True),
+    Column("balancer", Text, primary_key=True),
+    Column("binding", Document(Binding), nullable=False),
+)
+
 members = Table(
     "members",
     METADATA,
@@ -190,6 +199,7 @@ members = Table(
     Column("made_at", REAL),
     Column("in_service_at", REAL),
     Column("balancers", Document(tuple[tuple[BalancerId, int], ...]), nullable=False),
+    Column("seats", Document(tuple[tuple[BalancerId, str], ...]), nullable=False, server_default="[]"),
     Column("detaching", Document(tuple[BalancerId, ...]), nullable=False, server_default="[]"),
     Column("leaving", Word(Leaving)),
     Column("leaving_at", REAL),

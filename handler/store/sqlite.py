@@ -15,10 +15,10 @@ from pathlib import Path
 from sqlalchemy import Connection, delete, update
 
 from config.units import GroupId, Instant
-from handler.attachments import Attachment
 from handler.desired import Definition
 from handler.store import fleet, history, outbox, retention, rows
 from handler.store.alert_rows import AlertRows
+from handler.store.behind_rows import BehindRows
 from handler.store.database import checkpoint, reader_engine, translated, writer_engine
 from handler.store.interface import (
     EVERY_KIND,
@@ -37,11 +37,10 @@ from handler.store.rolling_rows import RollingRows
 from handler.store.schema import groups
 from handler.store.session import Fleets, write_note
 from handler.store.writer import Writer
-from handler.world import Record
 from trigger.requests import FleetPause, GroupState
 
 
-class SqliteStore(AlertRows, MemberRows, RollingRows):
+class SqliteStore(AlertRows, BehindRows, MemberRows, RollingRows):
     """The one place that remembers; `open` makes one."""
 
     @classmethod
@@ -112,18 +111,6 @@ class SqliteStore(AlertRows, MemberRows, RollingRows):
     def save_builds(self, group: GroupId, failed_builds: int, back_off_until: Instant | None) -> None:
         """Write down how builds go."""
         self._alter(group, {"failed_builds": failed_builds, "back_off_until": back_off_until})
-
-    def attach(
-        self, act: Event, definition: Definition, attachments: Sequence[Attachment], records: Sequence[Record]
-    ) -> None:
-        """Write behind what a group's members are and will be, and why, in one transaction."""
-
-        def write(connection: Connection) -> None:
-            rows.write_attachments(connection, definition, attachments)
-            rows.write_members(connection, records, definition.cloud.id)
-            write_note(connection, act, None)
-
-        self._writer.do(write)
 
     def mark_deleting(self, group: GroupId) -> None:
         """The group is to be emptied and forgotten."""

@@ -19,6 +19,7 @@ from config.errors import DeclarationError
 from config.fields import mapping_at
 from config.haproxy_document import HaproxyDocument
 from config.load import parse
+from config.managed_document import HealthMonitorDocument, PersistenceDocument, VipDocument
 from config.model import (
     Adjustment,
     AnyCondition,
@@ -337,6 +338,9 @@ BESIDE: Mapping[tuple[type[Declared], str], Mapping[str, object]] = {
     (NetscalerDocument, ""): {"service_group": "web"},
     (HaproxyDocument, "template"): {"socket": "/run/h.sock", "map": "/m"},
     (HaproxyDocument, "map"): {"socket": "/run/h.sock", "template": "web"},
+    (VipDocument, ""): {"subnet": "public"},
+    (PersistenceDocument, "cookie_name"): {"type": "APP_COOKIE"},
+    **{(HealthMonitorDocument, key): {"type": "HTTP"} for key in ("http_method", "url_path", "expected_codes")},
     (CounterDocument, "server"): {"prometheus": "up"},
     (CounterDocument, "label"): {"prometheus": "up"},
     (CounterDocument, "over"): {"prometheus": "up", "rows": "avg"},

@@ -9,14 +9,29 @@ from dataclasses import replace
 import pytest
 
 from config.errors import Permanent, Refused, Transient
-from config.units import BalancerId
-from handler.attachments import Behind, behind_of, hindrance, to_attach, to_detach
-from handler.steps import Detach, Drain, Enable, Join, Leave, Wait
+from config.units import BalancerId, CloudId, GroupId
+from handler.attachments import Behind, behind_of, hindrance, to_attach, to_detach, unfit
+from handler.records import before
+from handler.seating import keep
+from handler.settled import sifted
+from handler.steps import Detach, Drain, Enable, Join, Leave, NoteSeat, Wait
 from handler.world import Leaving, Phase, Seating, SeatState, ServerState
 from tests.support.attaching import DECLARED, SIDE, a_standing, an_attachment, attach, detach, with_side
 from tests.support.beds import Bed, grown
 from tests.support.fake_cloud import Killed
-from tests.support.worlds import EDGE, WEB, a_member, a_record, a_server, a_world, name_of
+from tests.support.provisioning import a_managed
+from tests.support.worlds import (
+    EDGE,
+    NOW,
+    WEB,
+    a_definition,
+    a_member,
+    a_record,
+    a_seat,
+    a_server,
+    a_world,
+    name_of,
+)
 
 BEHIND = ((EDGE, 8080), (SIDE, 81))
 
@@ -153,7 +168,37 @@ def test_it_is_told_behind_what_a_group_is_by_whose_word_and_who_leaves() -> Non
     )
 
 
+@pytest.mark.parametrize(
+    ("cloud", "others", "says"),
+    [
+        pytest.param("box", (), None, id="fit"),
+        pytest.param("box", (GroupId("api"),), "made is made for the group api", id="of another group"),
+        pytest.param("lab", (), "made is made on the cloud lab, and members come from box", id="on another cloud"),
+    ],
+)
+def test_what_is_made_is_made_for_one_group_where_its_members_are(cloud, others, says) -> None:
+    why = unfit(a_managed(on=CloudId(cloud)), a_definition(), others)
+    assert why is None if says is None else says in (why or "")
+
+
 # What follows from it.
+
+
+def test_the_balancers_own_id_of_a_seat_is_kept_while_the_member_sits_there() -> None:
+    seated = a_world(a_member(1), seats=[replace(a_seat(1), id="7c1b")])
+    member = seated.members[0]
+    assert member.record is not None
+    (step,) = keep(member, member.record, seated, a_definition(), NOW).steps
+    assert step == NoteSeat(member=member.name, balancer=EDGE, id="7c1b")
+    noted = before(step, member.record, None, NOW)
+    assert noted is not None
+    assert noted.seats == ((EDGE, "7c1b"),)
+    again = a_world(replace(member, record=noted), seats=seated.seatings[EDGE].seats.values())
+    assert keep(again.members[0], noted, again, a_definition(), NOW).steps == ()
+    assert sifted(again) == ([*again.members], [])
+    left = before(Detach(member=member.name, balancer=EDGE), noted, None, NOW)
+    assert left is not None
+    assert left.seats == ()
 
 
 def both(bed: Bed) -> tuple[set[str], set[str]]:

@@ -54,6 +54,7 @@ def test_a_fleet_that_serves_is_settled() -> None:
         pytest.param(a_member(1, detaching=(EDGE,)), [a_seat(1)], id="about to leave a balancer"),
         pytest.param(a_member(1, failing_since=NOW - 5), [a_seat(1)], id="failing a moment ago"),
         pytest.param(a_member(1), [a_seat(1, health=Health.FAILING)], id="failing"),
+        pytest.param(a_member(1), [replace(a_seat(1), id="7c1b")], id="in a seat whose id is new"),
         pytest.param(a_member(1), [], id="without its seat"),
         pytest.param(a_member(1), [a_seat(1, SeatState.DRAINING)], id="draining"),
         pytest.param(a_member(1), None, id="behind a balancer that cannot be read"),

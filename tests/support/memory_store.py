@@ -16,6 +16,7 @@ from handler.declared import Converged, Pinned, Revision
 from handler.desired import Definition
 from handler.launches import LaunchId
 from handler.notices import Filed, Notice, Tried
+from handler.provisioning import Binding
 from handler.rolls import Roll
 from handler.steps import Result
 from handler.store.interface import (
@@ -62,6 +63,7 @@ class MemoryStore:
     paused: FleetPause | None = None
     declared: dict[GroupId, list[Revision]] = field(default_factory=dict)
     """The newest first."""
+    bound: dict[tuple[GroupId, BalancerId], Binding] = field(default_factory=dict)
     after_write: Callable[[], None] = lambda: None
 
     def __post_init__(self) -> None:
@@ -163,6 +165,17 @@ class MemoryStore:
             self.kept[group] = replace(self.kept[group], definition=definition, attachments=tuple(attachments))
             self._keep(records, definition.cloud.id)
             self.events[next(self._ids)] = act
+
+    def bindings(self, group: GroupId) -> tuple[Binding, ...]:
+        return tuple(binding for (of, _), binding in sorted(self.bound.items()) if of == group)
+
+    def bind(self, group: GroupId, binding: Binding) -> None:
+        with self._write("bind"):
+            self.bound[group, binding.balancer] = binding
+
+    def unbind(self, group: GroupId, balancer: BalancerId) -> None:
+        with self._write("unbind"):
+            self.bound.pop((group, balancer), None)
 
     def mark_deleting(self, group: GroupId) -> None:
         with self._write("mark deleting"):

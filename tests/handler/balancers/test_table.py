@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from config.clouds import ProcessCloud
+from config.errors import Refused
 from config.model import Balancer, HaproxyBalancer, OctaviaBalancer, ServerTemplate
 from config.units import BalancerId, CloudId
 from handler.app import clock
@@ -12,10 +14,14 @@ from handler.balancers.haproxy import HaproxyDriver
 from handler.balancers.haproxy_several import HaproxySeveral
 from handler.balancers.haproxy_slots import HaproxySlots
 from handler.balancers.octavia import OctaviaDriver
+from handler.balancers.octavia_provisioning import OctaviaProvisioner
 from handler.balancers.shared_listener import SharedListenerBalancer
+from handler.balancers.simulated import SimulatedBalancer
 from handler.balancers.table import balancer_for
 from tests.support.balancers import a_listener
-from tests.support.openstack import an_access
+from tests.support.openstack import an_access, an_openstack
+from tests.support.provisioning import a_managed
+from tests.support.worlds import INSTALLATION
 
 HAPROXY = HaproxyBalancer(id=BalancerId("e"), socket="/s", backend="b")
 
@@ -32,7 +38,14 @@ HAPROXY = HaproxyBalancer(id=BalancerId("e"), socket="/s", backend="b")
             OctaviaDriver,
             id="octavia",
         ),
+        pytest.param(a_managed(), SimulatedBalancer, id="made on a simulated cloud"),
+        pytest.param(a_managed(cloud=an_openstack("https://k/v3")), OctaviaProvisioner, id="made on OpenStack"),
     ],
 )
 def test_each_kind_of_balancer_has_its_driver(tmp_path: Path, declaration: Balancer, driver: type) -> None:
-    assert type(balancer_for(declaration, tmp_path, clock.wall, lambda _: "")) is driver
+    assert type(balancer_for(declaration, tmp_path, clock.wall, lambda _: "", INSTALLATION)) is driver
+
+
+def test_a_cloud_that_makes_no_balancers_has_no_driver_for_one(tmp_path: Path) -> None:
+    with pytest.raises(Refused, match="the cloud lab makes no balancers"):
+        balancer_for(a_managed(cloud=ProcessCloud(id=CloudId("lab"))), tmp_path, clock.wall, lambda _: "", INSTALLATION)

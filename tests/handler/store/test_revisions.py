@@ -22,6 +22,7 @@ from config.errors import Refused, StoreError
 from config.units import BalancerId, GroupId
 from handler.attachments import Attachment
 from handler.declared import essence
+from handler.provisioning import Binding
 from handler.store.database import writer_engine
 from handler.store.interface import Event, EventKind
 from handler.store.outside import AlertStatus
@@ -59,7 +60,7 @@ def left_by(schema: int):
 
 
 first, second, third, fourth, fifth, sixth, seventh, eighth = map(left_by, range(1, 9))
-ninth, tenth, eleventh, twelfth, thirteenth, fourteenth = map(left_by, range(9, 15))
+ninth, tenth, eleventh, twelfth, thirteenth, fourteenth, fifteenth = map(left_by, range(9, 16))
 
 
 NEXT = f"{int(HEAD) + 1:04}"
@@ -89,6 +90,7 @@ SINCE = {
     "removal_at": 14,
     "removal_tried_at": 14,
     "parts": 15,
+    "seats": 16,
 }
 """Fields of records → the schema that has had them first."""
 
@@ -274,6 +276,14 @@ def test_members_of_schema_0014_have_no_parts(fourteenth):
     assert store.members(WEB)[-1] == record_of(14)
     store.save((full_record(),), LOCAL)
     assert store.members(WEB)[-1] == full_record()
+    store.close()
+
+
+def test_nothing_was_made_for_groups_of_schema_0015_and_can_be_now(fifteenth):
+    store = opened(fifteenth)
+    assert store.bindings(WEB) == ()
+    store.bind(WEB, Binding(balancer=BalancerId("lb")))
+    assert store.bindings(WEB) == (Binding(balancer=BalancerId("lb")),)
     store.close()
 
 

@@ -8,6 +8,7 @@ from config.errors import Refused, StoreError
 from config.units import BalancerId, CloudId, GroupId, MemberName
 from handler.attachments import Attachment
 from handler.desired import Definition
+from handler.provisioning import Binding
 from handler.steps import Result
 from handler.store.interface import Abandoned, Creates, Event, EventKind, Store
 from handler.store.sqlite import SqliteStore
@@ -408,6 +409,24 @@ def test_behind_what_members_are_is_one_write_with_behind_what_they_will_be(stor
     assert (group_of(store).attachments, group_of(store).definition) == ((attachment,), definition)
     store.attach(act, definition, (), ())
     assert group_of(store).attachments == ()
+
+
+def test_what_was_made_for_a_group_is_kept_until_it_is_gone_or_the_group_is(store):
+    bare, whole = (
+        Binding(balancer=BalancerId("lb")),
+        Binding(balancer=BalancerId("lb"), parts={"loadbalancer": "7", "pool": "8"}, pending_since=at(3)),
+    )
+    store.bind(WEB, bare)
+    store.bind(WEB, whole)
+    store.bind(WORKER, bare)
+    store.bind(WEB, replace(bare, balancer=BalancerId("api")))
+    assert store.bindings(WEB) == (replace(bare, balancer=BalancerId("api")), whole)
+    store.unbind(WEB, BalancerId("api"))
+    assert store.bindings(WEB) == (whole,)
+    store.drop_group(WEB)
+    assert (store.bindings(WEB), store.bindings(WORKER)) == ((), (bare,))
+    with pytest.raises(StoreError, match="declare it first"):
+        store.bind(WEB, bare)
 
 
 def test_who_leaves_by_a_decision_is_written_with_it(store):

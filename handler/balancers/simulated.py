@@ -1,0 +1,201 @@
+"""A balancer that is only played: it is made part by part, takes its time, and is immutable meanwhile, as Octavia is.
+
+It serves nobody. What there is of it lies in a file, so that it outlives the daemon as a real one would.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from config.errors import Permanent, Transient
+from config.managed import ManagedBalancer, Part
+from config.units import Instant, MemberName, Seconds
+from handler.balancers.names import ours
+from handler.launches import LaunchId
+from handler.provisioning import PartStatus, Provision, needed_parts
+from handler.world import Seat, SeatState
+
+_MAKING: Seconds = 3.0
+
+_ABOVE = {Part.LISTENER: Part.LOADBALANCER, Part.POOL: Part.LISTENER, Part.HEALTHMONITOR: Part.POOL}
+
+
+@dataclass(slots=True, kw_only=True)
+class Scene:
+    """What there is of one balancer. Parts and seats under their names."""
+
+    parts: dict[str, str] = field(default_factory=dict)
+    """The id of each part that was made."""
+    seats: dict[str, list[Any]] = field(default_factory=dict)
+    """State, address and port of each seat, whoever sits there."""
+    made: int = 0
+    """How many parts were ever made."""
+    busy_until: float = 0.0
+    """Nothing can be changed before."""
+    changing: str = ""
+    """The part that is being made until then."""
+
+
+class SimulatedBalancer:
+    """The `Provisioner` of a `ManagedBalancer` on a simulated cloud.
+
+    Args:
+        declared: what it is to be; what exists already by its word, exists.
+        clock: what its time is.
+        file: where it lies; ``None``: nowhere, it ends with this object.
+        making: how long it takes to make a part.
+        changing: for how long it is pending after a change of members.
+    """
+
+    def __init__(
+        self,
+        declared: ManagedBalancer,
+        clock: Callable[[], Instant],
+        file: Path | None = None,
+        *,
+        making: Seconds = _MAKING,
+        changing: Seconds = 0.0,
+    ) -> None:
+        self._declared = declared
+        self._clock, self._file = clock, file
+        self._making, self._changing = making, changing
+        self._turn = threading.RLock()
+        self.scene = Scene() if file is None or not file.exists() else Scene(**json.loads(file.read_text()))
+
+    @property
+    def declared(self) -> ManagedBalancer:
+        """What it is to be."""
+        return self._declared
+
+    # Parts
+
+    def parts(self) -> Mapping[Part, PartStatus]:
+        """What there is of it: everything is pending while anything is."""
+        with self._turn:
+            found = {part: self._id(part) for part in needed_parts(self._declared)}
+            return {part: self._status(part, known) for part, known in found.items() if known is not None}
+
+    def create(self, part: Part, found: Mapping[Part, PartStatus]) -> None:
+        """Begin to make a part."""
+        with self._turn:
+            if self._id(part) is not None:
+                return
+            above = _ABOVE.get(part)
+            if above is not None and self._id(above) is None:
+                raise Transient(f"a {part.value} needs a {above.value}, and there is none yet")
+            with self._changed(part.value, self._making):
+                self.scene.made += 1
+                self.scene.parts[part.value] = f"{part.value}-{self.scene.made}"
+
+    def delete(self, part: Part, id: str) -> None:
+        """Delete a part."""
+        with self._turn:
+            if self.scene.parts.get(part.value) != id:
+                return
+            below = [
+                other.value for other, above in _ABOVE.items() if above is part and other.value in self.scene.parts
+            ]
+            if below:
+                raise Permanent(f"a {part.value} cannot be deleted before its {below[0]}")
+            with self._changed(part.value, self._changing):
+                del self.scene.parts[part.value]
+                if part is Part.POOL:
+                    self.scene.seats.clear()
+
+    def strangers(self) -> tuple[str, ...]:
+        """Who sits in it under a name that is no launch id."""
+        with self._turn:
+            return tuple(sorted(name for name in self.scene.seats if LaunchId.parse(name) is None))
+
+    # Seats
+
+    def seats(self) -> Mapping[MemberName, Seat]:
+        """Everyone seated under a launch id."""
+        with self._turn:
+            return {
+                MemberName(name): Seat(
+                    member=MemberName(name), state=SeatState(state), connections=0, id=f"seat-{name}"
+                )
+                for name, (state, *_) in self.scene.seats.items()
+                if LaunchId.parse(name) is not None
+            }
+
+    def occupants(self) -> Mapping[tuple[str, int], str]:
+        """Everyone seated."""
+        with self._turn:
+            return {(address, port): name for name, (_, address, port) in self.scene.seats.items()}
+
+    def join(self, member: MemberName, address: str, port: int) -> None:
+        """Seat a member, parked."""
+        with self._turn:
+            if self._id(Part.POOL) is None:
+                raise Transient(f"balancer {self._declared.id} has no pool yet")
+            state = self.scene.seats.get(ours(member), [SeatState.PARKED.value])[0]
+            self._seat(member, [state, address, port])
+
+    def enable(self, member: MemberName) -> None:
+        """Give it work."""
+        with self._turn:
+            if ours(member) not in self.scene.seats:
+                raise Transient(f"{member} has no seat: it must join first")
+            self._seat(member, [SeatState.SERVING.value, *self.scene.seats[member][1:]])
+
+    def drain(self, member: MemberName) -> None:
+        """Give it nothing new."""
+        with self._turn:
+            if ours(member) in self.scene.seats:
+                self._seat(member, [SeatState.DRAINING.value, *self.scene.seats[member][1:]])
+
+    def leave(self, member: MemberName) -> None:
+        """Forget it."""
+        with self._turn:
+            if ours(member) in self.scene.seats:
+                with self._changed("", self._changing):
+                    del self.scene.seats[member]
+
+    def incarnation(self) -> str:
+        """The pool's id."""
+        with self._turn:
+            return self._id(Part.POOL) or ""
+
+    # Inside
+
+    def _seat(self, member: MemberName, seat: list[Any]) -> None:
+        if self.scene.seats.get(member) != seat:
+            with self._changed("", self._changing):
+                self.scene.seats[member] = seat
+
+    def _id(self, part: Part) -> str | None:
+        given = {
+            Part.LOADBALANCER: self._declared.loadbalancer,
+            Part.POOL: self._declared.pool.id,
+            Part.LISTENER: None if self._declared.pool.id is None else f"listener of {self._declared.pool.id}",
+            Part.HEALTHMONITOR: None if self._declared.health_monitor is None else self._declared.health_monitor.id,
+        }
+        return given[part] or self.scene.parts.get(part.value)
+
+    def _status(self, part: Part, known: str) -> PartStatus:
+        if not self._is_pending():
+            return PartStatus(id=known, state=Provision.ACTIVE, word="ACTIVE")
+        word = "PENDING_CREATE" if self.scene.changing == part.value else "PENDING_UPDATE"
+        return PartStatus(id=known, state=Provision.PENDING, word=word)
+
+    def _is_pending(self) -> bool:
+        return self._clock() < self.scene.busy_until
+
+    @contextmanager
+    def _changed(self, what: str, pending: Seconds) -> Iterator[None]:
+        if self._is_pending():
+            raise Transient(f"balancer {self._declared.id} is immutable: it is being changed", retry_after=1.0)
+        yield
+        self.scene.busy_until, self.scene.changing = self._clock() + pending, what
+        if self._file is not None:
+            draft = self._file.with_suffix(".draft")
+            draft.write_text(json.dumps(asdict(self.scene)))
+            draft.replace(self._file)

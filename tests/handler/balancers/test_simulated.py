@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from config.errors import Permanent, Transient
+from config.managed import Part
+from config.units import MemberName
+from handler.balancers.interface import Attendance, Provisioner
+from handler.balancers.simulated import SimulatedBalancer
+from handler.provisioning import Provision
+from handler.world import SeatState
+from tests.support.fake_cloud import FakeClock
+from tests.support.provisioning import a_managed
+
+LB, LISTENER, POOL, MONITOR = Part
+NAME = MemberName("web-k3f9ab-1")
+
+
+def a_balancer(clock: FakeClock, file: Path | None = None) -> SimulatedBalancer:
+    return SimulatedBalancer(a_managed(), clock, file, making=5.0, changing=1.0)
+
+
+def made(clock: FakeClock, file: Path | None = None) -> SimulatedBalancer:
+    balancer = a_balancer(clock, file)
+    for part in Part:
+        balancer.create(part, balancer.parts())
+        clock.advance(5.0)
+    return balancer
+
+
+def test_it_is_what_convergence_asks_for() -> None:
+    assert isinstance(a_balancer(FakeClock()), Provisioner)
+    assert isinstance(a_balancer(FakeClock()), Attendance)
+
+
+def test_everything_is_immutable_while_a_part_is_being_made() -> None:
+    clock = FakeClock()
+    balancer = a_balancer(clock)
+    balancer.create(LB, {})
+    assert [(part.state, part.word) for part in balancer.parts().values()] == [(Provision.PENDING, "PENDING_CREATE")]
+    with pytest.raises(Transient, match="immutable"):
+        balancer.create(LISTENER, balancer.parts())
+    clock.advance(5.0)
+    assert balancer.parts()[LB].state is Provision.ACTIVE
+    balancer.create(LISTENER, balancer.parts())
+    assert {part.word for part in balancer.parts().values()} == {"PENDING_CREATE", "PENDING_UPDATE"}
+
+
+def test_parts_come_after_those_that_they_belong_to_and_go_before_them() -> None:
+    clock = FakeClock()
+    balancer = a_balancer(clock)
+    with pytest.raises(Transient, match="needs a listener"):
+        balancer.create(POOL, {})
+    balancer = made(clock)
+    with pytest.raises(Permanent, match="cannot be deleted before its listener"):
+        balancer.delete(LB, "loadbalancer-1")
+    for part in reversed(Part):
+        balancer.delete(part, balancer.parts()[part].id)
+        balancer.delete(part, "gone")
+        clock.advance(1.0)
+    assert balancer.parts() == {}
+
+
+def test_members_are_seated_once_there_is_a_pool_each_change_in_its_turn() -> None:
+    clock = FakeClock()
+    with pytest.raises(Transient, match="no pool yet"):
+        a_balancer(clock).join(NAME, "198.18.0.2", 80)
+    balancer = made(clock)
+    balancer.join(NAME, "198.18.0.2", 80)
+    with pytest.raises(Transient, match="immutable"):
+        balancer.enable(NAME)
+    states = [balancer.seats()[NAME].state]
+    for call in (balancer.enable, balancer.drain):
+        clock.advance(1.0)
+        call(NAME)
+        states.append(balancer.seats()[NAME].state)
+    assert states == [SeatState.PARKED, SeatState.SERVING, SeatState.DRAINING]
+    clock.advance(1.0)
+    balancer.leave(NAME)
+    assert balancer.seats() == {}
+    with pytest.raises(Permanent, match="never touched"):
+        balancer.leave(MemberName("mail"))
+
+
+def test_it_outlives_the_daemon(tmp_path: Path) -> None:
+    clock, file = FakeClock(), tmp_path / "lb.json"
+    before = made(clock, file)
+    before.join(NAME, "198.18.0.2", 80)
+    after = a_balancer(clock, file)
+    assert (after.parts(), after.seats(), after.incarnation()) == (before.parts(), before.seats(), before.incarnation())
