@@ -25,6 +25,7 @@ from handler.snapshots.snapshot import Snapshot
 from handler.steps import Create, Outcome, Plan
 from handler.store.interface import Creates, Store, StoredGroup
 from handler.traffic import Traffic
+from handler.uncollected import uncollected
 from handler.world import Record, World
 from trigger.requests import GroupState, Pause
 
@@ -123,7 +124,7 @@ class Converger:
         Raises:
             StoreError: what we remember cannot be read.
         """
-        return self.snapshot(stored).plan()
+        return _planned(self.snapshot(stored))
 
     def snapshot(self, stored: StoredGroup) -> Snapshot:
         """Gather, and say all that a pass would plan from now.
@@ -140,7 +141,7 @@ class Converger:
             StoreError: what we remember cannot be read.
         """
         seen, used = self._looked(stored)
-        return _seen_only(stored, seen.world, seen.plan(), used)
+        return _seen_only(stored, seen.world, _planned(seen), used)
 
     def run(
         self,
@@ -176,7 +177,7 @@ class Converger:
             stored = replace(stored, state=latest())
         with self._budgets:  # groups of one cloud share its budget: between counting and minting nobody else mints
             used = self._store.creates(stored.id, stored.definition.cloud.id, self._clock())
-            planned = self._snapshot(stored, world, used, accept_vanished=accept_vanished, only=only).plan()
+            planned = _planned(self._snapshot(stored, world, used, accept_vanished=accept_vanished, only=only))
             planned = planned if only is None else planned.of(only)
             if _hands_off(stored):
                 return _seen_only(stored, world, planned, used)
@@ -293,6 +294,11 @@ def _with(tended: Tended, done: Pass) -> Pass:
         next_in=min(paces, default=None),
         bound=tended.bound,
     )
+
+
+def _planned(snapshot: Snapshot) -> Plan:
+    with uncollected(len(snapshot.world.members)):
+        return snapshot.plan()
 
 
 def _goes_on(stored: StoredGroup, latest: Callable[[], GroupState] | None) -> Callable[[], bool]:

@@ -36,11 +36,14 @@ def plan(
     """Print the steps that would be taken in a world, and what would be waited for. Needs no daemon."""
     from handler.app.tables import plan_lines
     from handler.snapshots.reading import read_snapshot
+    from handler.uncollected import uncollected
     from handler.web.render import planned
 
     content = _content(world, json=json)
     with refusals(json):
-        answer = planned(read_snapshot(content, world).plan())
+        snapshot = read_snapshot(content, world)
+        with uncollected(len(snapshot.world.members)):
+            answer = planned(snapshot.plan())
     if json:
         print_json(answer)
     else:
