@@ -99,7 +99,7 @@ def batch(
     return Batch(
         leaving=chosen,
         above=min(roll.surge, replaceable),
-        going=len(chosen) + sum(_is_going(cast) for cast in casts),
+        going=len(chosen) + going(casts),
         remaining=working + len(free) - len(chosen),
         kept=len(old) + len(others) - working - len(free),
     )
@@ -116,6 +116,11 @@ def _fails(member: Member, seen: Role, world: World) -> bool:
 def _oldest(members: Sequence[Member], most: int) -> Sequence[Member]:
     """The oldest that may leave, at most so many."""
     return sorted(nominees(members, most, Victims.OLDEST), key=_age)[: max(most, 0)]
+
+
+def going(casts: Sequence[Cast]) -> int:
+    """How many of those who were rolled have not gone yet."""
+    return sum(map(_is_going, casts))
 
 
 def rolled(world: World, in_service: Container[MemberName]) -> Rolled:

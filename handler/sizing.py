@@ -13,7 +13,7 @@ from handler.distrust import doubts_of
 from handler.doubts import Doubt
 from handler.health import Checkup, Terms, checkup
 from handler.roles import COUNTED, Cast, Role, is_witnessed, role, sequence_of
-from handler.rolling import WORDS, Batch, batch
+from handler.rolling import WORDS, Batch, batch, going
 from handler.settled import nominees, sifted
 from handler.steps import Create, Step, Wait
 from handler.victims import Preference
@@ -233,7 +233,8 @@ def choose(scene: Scene) -> Choice:
     forgotten = {cast[0].name for cast in scene.casts if _is_given_up(cast, scene)}
     counted = [cast for cast in scene.casts if _counts(cast, scene)]
     if not scene.may_choose:
-        missing = max(scene.target - len(scene.settled) - len(counted), 0)
+        rolled_ones = 0 if scene.desired.roll is None else going(scene.casts)
+        missing = max(scene.target - len(scene.settled) - len(counted) - rolled_ones, 0)
         return Choice(leaving=leaving, forgotten=frozenset(forgotten), missing=missing, kept=kept)
     ill = _unhealthy(scene, len(scene.settled) + len(counted))
     leaving.update(dict.fromkeys(ill, Leaving.UNHEALTHY))

@@ -122,6 +122,12 @@ def test_the_words_of_one_that_leaves_say_that_it_is_rolled() -> None:
     assert (step.why, step.because) == (Leaving.REPLACED, "rolled: it is not made of the profile of now")
 
 
+def test_whoever_still_leaves_takes_up_room_on_a_partial_listing_too() -> None:
+    world = made_of(OLD, OLD, OLD, m1={"phase": Phase.LEAVING, "leaving": Leaving.REPLACED})
+    for seen in (world, replace(world, complete=False)):
+        assert said(planned(seen, 3, ONE_LESS)) == ([], 0)
+
+
 def test_progress_counts_who_serves_and_who_is_left() -> None:
     world = made_of(OLD, OLD, NEW, NEW, m1=KEPT)
     in_service = {name_of(number) for number in (1, 2, 3)}
