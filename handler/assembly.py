@@ -58,6 +58,12 @@ def wants_parts(member: Member, definition: Definition) -> bool:
     return member.server is None and (is_coming or bool(member.record.parts))
 
 
+def is_seen_whole(member: Member, definition: Definition) -> bool:
+    """Whether it is known of every part that is declared if the member has it."""
+    known = {part.name for part in member.parts} | set(member.lacking)
+    return known.issuperset(part.name for part in definition.profile.parts)
+
+
 Need = tuple[Step | None, Wait | None]
 """What one part needs: a step, and what is waited for; neither: nothing more."""
 
@@ -70,10 +76,12 @@ def _moves(needs: Sequence[Need], then: Step) -> Moves:
 
 
 def _made(member: Member, record: Record, name: PartName) -> Need:
+    if name not in dict(record.parts):  # one that is there (of a lost store) is written down by it
+        return MakePart(member=member.name, part=name), None
     match _state(member, name):
         case PartState.READY:
             return None, None
-        case None if name in member.lacking or name not in dict(record.parts):
+        case None if name in member.lacking:
             return MakePart(member=member.name, part=name), None
         case None:
             return None, Wait.UNCONFIRMED

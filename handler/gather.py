@@ -71,7 +71,9 @@ class Gatherer:
         silent = self._unsettled(group, (unseen | gone) - found.keys(), listing, at)
         servers = {name: server for name, server in {**listed, **found}.items() if name not in silent}
         members = tuple(self._timed(group, _members(records, servers, found), at))
-        members = with_parts(members, orchestrator, group, definition, self.workers)
+        admitted = partial(self.traffic.look, definition.cloud, self.clock)
+        lanes = self.traffic.abreast(definition.cloud, self.workers)
+        members = with_parts(members, orchestrator, definition, admitted, lanes)
         ours = frozenset(member.name for member in members)
         world = World(
             group=group,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 
@@ -17,40 +18,61 @@ from handler.parts import MadePart, PartListing
 from handler.world import Member
 
 _Key = tuple[MemberName, PartName]
+_Answer = tuple[_Key, MadePart | None]
+
+Admitted = Callable[[], AbstractContextManager[bool]]
+"""Around a question: whether the cloud may be asked now."""
 
 
 def with_parts(
-    members: tuple[Member, ...], orchestrator: Orchestrator, group: GroupId, definition: Definition, workers: int
+    members: tuple[Member, ...], orchestrator: Orchestrator, definition: Definition, admitted: Admitted, workers: int
 ) -> tuple[Member, ...]:
     """Look for the parts of members whose steps depend on them. What the cloud does not say stays unknown."""
     wanted = {member.name: member for member in members if wants_parts(member, definition)}
-    if not wanted or not isinstance(orchestrator, PartMaker):
+    if not wanted:
         return members
-    listed = dict(_listed(orchestrator, group))
-    missing = [
-        (member.name, name)
-        for member in wanted.values()
-        for name, _ in (() if member.record is None else member.record.parts)
-        if (member.name, name) not in listed
-    ]
-    asked = abreast([partial(_asked, orchestrator, key) for key in missing], workers)
     found: dict[MemberName, dict[PartName, MadePart | None]] = {}
-    for (whose, name), part in (*listed.items(), *(answer for said in asked for answer in said)):
+    for (whose, name), part in _told(wanted.values(), orchestrator, definition, admitted, workers):
         found.setdefault(whose, {})[name] = part
     return tuple(_fitted(member, found.get(member.name, {})) if member.name in wanted else member for member in members)
 
 
-def _listed(orchestrator: PartMaker, group: GroupId) -> Sequence[tuple[_Key, MadePart]]:
-    try:
-        listing: PartListing = orchestrator.parts(group)
-    except DriverError:
-        return ()  # nothing was seen, so each is asked for by name
-    return [((member, part.name), part) for member, part in listing.parts]
+def _told(
+    members: Iterable[Member], orchestrator: Orchestrator, definition: Definition, admitted: Admitted, workers: int
+) -> Iterator[_Answer]:
+    if not isinstance(orchestrator, PartMaker):  # there is no part, whatever was to be made
+        yield from ((key, None) for member in members for key in _expected(member, definition, complete=True))
+        return
+    listing = _listed(orchestrator, definition.group.id, admitted)
+    listed = {(member, part.name): part for member, part in listing.parts}
+    yield from listed.items()
+    expected = (key for member in members for key in _expected(member, definition, complete=listing.complete))
+    missing = [key for key in expected if key not in listed]
+    for said in abreast([partial(_asked, orchestrator, key, admitted) for key in missing], workers):
+        yield from said
 
 
-def _asked(orchestrator: PartMaker, key: _Key) -> tuple[tuple[_Key, MadePart | None], ...]:
+def _expected(member: Member, definition: Definition, *, complete: bool) -> Iterator[_Key]:
+    """What is asked for by name. Of one who is not known, that is all declared parts, once everything was listed."""
+    if member.record is not None:
+        yield from ((member.name, name) for name, _ in member.record.parts)
+    elif complete:
+        yield from ((member.name, part.name) for part in definition.profile.parts)
+
+
+def _listed(orchestrator: PartMaker, group: GroupId, admitted: Admitted) -> PartListing:
+    """What is listed; if that fails nothing was seen, and each is asked for by name."""
     try:
-        return ((key, orchestrator.find_part(*key)),)
+        with admitted() as may:
+            return orchestrator.parts(group) if may else PartListing(parts=(), complete=False)
+    except DriverError as error:
+        return PartListing(parts=(), complete=False, because=str(error))
+
+
+def _asked(orchestrator: PartMaker, key: _Key, admitted: Admitted) -> tuple[_Answer, ...]:
+    try:
+        with admitted() as may:
+            return ((key, orchestrator.find_part(*key)),) if may else ()
     except DriverError:
         return ()  # nothing was proved
 

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from config.units import Instant
-from handler.assembly import bury, dismantle
+from handler.assembly import bury, dismantle, is_seen_whole
 from handler.desired import Definition, DesiredState, Limits
 from handler.distrust import whom
 from handler.restraint import Restraint
@@ -117,6 +117,7 @@ def _moves(scene: Scene, choice: Choice, waits: Counter[Wait], restraint: Restra
         record = member.record
         if record is None:
             staying += steps
+            waits[Wait.UNCONFIRMED] += not steps
             continue
         if member.name in choice.leaving:
             why, because = choice.leaving[member.name], choice.because.get(member.name, "")
@@ -165,7 +166,8 @@ def _notes(member: Member, scene: Scene) -> Iterator[Step]:
     """Yield what the listing showed of one member, to be written down."""
     record = member.record
     if record is None:
-        yield TakeUp(member=member.name)
+        if is_seen_whole(member, scene.definition):  # what it has beside its machine would be left behind for ever
+            yield TakeUp(member=member.name)
     elif member.server is None:
         if _is_newly_missed(member, record, scene):
             yield NoteAbsence(member=member.name)

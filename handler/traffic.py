@@ -105,6 +105,15 @@ class Traffic:
             if admitted:
                 self._change(cloud, lambda side: replace(side, running=side.running - 1))
 
+    @contextmanager
+    def look(self, cloud: Cloud, clock: Callable[[], Instant]) -> Iterator[bool]:
+        """Around a question that is not counted: whether it may be asked. A refusal that leaves it is taken in."""
+        try:
+            yield self.closed_until(cloud, clock()) is None
+        except DriverError as error:
+            self.heard(cloud, error, clock())
+            raise
+
     def heard(self, cloud: Cloud, error: DriverError, now: Instant) -> None:
         """Take in what a cloud answered: that it wants to be left alone, or that it is full."""
         if isinstance(error, Full):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from config.clouds import Calls
 from config.errors import Permanent, Transient
 from handler.app.tables import plan_lines
 from handler.steps import Create, MakePart, Wait
@@ -159,6 +161,53 @@ def test_members_of_a_lost_store_are_taken_up_with_their_parts() -> None:
     assert bed.retained() == ["data", "data"]
 
 
+def test_members_of_a_lost_store_are_not_taken_up_before_all_of_their_parts_were_seen() -> None:
+    bed = grown(2, definition=a_definition(parts=(DATA, FRONT)))
+    bed.store.records.clear()
+    bed.cloud.faults.script("parts", Transient("no answer"))
+    done = bed.run()
+    assert (done.plan.steps, dict(done.plan.waits)[Wait.UNCONFIRMED], bed.known()) == ((), 2, set())
+    bed.settle()
+    bed.expect(2)
+    bed.desire(0)
+    bed.settle()
+    bed.expect(0)
+
+
+def test_a_part_that_is_there_before_it_was_written_down_goes_with_its_member() -> None:
+    bed = Bed(size=1, definition=a_definition(parts=(FRONT, DATA)))
+    bed.run()
+    bed.store.records.clear()
+    bed.store.sequences.clear()
+    bed.cloud.faults.script("make_part", Transient("not now"))
+    bed.settle()
+    bed.expect(1)
+    bed.desire(0)
+    bed.settle()
+    bed.expect(0)
+
+
+def test_a_cloud_that_asked_for_time_is_not_asked_about_parts() -> None:
+    bed = Bed(size=1, definition=a_definition(parts=(DATA,)))
+    bed.cloud.faults.script("make_part", Transient("busy", retry_after=60.0))
+    bed.run()
+    for call in ("parts", "find_part"):
+        bed.cloud.faults.script(call, LOST)
+    bed.run()
+    assert [len(bed.cloud.faults.scripted[call]) for call in ("parts", "find_part")] == [1, 1]
+    bed.clock.advance(60.0)
+    bed.settle()
+    bed.expect(1)
+
+
+def test_parts_come_though_a_cloud_may_be_asked_for_little() -> None:
+    definition = a_definition(parts=(DATA,))
+    bed = Bed(size=4, definition=replace(definition, cloud=replace(definition.cloud, calls=Calls(count=2, per=2.0))))
+    bed.cloud.faults.script("make_part", Transient("not now"))
+    bed.settle()
+    bed.expect(4)
+
+
 def test_a_cloud_that_makes_no_parts_is_told_of_before_anything_is_made() -> None:
     bed = Bed(size=1, definition=a_definition(parts=(DATA,)))
     bed.orchestrator = _Partless(bed.cloud)
@@ -166,6 +215,9 @@ def test_a_cloud_that_makes_no_parts_is_told_of_before_anything_is_made() -> Non
     assert "makes no parts" in done.failures[0]
     assert not any(isinstance(outcome.step, Create) for outcome in done.outcomes)
     assert bed.cloud.created == []
+    bed.desire(0)
+    bed.settle()
+    assert bed.known() == set()
 
 
 class _Partless:
