@@ -7,43 +7,21 @@ from dataclasses import replace
 
 import pytest
 
-from handler.world import Phase
-from tests.support.beds import Bed
-from tests.support.cloudstack import CloudstackStage, a_machine_recipe, cloudstack_stage
+from tests.support.cloud_beds import CloudBed
+from tests.support.cloudstack import a_machine_recipe, cloudstack_stage
 from tests.support.cloudstack_wire import LOST, UNREACHED, answered, error
 from tests.support.worlds import a_definition
 
 
-class CloudstackBed(Bed):
-    """A bed whose cloud is a CloudStack on loopback."""
-
-    def on(self, stage: CloudstackStage) -> CloudstackBed:
-        self.stage = stage
-        self.wire = stage.wire
-        self.restart()
-        return self
-
-    def restart(self) -> None:
-        super().restart()
-        if hasattr(self, "stage"):
-            self.orchestrator = self.stage.driver(timeout=2.0)
-
-    def whole(self, size: int) -> None:
-        """No duplicate, no orphan: what runs, what is remembered and what serves are the same."""
-        alive = self.wire.alive
-        assert len(alive) == len(set(alive)) == size
-        assert self.known() == self.known(Phase.IN_SERVICE) == set(alive) == self.serving()
-
-
 @pytest.fixture
-def bed() -> Iterator[CloudstackBed]:
+def bed() -> Iterator[CloudBed]:
     profile = replace(a_definition().profile, recipe=a_machine_recipe())
-    bed = CloudstackBed(definition=replace(a_definition(), profile=profile), size=0, workers=4)
+    bed = CloudBed(definition=replace(a_definition(), profile=profile), size=0, workers=4)
     with cloudstack_stage(clock=bed.clock) as stage:
-        yield bed.on(stage)
+        yield bed.on(stage, lambda: stage.wire.alive, timeout=2.0)
 
 
-def test_a_group_grows_to_five_and_shrinks_to_two_while_answers_are_lost(bed: CloudstackBed) -> None:
+def test_a_group_grows_to_five_and_shrinks_to_two_while_answers_are_lost(bed: CloudBed) -> None:
     bed.wire.script("deployVirtualMachine", LOST, UNREACHED, answered(b"<html>", status=502, obeyed=True), LOST)
     bed.wire.script("queryAsyncJobResult", UNREACHED, error(503, "later"))
     bed.wire.script("listVirtualMachines", error(503, "later"))
@@ -64,7 +42,7 @@ def test_a_group_grows_to_five_and_shrinks_to_two_while_answers_are_lost(bed: Cl
     assert bed.wire.count("deployVirtualMachine") <= 7
 
 
-def test_a_group_that_a_quota_stops_says_so_and_leaves_nothing_behind(bed: CloudstackBed) -> None:
+def test_a_group_that_a_quota_stops_says_so_and_leaves_nothing_behind(bed: CloudBed) -> None:
     bed.wire.quota = 3
     bed.desire(5)
 
@@ -74,7 +52,7 @@ def test_a_group_that_a_quota_stops_says_so_and_leaves_nothing_behind(bed: Cloud
     assert len(bed.wire.alive) == 3
 
 
-def test_machines_that_were_deleted_by_hand_are_replaced(bed: CloudstackBed) -> None:
+def test_machines_that_were_deleted_by_hand_are_replaced(bed: CloudBed) -> None:
     bed.desire(3)
     bed.settle()
     gone = next(vm for vm in bed.wire.vms.values())

@@ -7,43 +7,21 @@ from dataclasses import replace
 
 import pytest
 
-from handler.world import Phase
-from tests.support.beds import Bed
-from tests.support.opennebula import OpennebulaStage, a_template_recipe, opennebula_stage
+from tests.support.cloud_beds import CloudBed
+from tests.support.opennebula import a_template_recipe, opennebula_stage
 from tests.support.opennebula_wire import DONE, INTERNAL, LOST, UNREACHED, answered, refused
 from tests.support.worlds import a_definition
 
 
-class OpennebulaBed(Bed):
-    """A bed whose cloud is an OpenNebula on loopback."""
-
-    def on(self, stage: OpennebulaStage) -> OpennebulaBed:
-        self.stage = stage
-        self.wire = stage.wire
-        self.restart()
-        return self
-
-    def restart(self) -> None:
-        super().restart()
-        if hasattr(self, "stage"):
-            self.orchestrator = self.stage.driver(timeout=2.0)
-
-    def whole(self, size: int) -> None:
-        """No duplicate, no orphan: what runs, what is remembered and what serves are the same."""
-        alive = self.wire.alive
-        assert len(alive) == len(set(alive)) == size
-        assert self.known() == self.known(Phase.IN_SERVICE) == set(alive) == self.serving()
-
-
 @pytest.fixture
-def bed() -> Iterator[OpennebulaBed]:
+def bed() -> Iterator[CloudBed]:
     profile = replace(a_definition().profile, recipe=a_template_recipe())
-    bed = OpennebulaBed(definition=replace(a_definition(), profile=profile), size=0, workers=4)
+    bed = CloudBed(definition=replace(a_definition(), profile=profile), size=0, workers=4)
     with opennebula_stage(clock=bed.clock) as stage:
-        yield bed.on(stage)
+        yield bed.on(stage, lambda: stage.wire.alive, timeout=2.0)
 
 
-def test_a_group_grows_to_five_and_shrinks_to_two_while_answers_are_lost(bed: OpennebulaBed) -> None:
+def test_a_group_grows_to_five_and_shrinks_to_two_while_answers_are_lost(bed: CloudBed) -> None:
     bed.wire.script("template.instantiate", LOST, UNREACHED, answered(b"<html>", status=502, obeyed=True), LOST)
     bed.wire.script("vm.info", UNREACHED, refused(INTERNAL, "later"))
     bed.wire.script("vmpool.infoextended", refused(INTERNAL, "later"))
@@ -64,7 +42,7 @@ def test_a_group_grows_to_five_and_shrinks_to_two_while_answers_are_lost(bed: Op
     assert bed.wire.count("template.instantiate") <= 7
 
 
-def test_a_group_whose_guests_do_not_stop_shrinks_all_the_same(bed: OpennebulaBed) -> None:
+def test_a_group_whose_guests_do_not_stop_shrinks_all_the_same(bed: CloudBed) -> None:
     bed.desire(3)
     bed.settle()
     bed.wire.stubborn = True
@@ -75,7 +53,7 @@ def test_a_group_whose_guests_do_not_stop_shrinks_all_the_same(bed: OpennebulaBe
     bed.whole(1)
 
 
-def test_a_group_that_a_quota_stops_says_so_and_leaves_nothing_behind(bed: OpennebulaBed) -> None:
+def test_a_group_that_a_quota_stops_says_so_and_leaves_nothing_behind(bed: CloudBed) -> None:
     bed.wire.quota = 3
     bed.desire(5)
 
@@ -85,7 +63,7 @@ def test_a_group_that_a_quota_stops_says_so_and_leaves_nothing_behind(bed: Openn
     assert len(bed.wire.alive) == 3
 
 
-def test_machines_that_were_terminated_by_hand_are_replaced(bed: OpennebulaBed) -> None:
+def test_machines_that_were_terminated_by_hand_are_replaced(bed: CloudBed) -> None:
     bed.desire(3)
     bed.settle()
     gone = next(iter(bed.wire.vms.values()))
@@ -97,7 +75,7 @@ def test_machines_that_were_terminated_by_hand_are_replaced(bed: OpennebulaBed) 
     assert gone.name not in bed.wire.alive
 
 
-def test_machines_that_fail_to_boot_are_replaced(bed: OpennebulaBed) -> None:
+def test_machines_that_fail_to_boot_are_replaced(bed: CloudBed) -> None:
     bed.wire.failing = 1
     bed.desire(3)
 

@@ -7,47 +7,25 @@ from dataclasses import replace
 
 import pytest
 
-from handler.world import Phase
-from tests.support.beds import Bed
+from tests.support.cloud_beds import CloudBed
 from tests.support.cloudstack_wire import LOST, UNREACHED, answered
-from tests.support.openstack import OpenstackStage, a_server_recipe, openstack_stage
+from tests.support.openstack import a_server_recipe, openstack_stage
 from tests.support.openstack_wire import error
 from tests.support.worlds import a_definition
 
 
-class OpenstackBed(Bed):
-    """A bed whose cloud is an OpenStack on loopback."""
-
-    def on(self, stage: OpenstackStage) -> OpenstackBed:
-        self.stage = stage
-        self.wire, self.nova = stage.wire, stage.nova
-        self.restart()
-        return self
-
-    def restart(self) -> None:
-        super().restart()
-        if hasattr(self, "stage"):
-            self.cloud = self.stage.driver(timeout=5.0)  # type: ignore[assignment]
-
-    def whole(self, size: int) -> None:
-        """No duplicate, no orphan: what runs, what is remembered and what serves are the same."""
-        alive = self.nova.alive
-        assert len(alive) == len(set(alive)) == size
-        assert self.known() == self.known(Phase.IN_SERVICE) == set(alive) == self.serving()
-
-
 @pytest.fixture
-def bed() -> Iterator[OpenstackBed]:
+def bed() -> Iterator[CloudBed]:
     kept = a_definition()
     profile = replace(kept.profile, recipe=a_server_recipe())
     definition = replace(kept, profile=profile, group=replace(kept.group, grace=0.0))
-    bed = OpenstackBed(definition=definition, size=0, workers=4)
+    bed = CloudBed(definition=definition, size=0, workers=4)
     with openstack_stage(clock=bed.clock) as stage:
-        yield bed.on(stage)
+        yield bed.on(stage, lambda: stage.nova.alive, timeout=5.0)
 
 
-def test_a_group_grows_to_five_and_shrinks_to_two_while_answers_are_lost(bed: OpenstackBed) -> None:
-    bed.nova.builds = 3
+def test_a_group_grows_to_five_and_shrinks_to_two_while_answers_are_lost(bed: CloudBed) -> None:
+    bed.stage.nova.builds = 3
     bed.wire.script("POST /servers", LOST, UNREACHED, answered(b"<html>", status=502, obeyed=True), LOST)
     bed.wire.script("GET /servers/{id}", UNREACHED, error(503, "later"))
     bed.wire.script("GET /servers/detail", error(503, "later"))
@@ -68,18 +46,18 @@ def test_a_group_grows_to_five_and_shrinks_to_two_while_answers_are_lost(bed: Op
     bed.whole(2)
 
 
-def test_a_group_that_a_quota_stops_says_so_and_leaves_nothing_behind(bed: OpenstackBed) -> None:
-    bed.nova.quota = 3
+def test_a_group_that_a_quota_stops_says_so_and_leaves_nothing_behind(bed: CloudBed) -> None:
+    bed.stage.nova.quota = 3
     bed.desire(5)
 
     said = [failure for _ in range(3) for failure in bed.run().failures]
 
     assert any("quota" in failure for failure in said)
-    assert len(bed.nova.alive) == 3
+    assert len(bed.stage.nova.alive) == 3
 
 
-def test_servers_that_find_no_host_are_replaced(bed: OpenstackBed) -> None:
-    bed.nova.failing.extend(["No valid host was found."] * 2)
+def test_servers_that_find_no_host_are_replaced(bed: CloudBed) -> None:
+    bed.stage.nova.failing.extend(["No valid host was found."] * 2)
     bed.desire(3)
 
     bed.settle()
@@ -87,13 +65,13 @@ def test_servers_that_find_no_host_are_replaced(bed: OpenstackBed) -> None:
     bed.whole(3)
 
 
-def test_servers_that_were_deleted_by_hand_are_replaced(bed: OpenstackBed) -> None:
+def test_servers_that_were_deleted_by_hand_are_replaced(bed: CloudBed) -> None:
     bed.desire(3)
     bed.settle()
-    gone = next(vm for vm in bed.nova.vms.values())
-    del bed.nova.vms[gone.id]
+    gone = next(vm for vm in bed.stage.nova.vms.values())
+    del bed.stage.nova.vms[gone.id]
 
     bed.settle(accept_vanished=True)
 
     bed.whole(3)
-    assert gone.name not in bed.nova.alive
+    assert gone.name not in bed.stage.nova.alive

@@ -19,8 +19,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
+
+from tests.support.wire_server import served
 
 Answer = tuple[int, dict[str, Any]]
 
@@ -375,16 +377,8 @@ class CloudstackWire:
     @contextlib.contextmanager
     def serving(self) -> Iterator[str]:
         """Serve it; the address of its API."""
-        server = ThreadingHTTPServer(("127.0.0.1", 0), type("Bound", (_Handler,), {"wire": self}))
-        server.daemon_threads = True
-        thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_address[1]}/client/api"
-        finally:
-            server.shutdown()
-            server.server_close()
-            thread.join()
+        with served(_Handler, self) as address:
+            yield f"{address}/client/api"
 
 
 class _Handler(BaseHTTPRequestHandler):

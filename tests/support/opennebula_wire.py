@@ -14,10 +14,12 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 from xml.etree import ElementTree
 from xml.sax.saxutils import escape
+
+from tests.support.wire_server import served
 
 USER, PASSWORD = "fleet", "s3cr-et:& <of the wire>"
 AUTHENTICATION, AUTHORISATION, NO_EXISTS, ACTION = 0x100, 0x200, 0x400, 0x800
@@ -307,16 +309,8 @@ class OpennebulaWire:
     @contextlib.contextmanager
     def serving(self) -> Iterator[str]:
         """Serve it; the address of its API."""
-        server = ThreadingHTTPServer(("127.0.0.1", 0), type("Bound", (_Handler,), {"wire": self}))
-        server.daemon_threads = True
-        thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_address[1]}/RPC2"
-        finally:
-            server.shutdown()
-            server.server_close()
-            thread.join()
+        with served(_Handler, self) as address:
+            yield f"{address}/RPC2"
 
 
 class _Handler(BaseHTTPRequestHandler):

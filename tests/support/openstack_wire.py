@@ -17,10 +17,11 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any, Protocol
 
 from tests.support.cloudstack_wire import Fault
+from tests.support.wire_server import served
 
 CREDENTIAL, SECRET = "a4e4974655284d8b84021ef3ddd5b281", "s3cret of the wire"
 PROJECT, PASSWORD = "3f5243e1a4f2406aac456116aad52b73", "osbed"
@@ -186,17 +187,8 @@ class OpenstackWire:
     @contextlib.contextmanager
     def serving(self) -> Iterator[str]:
         """Serve it; the address of Keystone."""
-        server = ThreadingHTTPServer(("127.0.0.1", 0), type("Bound", (_Handler,), {"wire": self}))
-        server.daemon_threads = True
-        self.url = f"http://127.0.0.1:{server.server_address[1]}"
-        thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
-        thread.start()
-        try:
+        with served(_Handler, self) as self.url:
             yield f"{self.url}/identity/v3"
-        finally:
-            server.shutdown()
-            server.server_close()
-            thread.join()
 
 
 class _Handler(BaseHTTPRequestHandler):
