@@ -10,6 +10,7 @@ import typer
 from handler.app.balancer_cli import attach, balancers, detach
 from handler.app.check_cli import check
 from handler.app.counters_cli import counters
+from handler.app.doctor_cli import doctor
 from handler.app.eval_cli import evaluate
 from handler.app.export_cli import export
 from handler.app.garbage_cli import garbage
@@ -58,6 +59,7 @@ app.command()(attach)
 app.command()(detach)
 app.command()(balancers)
 app.command()(check)
+app.command()(doctor)
 app.command()(probe)
 app.command("eval")(evaluate)
 app.command()(counters)

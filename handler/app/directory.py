@@ -84,15 +84,29 @@ class StateDirectory:
         Raises:
             Refused: the file is there and holds something else.
         """
-        path = self.path / "installation"
-        if path.exists():
-            text = path.read_text().strip()
-            if not _INSTALLATION.fullmatch(text):
-                raise Refused(f"{path}: expected six lower-case letters or digits, found {text[:20]!r}; restore it")
-            return text
+        known = self.known_installation()
+        if known is not None:
+            return known
         minted = "".join(secrets.choice(_ALPHABET) for _ in range(6))
-        self._write_once(path, minted)
+        self._write_once(self.path / "installation", minted)
         return minted
+
+    def known_installation(self) -> str | None:
+        """Read the installation id; ``None``: none has been minted yet. Nothing is written.
+
+        Raises:
+            Refused: the file is there, and cannot be read or holds something else.
+        """
+        path = self.path / "installation"
+        try:
+            text = path.read_text().strip()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise Refused(f"{path}: {error.strerror}; name another state directory with --state") from error
+        if not _INSTALLATION.fullmatch(text):
+            raise Refused(f"{path}: expected six lower-case letters or digits, found {text[:20]!r}; restore it")
+        return text
 
     def token(self) -> str:
         """The bearer token for changes over TCP; minted once, mode 0600."""

@@ -56,11 +56,11 @@ def engine(file: Path, directory: StateDirectory, push_url: str) -> Engine:
 
     @lru_cache(maxsize=256)
     def cloud(declared: Cloud) -> Orchestrator:
-        return orchestrator_for(declared, installation, directory.path, clock.wall, papers, _secret)
+        return orchestrator_for(declared, installation, directory.path, clock.wall, papers, secret)
 
     @lru_cache(maxsize=256)
     def balancer(declared: Balancer) -> BalancerPort:
-        return balancer_for(declared, directory.listeners, clock.wall, _secret, installation)
+        return balancer_for(declared, directory.listeners, clock.wall, secret, installation)
 
     board, pushes = Board(), Pushes()
     store = SqliteStore.open(directory.store, installation=installation)
@@ -83,7 +83,7 @@ def engine(file: Path, directory: StateDirectory, push_url: str) -> Engine:
             board=board,
             pushes=pushes,
             member_keys=keys,
-            read_secret=_secret,
+            read_secret=secret,
             recordings=directory.recordings,
         )
     )
@@ -91,7 +91,7 @@ def engine(file: Path, directory: StateDirectory, push_url: str) -> Engine:
 
 def poller(board: Board | None = None, pushes: Pushes | None = None) -> Poller:
     """Build the poller with every source there is; what is left out brings nothing."""
-    http = HttpClient(clock=clock.moment, read_secret=_secret)
+    http = HttpClient(clock=clock.moment, read_secret=secret)
     sources = (
         SnmpSource(),
         HaproxySource(http),
@@ -103,7 +103,7 @@ def poller(board: Board | None = None, pushes: Pushes | None = None) -> Poller:
         AlertedSource(board or Board()),
         PushedSource(pushes or Pushes()),
     )
-    return Poller(clock=clock.moment, read_secret=_secret, sources=sources, http=http)
+    return Poller(clock=clock.moment, read_secret=secret, sources=sources, http=http)
 
 
 def _tell(plugin: str, wrong: str | None) -> None:
@@ -113,5 +113,10 @@ def _tell(plugin: str, wrong: str | None) -> None:
         logs.warn("plugin_failed", plugin=plugin, error=wrong)
 
 
-def _secret(ref: SecretRef) -> str:
+def secret(ref: SecretRef) -> str:
+    """Read a secret from where the file says it is.
+
+    Raises:
+        Refused: there is none, or others can read it.
+    """
     return read_secret(ref, os.environ)

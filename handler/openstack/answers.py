@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from config.causes import Cause
 from config.errors import DriverError, Full, Permanent, Transient
 from config.units import Seconds
 
@@ -24,6 +25,8 @@ class Answer:
     status: int
     body: object
     retry_after: Seconds | None = None
+    date: str | None = None
+    """The other side's clock, as its header has it; ``None``: it does not tell."""
 
 
 def entries(body: object, key: str) -> tuple[object, ...] | None:
@@ -88,7 +91,8 @@ def refusal(answer: Answer, about: str) -> DriverError:
     low = said.lower()
     match answer.status:
         case 401:
-            return Permanent(f"{about}: refused: {said}: check the credentials, and that they have not expired")
+            mend = "check the credentials, and that they have not expired"
+            return Permanent(f"{about}: refused: {said}: {mend}", cause=Cause.CREDENTIALS)
         case 403 if any(word in low for word in _QUOTA):
             return Full(f"{about}: quota: {said}: raise the project's quota, or lower max")
         case 400 | 403 | 404 | 405 | 406 | 422:

@@ -142,9 +142,7 @@ class Connection:
             response = adapter.request(path, method, raise_exc=False, **given)
             if response.status_code == _UNAUTHORISED:  # Note [Renewed by another]
                 response = adapter.request(path, method, raise_exc=False, **given)
-            answers.append(
-                Answer(status=response.status_code, body=_decoded(response), retry_after=_retry_after(response))
-            )
+            answers.append(_answer(response))
 
         failed = self._guarded(about, called)
         return answers[0] if answers else failed
@@ -274,6 +272,15 @@ def _beginning(session: type[Session], within: Seconds) -> Callable[..., Session
         return session(**{**options, "session": Pool(within), "redirect": False, "timeout": within})
 
     return begin
+
+
+def _answer(response: requests.Response) -> Answer:
+    return Answer(
+        status=response.status_code,
+        body=_decoded(response),
+        retry_after=_retry_after(response),
+        date=response.headers.get("Date"),
+    )
 
 
 def _decoded(response: requests.Response) -> object:

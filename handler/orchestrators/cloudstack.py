@@ -16,10 +16,12 @@ from typing import assert_never
 from config.access import SecretRef
 from config.causes import Cause
 from config.errors import DriverError, Permanent, Transient
-from config.model import CloudstackCloud, CloudstackRecipe
+from config.model import CloudstackCloud, CloudstackRecipe, Profile
 from config.units import GroupId, Instant, MemberName, Seconds
+from handler.examination import Check
 from handler.launches import LaunchId
 from handler.orchestrators.cloudstack_answers import JobState, Machine, machine_of, refusal, text
+from handler.orchestrators.cloudstack_examined import Examination
 from handler.orchestrators.cloudstack_ids import AFFINITY_GROUP, NETWORK, OFFERING, TEMPLATE, ZONE, Ids
 from handler.orchestrators.cloudstack_jobs import Jobs, wait
 from handler.orchestrators.cloudstack_names import MARK, RELEASED, TAG, host_name, mark_of, member_of, short_name
@@ -161,6 +163,19 @@ class CloudstackOrchestrator:
         state, result = self._ended(text(self._wire.ask(command, **given), "jobid"))
         if state is not JobState.DONE:
             raise Transient(str(refusal(result, f"{self._cloud.id}: {command} of {id}")))
+
+    # For whoever wants to know before members depend on it.
+
+    def checks(self, profiles: Sequence[Profile], most: int) -> Sequence[Check]:
+        """Questions to the cloud, as `handler.examination.Examined` has them."""
+        examination = Examination(
+            cloud=self._cloud,
+            wire=self._wire,
+            ids=self._ids,
+            clock=self._clock,
+            present=lambda: len(self.list_all().servers),
+        )
+        return examination.checks(profiles, most)
 
     # Making.
 

@@ -12,8 +12,9 @@ from dataclasses import replace
 
 from config.access import SecretRef
 from config.errors import Permanent, Transient
-from config.model import OpennebulaCloud, OpennebulaRecipe
+from config.model import OpennebulaCloud, OpennebulaRecipe, Profile
 from config.units import GroupId, Instant, MemberName, Seconds
+from handler.examination import Check
 from handler.launches import LaunchId
 from handler.orchestrators.interface import Launch
 from handler.orchestrators.opennebula_answers import (
@@ -26,6 +27,7 @@ from handler.orchestrators.opennebula_answers import (
     machine_of,
     template_xml,
 )
+from handler.orchestrators.opennebula_examined import Examination
 from handler.orchestrators.opennebula_ids import NETWORK, TEMPLATE, Ids
 from handler.orchestrators.opennebula_states import ACTIVE, SHUTDOWN
 from handler.orchestrators.opennebula_wire import Wire
@@ -178,6 +180,19 @@ class OpennebulaOrchestrator:
 
     def _write(self, machine: Machine, attributes: tuple[tuple[str, str], ...]) -> None:
         self._wire.ask("vm.update", machine.id, template_xml(attributes), _APPEND)
+
+    # For whoever wants to know before members depend on it.
+
+    def checks(self, profiles: Sequence[Profile], most: int) -> Sequence[Check]:
+        """Questions to the cloud, as `handler.examination.Examined` has them."""
+        examination = Examination(
+            cloud=self._cloud,
+            wire=self._wire,
+            ids=self._ids,
+            clock=self._clock,
+            present=lambda: len(self.list_all().servers),
+        )
+        return examination.checks(profiles, most)
 
     # Making and removing.
 

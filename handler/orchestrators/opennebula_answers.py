@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from xml.etree import ElementTree
 
+from config.causes import Cause
 from config.errors import DriverError, Full, Permanent, Transient
 from config.recipes import Extra
 from config.units import Instant, MemberName
@@ -203,9 +204,10 @@ def refusal(fault: Fault, said: str, about: str) -> DriverError:
         return Full(f"{about}: quota: {words}: raise the quota, or lower max")
     match fault:
         case Fault.AUTHENTICATION:
-            return Permanent(f"{about}: refused: {words}: check user and password")
+            return Permanent(f"{about}: refused: {words}: check user and password", cause=Cause.CREDENTIALS)
         case Fault.AUTHORISATION:
-            return Permanent(f"{about}: refused: {words}: check what the user may use and manage")
+            said = f"{about}: refused: {words}: check what the user may use and manage"
+            return Permanent(said, cause=Cause.CREDENTIALS)
         case Fault.NO_EXISTS:
             return NotThere(f"{about}: refused: {words}")
         case Fault.API:

@@ -9,18 +9,20 @@ from __future__ import annotations
 
 import base64
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from config.access import SecretRef
 from config.errors import Permanent, Transient
-from config.model import OpenstackCloud, OpenstackRecipe
+from config.model import OpenstackCloud, OpenstackRecipe, Profile
 from config.units import GroupId, Instant, MemberName, Seconds
+from handler.examination import Check
 from handler.launches import LaunchId
 from handler.openstack.connection import Connection
 from handler.openstack.ids import FLAVOR, IMAGE_KIND, NETWORK_KIND, SECURITY_GROUP, SERVER_GROUP, Ids
 from handler.orchestrators.interface import Launch
 from handler.orchestrators.openstack_answers import KEYS, Machine, bearing, id_of, mark_of, reach_of
 from handler.orchestrators.openstack_departures import Departures
+from handler.orchestrators.openstack_examined import Examination
 from handler.orchestrators.openstack_nova import GONE, Nova
 from handler.orchestrators.turns import Turns
 from handler.world import Listing, Server, ServerState
@@ -45,7 +47,8 @@ class OpenstackOrchestrator:
         read_secret: Callable[[SecretRef], str],
         wait: Callable[[Seconds], None] = wait,
     ) -> None:
-        connection = Connection(declaration.id, declaration.access, read_secret)
+        connection = self._connection = Connection(declaration.id, declaration.access, read_secret)
+        self._clock = clock
         self._cloud = declaration.id
         self._installation = installation
         self._nova = Nova(connection)
@@ -157,6 +160,20 @@ class OpenstackOrchestrator:
     def _refuse_marked(self, machine: Machine, named: str) -> None:
         if machine.mark is not None:
             raise Permanent(f"{self._cloud}: {named} bears the mark {machine.mark.name}")
+
+    # For whoever wants to know before members depend on it.
+
+    def checks(self, profiles: Sequence[Profile], most: int) -> Sequence[Check]:
+        """Questions to the cloud, as `handler.examination.Examined` has them."""
+        examination = Examination(
+            cloud=self._cloud,
+            connection=self._connection,
+            nova=self._nova,
+            ids=self._ids,
+            clock=self._clock,
+            present=lambda: len(self.list_all().servers),
+        )
+        return examination.checks(profiles, most)
 
     # Making.
 

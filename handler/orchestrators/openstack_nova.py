@@ -45,7 +45,7 @@ class Nova:
 
     def ask(self, method: str, path: str, *, body: object = None, but: frozenset[int] = frozenset()) -> Answer:
         """Make one call, in the newest version that both sides speak."""
-        return self._connection.ask(COMPUTE, method, path, body=body, version=self._version(), but=but)
+        return self._connection.ask(COMPUTE, method, path, body=body, version=self.spoken(), but=but)
 
     def server(self, id: str) -> Machine | None:
         """One server by its id; ``None``: it is definitely not there."""
@@ -126,7 +126,12 @@ class Nova:
             because = f"{self._connection.id}: servers are listed that make no sense"
         return Seen(machines=tuple(machines.values()), because=because)
 
-    def _version(self) -> str:
+    def spoken(self) -> str:
+        """The newest version that both sides speak.
+
+        Raises:
+            Permanent: there is none.
+        """
         with self._lock:
             if self._spoken is not None:
                 return self._spoken

@@ -6,20 +6,23 @@ session, terminal, pipe or descriptor with it.
 
 from __future__ import annotations
 
+import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from config.causes import Cause
 from config.errors import Permanent, Transient
-from config.model import ProcessCloud, ProcessRecipe
+from config.model import ProcessCloud, ProcessRecipe, Profile
 from config.units import GroupId, Instant, MemberName, Seconds
+from handler.examination import Check
 from handler.launches import LaunchId
 from handler.orchestrators import children
 from handler.orchestrators.departures import Departures
 from handler.orchestrators.interface import Launch, Papers, no_papers
 from handler.orchestrators.marks import Mark, choose_address
+from handler.orchestrators.process_examined import checks_of
 from handler.orchestrators.roll import Bearer, Muster, Roll, await_mark
 from handler.orchestrators.turns import Turns
 from handler.world import Listing, Server, ServerState
@@ -121,6 +124,12 @@ class ProcessOrchestrator:
     def unmark(self, name: MemberName) -> None:
         """Raise as `stranger`."""
         raise Permanent(self.fixed_marks)
+
+    # For whoever wants to know before members depend on it
+
+    def checks(self, profiles: Sequence[Profile], most: int) -> Sequence[Check]:
+        """Whether there are the programs, as `handler.examination.Examined`; this machine counts nobody's members."""
+        return checks_of(profiles, self._directory, os.environ)
 
     # Inside
 

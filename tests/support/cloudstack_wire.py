@@ -117,6 +117,7 @@ class CloudstackWire:
             "serviceoffering": [{"name": "small"}],
             "network": [{"name": "tier"}, {"name": "back"}],
             "affinitygroup": [{"name": "apart"}],
+            "account": [{"name": "shop", "vmlimit": "20", "vmtotal": 3, "cpulimit": "Unlimited", "cputotal": 6}],
         }
     )
     before: Callable[[str], None] = lambda command: None
@@ -209,6 +210,7 @@ class CloudstackWire:
             "updateVirtualMachine": self._update,
             "queryAsyncJobResult": self._job,
             "listVirtualMachines": self._list_machines,
+            "listCapabilities": lambda _: {"capability": {"cloudstackversion": "4.22.0.0"}},
             "createTags": partial(self._tag, command),
             "deleteTags": partial(self._tag, command),
         }
@@ -342,6 +344,8 @@ class CloudstackWire:
         found = [
             entry for entry in entries if by in entry["name"] and (zone is None or entry.get("zoneid", zone) == zone)
         ]
+        if "id" in given:
+            found = [entry for entry in found if entry["id"] == given["id"]]
         return self._page(kind, found, given)
 
     def _page(self, kind: str, found: list[dict[str, Any]], given: dict[str, str]) -> dict[str, Any]:

@@ -99,6 +99,8 @@ class OpennebulaWire:
     clock: Callable[[], float] = time.time
     looks: int = 1
     quota: int = 1000
+    group_quota: int = -2
+    """-2: there is none."""
     descending: bool = True
     """``API_LIST_ORDER``, as it is delivered."""
     stubborn: bool = False
@@ -205,6 +207,11 @@ class OpennebulaWire:
                 self._named, "VMTEMPLATE", {own: name for own, (name, _) in self.templates.items()}
             ),
             "vnpool.info": partial(self._named, "VNET", self.networks),
+            "system.version": lambda: "7.4.0",
+            "user.info": lambda _: self._holder("USER", user),
+            "group.info": lambda _: self._holder("GROUP", user),
+            "template.info": lambda own, *_: self._one("VMTEMPLATE", own, {k: v[0] for k, v in self.templates.items()}),
+            "vn.info": lambda own, *_: self._one("VNET", own, self.networks),
         }
         if method not in own:
             raise ApiError(INTERNAL, f"Method one.{method} not found")
@@ -297,6 +304,19 @@ class OpennebulaWire:
             for own, name in sorted(entries.items())
         ]
         return f"<{pool}>{''.join(self._paged(shown, start, end))}</{pool}>"
+
+    def _one(self, kind: str, own: int, entries: Mapping[int, str]) -> str:
+        if own not in entries:
+            raise ApiError(NO_EXISTS, f"Error getting {kind.lower()} [{own}].")
+        return f"<{kind}><ID>{own}</ID><NAME>{escape(entries[own])}</NAME></{kind}>"
+
+    def _holder(self, kind: str, user: str) -> str:
+        """A user or a group with its quotas; a group has none of its own."""
+        used = sum(vm.owner == user and vm.state != DONE for vm in self.vms.values())
+        own = f"<VM><VMS>{self.quota if kind == 'USER' else -1}</VMS><VMS_USED>{used}</VMS_USED><CPU>-1</CPU></VM>"
+        default = f"<VM_QUOTA><VM><VMS>{self.group_quota}</VMS></VM></VM_QUOTA>"
+        defaults = f"<DEFAULT_{kind}_QUOTAS>{default}</DEFAULT_{kind}_QUOTAS>"
+        return f"<{kind}><ID>2</ID><NAME>{user}</NAME><VM_QUOTA>{own}</VM_QUOTA>{defaults}</{kind}>"
 
     def _paged(self, entries: list[Any], start: int, end: int) -> list[Any]:
         """An end below -1 is the size of a page, and the start an offset."""

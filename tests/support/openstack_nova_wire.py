@@ -74,6 +74,7 @@ class Nova:
     stops: int = 1
     deletes: int = 0
     quota: int = 1000
+    cores: int = -1
     most: int = _MOST
     vms: dict[str, Vm] = field(default_factory=dict)
     hidden: set[str] = field(default_factory=set)
@@ -127,6 +128,9 @@ class Nova:
             "PUT /servers/{id}": lambda asked, _: (200, {"server": _modest(self._shown(self._renamed(asked)))}),
             "POST /servers/{id}/metadata": lambda asked, _: (200, {"metadata": self._noted(asked)}),
             "GET /flavors": lambda *_: (200, {"flavors": self.things.flavor}),
+            "GET /limits": lambda *_: (200, {"limits": {"rate": [], "absolute": self._limits()}}),
+            "GET /os-availability-zone": lambda *_: (200, {"availabilityZoneInfo": self._zones()}),
+            "GET /os-keypairs/ops": lambda *_: (200, {"keypair": {"name": "ops"}}),
             "GET /os-server-groups": lambda *_: (200, {"server_groups": self.things.server_group}),
         }
         if request.label.startswith("DELETE /servers/{id}/metadata/"):
@@ -134,6 +138,14 @@ class Nova:
         if request.label not in routes:
             raise _refused(404, "The resource could not be found.")
         return routes[request.label](request, int(spoken))
+
+    def _limits(self) -> dict[str, int]:
+        used = {"totalInstancesUsed": len(self.vms), "totalCoresUsed": len(self.vms), "totalRAMUsed": 0}
+        return {"maxTotalInstances": self.quota, "maxTotalCores": self.cores, "maxTotalRAMSize": -1, **used}
+
+    def _zones(self) -> list[dict[str, Any]]:
+        states = {"az1": True, "az2": False}
+        return [{"zoneName": name, "zoneState": {"available": up}, "hosts": None} for name, up in states.items()]
 
     def _create(self, body: dict[str, Any]) -> dict[str, Any]:
         given = body["server"]
@@ -297,6 +309,8 @@ class Glance:
         return {"versions": [{"id": "v2.15", "status": "CURRENT", "links": [{"rel": "self", "href": f"{url}/"}]}]}
 
     def answer(self, request: Request) -> tuple[int, Any]:
+        if request.label == "GET /images/{id}" and request.path.rpartition("/")[2] in self.things.ids("image"):
+            return 200, {"status": "active", "id": request.path.rpartition("/")[2]}
         if request.path != "/images":
             raise Refused(404, "404 Not Found: No image found with ID.")
         found = [entry for entry in self.things.image if request.query.get("name", entry["name"]) == entry["name"]]
@@ -313,7 +327,10 @@ class Neutron:
         return {"versions": [{"id": "v2.0", "status": "CURRENT", "links": [{"rel": "self", "href": f"{url}/"}]}]}
 
     def answer(self, request: Request) -> tuple[int, Any]:
-        key = request.path.strip("/").replace("-", "_")
+        key, _, own_id = request.path.strip("/").replace("security-", "security_").partition("/")
+        if own_id and own_id in self.things.ids(key.removesuffix("s")):
+            return 200, {key.removesuffix("s"): {"id": own_id}}
+        key = key if not own_id else ""
         if key not in {"networks", "security_groups"}:
             raise Refused(
                 404, {"NeutronError": {"type": "NotFound", "message": "It could not be found.", "detail": ""}}

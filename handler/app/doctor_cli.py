@@ -1,0 +1,76 @@
+"""`trimtab doctor`: whether clouds, profiles and balancers are as a file needs them, without a daemon."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from handler.app.terminal import DONE, PROBLEMS, AsJson, File, State, directory, lines, print_json, refusals
+
+if TYPE_CHECKING:
+    from handler.app.examining import Drivers
+    from handler.examination import Finding
+
+
+def doctor(
+    file: File,
+    within: Annotated[float, typer.Option(min=1, max=600, help="Seconds for all checks together.")] = 30,
+    state: State = None,
+    json: AsJson = False,
+) -> None:
+    """Ask every cloud and balancer of a file whether groups can work with it, and say how to mend what is wrong.
+
+    Checks access, versions, clocks, quotas, and what members are made of. Changes nothing. Exit 1 for problems.
+    """
+    from config.load import load
+    from handler.app.examining import examined
+    from handler.examination import Verdict
+
+    with refusals(json):
+        catalogue = load(file)
+        findings = examined(catalogue, _drivers(directory(state)), within)
+    problems = sum(finding.verdict is Verdict.PROBLEM for finding in findings)
+    if json:
+        print_json([_row(finding) for finding in findings])
+    else:
+        lines(line for finding in findings for line in told(finding))
+        typer.echo(f"{len(findings)} checks, {problems or 'no'} problem{'' if problems == 1 else 's'}")
+    raise typer.Exit(PROBLEMS if problems else DONE)
+
+
+def told(finding: Finding) -> list[str]:
+    """One line, and of a problem another one: how to mend it, and whom it concerns."""
+    first = f"{finding.verdict.value:<8} {finding.about.value} {finding.name}, {finding.what}: {finding.words}"
+    whom = f" (groups {', '.join(finding.groups)})" if finding.groups else ""
+    return [first, f"         mend: {finding.mend}{whom}"] if finding.mend else [first]
+
+
+def _row(finding: Finding) -> dict[str, Any]:
+    return {
+        "about": finding.about.value,
+        "name": finding.name,
+        "check": finding.what,
+        "groups": list(finding.groups),
+        "verdict": finding.verdict.value,
+        "words": finding.words,
+        "mend": finding.mend,
+    }
+
+
+def _drivers(state: Path) -> Drivers:
+    """Drivers as the daemon over this state directory has them; where there is none, no member is ours."""
+    from handler.app import clock, wiring
+    from handler.app.directory import StateDirectory
+    from handler.app.examining import Drivers
+    from handler.balancers.table import balancer_for
+    from handler.orchestrators.interface import no_papers
+    from handler.orchestrators.table import orchestrator_for
+
+    here = StateDirectory(state)
+    ours = here.known_installation() or "doctor"
+    return Drivers(
+        cloud=lambda each: orchestrator_for(each, ours, here.path, clock.wall, no_papers, wiring.secret),
+        balancer=lambda each: balancer_for(each, here.listeners, clock.wall, wiring.secret, ours),
+    )

@@ -1,0 +1,185 @@
+"""Asks everything that `trimtab doctor` asks, side by side and within one deadline. Nothing is changed anywhere."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from config.causes import MENDING, Cause
+from config.errors import DriverError, Permanent, TrimtabError
+from config.model import Balancer, Catalogue, Cloud, Group, HaproxyBalancer, SharedListener, SimulatedCloud
+from config.units import BalancerId, CloudId, Seconds
+from handler.app import clock
+from handler.balancers.haproxy_remarks import remarks_on
+from handler.balancers.interface import Balancer as BalancerPort
+from handler.causes import understood
+from handler.examination import UNREACHED, About, Check, Examined, Finding, Look, Verdict, fine, untold, wrong
+from handler.orchestrators.interface import Orchestrator
+
+_ABREAST = 8
+"""Questions at a time: a burst of them is answered no sooner by a cloud that is busy."""
+_ORDER = tuple(About)
+_LAST = (Verdict.OK, Verdict.UNKNOWN, Verdict.PROBLEM)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drivers:
+    """How drivers are had. They are made when their first check is, and ask nothing before."""
+
+    cloud: Callable[[Cloud], Orchestrator]
+    balancer: Callable[[Balancer], BalancerPort]
+
+
+def examined(catalogue: Catalogue, drivers: Drivers, within: Seconds) -> tuple[Finding, ...]:
+    """Ask, and answer problems last. What nobody answers ``within`` this time is a problem too."""
+    checks = tuple(checks_of(catalogue, drivers))
+    looks = asked(checks, within)
+    findings = (_finding(catalogue, check, look) for check, look in zip(checks, looks, strict=True))
+    return tuple(sorted(findings, key=lambda finding: _LAST.index(finding.verdict)))
+
+
+def checks_of(catalogue: Catalogue, drivers: Drivers) -> Iterator[Check]:
+    """Every check of every cloud, of the profiles that groups use of it, and of every balancer, in the file's order."""
+    for cloud in catalogue.clouds.values():
+        yield from _of_cloud(catalogue, cloud, drivers)
+    for balancer in catalogue.balancers.values():
+        yield from _of_balancer(balancer, _most(_behind(catalogue, balancer.id)), drivers)
+
+
+def asked(checks: Sequence[Check], within: Seconds) -> tuple[Look, ...]:
+    """Answer each check, in their order. Whoever does not answer in time is left behind in a thread of its own."""
+    waiting: queue.SimpleQueue[tuple[int, Check]] = queue.SimpleQueue()
+    answered: queue.SimpleQueue[tuple[int, Look]] = queue.SimpleQueue()
+    for numbered in enumerate(checks):
+        waiting.put(numbered)
+    for _ in range(min(_ABREAST, len(checks))):
+        threading.Thread(target=_work, args=(waiting, answered), daemon=True, name="doctor").start()
+    late = wrong(f"no answer within {within:g} s", UNREACHED)
+    looks, until = [late] * len(checks), clock.moment().steady + within
+    for _ in checks:
+        try:
+            number, look = answered.get(timeout=max(until - clock.moment().steady, 0.0))
+        except queue.Empty:
+            break
+        looks[number] = look
+    return tuple(looks)
+
+
+def _work(waiting: queue.SimpleQueue[tuple[int, Check]], answered: queue.SimpleQueue[tuple[int, Look]]) -> None:
+    while True:
+        try:
+            number, check = waiting.get_nowait()
+        except queue.Empty:
+            return
+        answered.put((number, _look(check)))
+
+
+def _look(check: Check) -> Look:
+    try:
+        return check.look()
+    except DriverError as error:
+        said = understood(error)
+        mend = MENDING[said.cause] if said.cause is not None else check.mend
+        mend = mend if said.cause is not None or isinstance(error, Permanent) else UNREACHED
+        return wrong(said.words.removesuffix(f": {mend}"), mend)
+    except TrimtabError as error:
+        return wrong(str(error))
+
+
+def _finding(catalogue: Catalogue, check: Check, look: Look) -> Finding:
+    groups = tuple(group.id for group in _concerned(catalogue, check))
+    return Finding(
+        about=check.about,
+        name=check.name,
+        what=check.what,
+        groups=groups,
+        verdict=look.verdict,
+        words=look.words,
+        mend=look.mend,
+    )
+
+
+def _concerned(catalogue: Catalogue, check: Check) -> Iterable[Group]:
+    match check.about:
+        case About.CLOUD:
+            return _on(catalogue, CloudId(check.name))
+        case About.PROFILE:
+            return [group for group in catalogue.groups.values() if group.profile == check.name]
+        case About.BALANCER:
+            return _behind(catalogue, BalancerId(check.name))
+
+
+# Clouds
+
+
+def _of_cloud(catalogue: Catalogue, cloud: Cloud, drivers: Drivers) -> Iterator[Check]:
+    named = partial(Check, about=About.CLOUD, name=cloud.id)
+    if isinstance(cloud, SimulatedCloud):
+        yield named(what="access", look=lambda: fine("is played by Trimtab itself: there is nothing to reach"))
+        return
+    driver = drivers.cloud(cloud)
+    yield named(what="access", look=partial(_members, driver))
+    if isinstance(driver, Examined):
+        groups = _on(catalogue, cloud.id)
+        used = dict.fromkeys(group.profile for group in groups)
+        yield from driver.checks([catalogue.profiles[profile] for profile in used], _most(groups))
+
+
+def _members(driver: Orchestrator) -> Look:
+    listing = driver.list_all()
+    if not listing.complete:
+        return wrong(f"machines cannot be listed completely: {listing.because}", UNREACHED)
+    return fine(f"answers, and lets us list machines: {_counted(len(listing.servers), 'member')} of ours")
+
+
+# Balancers
+
+
+def _of_balancer(balancer: Balancer, most: int, drivers: Drivers) -> Iterator[Check]:
+    named = partial(Check, about=About.BALANCER, name=balancer.id)
+    if isinstance(balancer, SharedListener):
+        words = f"is held by the daemon itself, on {balancer.address}:{balancer.port}: there is nothing to reach"
+        yield named(what="access", look=lambda: fine(words))
+        return
+    yield named(what="access", look=partial(_seats, drivers.balancer, balancer), mend=MENDING[Cause.BALANCER])
+    if isinstance(balancer, HaproxyBalancer):
+        yield named(what="settings", look=partial(_settings, drivers.balancer, balancer, most))
+
+
+def _seats(driver_for: Callable[[Balancer], BalancerPort], balancer: Balancer) -> Look:
+    return fine(f"answers, and shows {_counted(len(driver_for(balancer).seats()), 'member')}")
+
+
+def _settings(driver_for: Callable[[Balancer], BalancerPort], balancer: HaproxyBalancer, most: int) -> Look:
+    try:
+        driver_for(balancer).seats()
+    except DriverError:
+        return untold("not looked at, since it does not show its members")
+    remarks = remarks_on(balancer, most)
+    grave = [remark.words for remark in remarks if remark.grave]
+    if grave:
+        return wrong("; ".join(grave), "correct HAProxy's configuration as told, or the balancer's declaration")
+    light = "; ".join(remark.words for remark in remarks)
+    return Look(verdict=Verdict.OK, words=light or "members can be added, as many as there may be")
+
+
+# Groups
+
+
+def _on(catalogue: Catalogue, cloud: CloudId) -> list[Group]:
+    return [group for group in catalogue.groups.values() if catalogue.profiles[group.profile].cloud == cloud]
+
+
+def _behind(catalogue: Catalogue, balancer: BalancerId) -> list[Group]:
+    return [group for group in catalogue.groups.values() if balancer in {use.balancer for use in group.balancers}]
+
+
+def _most(groups: Iterable[Group]) -> int:
+    return sum(group.maximum for group in groups)
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"

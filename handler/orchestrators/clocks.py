@@ -1,0 +1,28 @@
+"""What time it is at the other side of an endpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import requests
+
+from config.access import Trust
+from config.errors import Transient
+from config.units import CloudId, Instant, Seconds
+from handler.examination import Look, clock_look
+from handler.orchestrators.bounded import Bounded
+
+
+def look_at_clock(cloud: CloudId, endpoint: str, trust: Trust, within: Seconds, clock: Callable[[], Instant]) -> Look:
+    """Compare clocks by any answer at all: nothing is asked for, and no secret is sent.
+
+    Raises:
+        Transient: there was no answer.
+    """
+    before = clock()
+    try:
+        with Bounded(within) as session:
+            date = session.get(endpoint, verify=trust.ca or not trust.insecure).headers.get("Date")
+    except (requests.RequestException, OSError) as error:
+        raise Transient(f"{cloud}: {endpoint} was not answered: {type(error).__name__}") from None
+    return clock_look(date, before, clock())

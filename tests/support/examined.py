@@ -1,0 +1,29 @@
+"""What checks find, for tests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from config.model import Profile, Recipe
+from config.units import CloudId, ProfileId
+from handler.app.examining import asked
+from handler.examination import Examined, Look, Verdict
+
+OK, UNKNOWN, PROBLEM = Verdict.OK, Verdict.UNKNOWN, Verdict.PROBLEM
+
+
+def a_profile(recipe: Recipe) -> Profile:
+    return Profile(id=ProfileId("p"), cloud=CloudId("prod"), recipe=recipe)
+
+
+def looks(driver: Examined, *recipes: Recipe, most: int = 4) -> dict[str, list[Look]]:
+    """What is asked → what was found, in the order of the checks."""
+    checks = driver.checks([a_profile(recipe) for recipe in recipes], most)
+    found: dict[str, list[Look]] = {}
+    for check, look in zip(checks, asked(checks, 20.0), strict=True):
+        found.setdefault(check.what, []).append(look)
+    return found
+
+
+def verdicts(found: dict[str, list[Look]]) -> dict[str, Sequence[Verdict]]:
+    return {what: [look.verdict for look in each] for what, each in found.items()}
