@@ -10,6 +10,7 @@ from functools import partial
 
 from config.causes import MENDING, Cause
 from config.errors import DriverError, Permanent, TrimtabError
+from config.managed import ManagedBalancer
 from config.model import Balancer, Catalogue, Cloud, Group, HaproxyBalancer, SharedListener, SimulatedCloud
 from config.units import BalancerId, CloudId, Seconds
 from handler.app import clock
@@ -21,7 +22,7 @@ from handler.orchestrators.interface import Orchestrator
 
 _ABREAST = 8
 """Questions at a time: a burst of them is answered no sooner by a cloud that is busy."""
-_ORDER = tuple(About)
+_PLAYED = "is played by Trimtab itself: there is nothing to reach"
 _LAST = (Verdict.OK, Verdict.UNKNOWN, Verdict.PROBLEM)
 
 
@@ -118,7 +119,7 @@ def _concerned(catalogue: Catalogue, check: Check) -> Iterable[Group]:
 def _of_cloud(catalogue: Catalogue, cloud: Cloud, drivers: Drivers) -> Iterator[Check]:
     named = partial(Check, about=About.CLOUD, name=cloud.id)
     if isinstance(cloud, SimulatedCloud):
-        yield named(what="access", look=lambda: fine("is played by Trimtab itself: there is nothing to reach"))
+        yield named(what="access", look=lambda: fine(_PLAYED))
         return
     driver = drivers.cloud(cloud)
     yield named(what="access", look=partial(_members, driver))
@@ -140,13 +141,23 @@ def _members(driver: Orchestrator) -> Look:
 
 def _of_balancer(balancer: Balancer, most: int, drivers: Drivers) -> Iterator[Check]:
     named = partial(Check, about=About.BALANCER, name=balancer.id)
-    if isinstance(balancer, SharedListener):
-        words = f"is held by the daemon itself, on {balancer.address}:{balancer.port}: there is nothing to reach"
+    if words := _ours(balancer):
         yield named(what="access", look=lambda: fine(words))
         return
     yield named(what="access", look=partial(_seats, drivers.balancer, balancer), mend=MENDING[Cause.BALANCER])
     if isinstance(balancer, HaproxyBalancer):
         yield named(what="settings", look=partial(_settings, drivers.balancer, balancer, most))
+
+
+def _ours(balancer: Balancer) -> str:
+    """Why there is nothing to reach; empty: there is."""
+    match balancer:
+        case SharedListener():
+            return f"is held by the daemon itself, on {balancer.address}:{balancer.port}: there is nothing to reach"
+        case ManagedBalancer(cloud=SimulatedCloud()):
+            return _PLAYED
+        case _:
+            return ""
 
 
 def _seats(driver_for: Callable[[Balancer], BalancerPort], balancer: Balancer) -> Look:
