@@ -12,7 +12,7 @@ from config.causes import MENDING, Cause
 from config.errors import DriverError, Permanent, TrimtabError
 from config.managed import ManagedBalancer
 from config.model import Balancer, Catalogue, Cloud, Group, HaproxyBalancer, SharedListener, SimulatedCloud
-from config.units import BalancerId, CloudId, Seconds
+from config.units import BalancerId, CloudId, ProfileId, Seconds
 from handler.app import clock
 from handler.balancers.haproxy_remarks import remarks_on
 from handler.balancers.interface import Balancer as BalancerPort
@@ -20,6 +20,7 @@ from handler.causes import understood
 from handler.examination import UNREACHED, About, Check, Examined, Finding, Look, Verdict, fine, untold, wrong
 from handler.orchestrators.interface import Orchestrator
 
+_ACCESS = "access"
 _ABREAST = 8
 """Questions at a time: a burst of them is answered no sooner by a cloud that is busy."""
 _PLAYED = "is played by Trimtab itself: there is nothing to reach"
@@ -37,7 +38,7 @@ class Drivers:
 def examined(catalogue: Catalogue, drivers: Drivers, within: Seconds) -> tuple[Finding, ...]:
     """Ask, and answer problems last. What nobody answers ``within`` this time is a problem too."""
     checks = tuple(checks_of(catalogue, drivers))
-    looks = asked(checks, within)
+    looks = _without_echoes(catalogue, checks, asked(checks, within))
     findings = (_finding(catalogue, check, look) for check, look in zip(checks, looks, strict=True))
     return tuple(sorted(findings, key=lambda finding: _LAST.index(finding.verdict)))
 
@@ -90,6 +91,35 @@ def _look(check: Check) -> Look:
         return wrong(str(error))
 
 
+_OF_THE_CLOUD = frozenset({UNREACHED, MENDING[Cause.CREDENTIALS]})
+"""How to mend what is wrong with a whole cloud."""
+
+
+def _without_echoes(catalogue: Catalogue, checks: Sequence[Check], looks: Sequence[Look]) -> tuple[Look, ...]:
+    """Say once that a cloud does not answer or let us in, and not again of all that it was to be asked."""
+
+    def is_echo(check: Check, look: Look) -> bool:
+        return check.what != _ACCESS and look.mend in _OF_THE_CLOUD and _cloud_of(catalogue, check) in closed
+
+    closed = {
+        check.name
+        for check, look in zip(checks, looks, strict=True)
+        if check.about is About.CLOUD and check.what == _ACCESS and look.mend in _OF_THE_CLOUD
+    }
+    echo = Look(verdict=Verdict.UNKNOWN, words="not told, since the cloud does not answer or let us in")
+    return tuple(echo if is_echo(*each) else each[1] for each in zip(checks, looks, strict=True))
+
+
+def _cloud_of(catalogue: Catalogue, check: Check) -> str | None:
+    match check.about:
+        case About.CLOUD:
+            return check.name
+        case About.PROFILE:
+            return catalogue.profiles[ProfileId(check.name)].cloud
+        case About.BALANCER:
+            return None
+
+
 def _finding(catalogue: Catalogue, check: Check, look: Look) -> Finding:
     groups = tuple(group.id for group in _concerned(catalogue, check))
     return Finding(
@@ -119,10 +149,10 @@ def _concerned(catalogue: Catalogue, check: Check) -> Iterable[Group]:
 def _of_cloud(catalogue: Catalogue, cloud: Cloud, drivers: Drivers) -> Iterator[Check]:
     named = partial(Check, about=About.CLOUD, name=cloud.id)
     if isinstance(cloud, SimulatedCloud):
-        yield named(what="access", look=lambda: fine(_PLAYED))
+        yield named(what=_ACCESS, look=lambda: fine(_PLAYED))
         return
     driver = drivers.cloud(cloud)
-    yield named(what="access", look=partial(_members, driver))
+    yield named(what=_ACCESS, look=partial(_members, driver))
     if isinstance(driver, Examined):
         groups = _on(catalogue, cloud.id)
         used = dict.fromkeys(group.profile for group in groups)
@@ -142,9 +172,9 @@ def _members(driver: Orchestrator) -> Look:
 def _of_balancer(balancer: Balancer, most: int, drivers: Drivers) -> Iterator[Check]:
     named = partial(Check, about=About.BALANCER, name=balancer.id)
     if words := _ours(balancer):
-        yield named(what="access", look=lambda: fine(words))
+        yield named(what=_ACCESS, look=lambda: fine(words))
         return
-    yield named(what="access", look=partial(_seats, drivers.balancer, balancer), mend=MENDING[Cause.BALANCER])
+    yield named(what=_ACCESS, look=partial(_seats, drivers.balancer, balancer), mend=MENDING[Cause.BALANCER])
     if isinstance(balancer, HaproxyBalancer):
         yield named(what="settings", look=partial(_settings, drivers.balancer, balancer, most))
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 import requests
 
 from config.access import SecretRef
+from config.causes import Cause
 from config.errors import DriverError, Permanent, Transient, TrimtabError
 from config.openstack import ApplicationCredential, CloudsYaml, OpenstackAccess
 from config.units import CloudId, Seconds
@@ -166,7 +167,8 @@ class Connection:
             what = "the catalogue of Keystone has no such service in this region, or not for this project"
             raise Permanent(f"{about}: {what} ({type(error).__name__})") from None
         except (keystone.MissingRequiredOptions, keystone.NoMatchingPlugin, sdk.ConfigException) as error:
-            raise Permanent(f"{self.id}: the credentials cannot be used: {shown(str(error))}") from None
+            said = f"{self.id}: the credentials cannot be used: {shown(str(error))}"
+            raise Permanent(said, cause=Cause.CREDENTIALS) from None
         except (keystone.ClientException, sdk.SDKException, requests.RequestException) as error:
             raise Transient(f"{about} was not answered: {type(error).__name__}") from None
         return Answer(status=200, body=None)
@@ -237,14 +239,15 @@ class Connection:
                 held = config.OpenStackConfig(load_yaml_config=False, **given)
                 region = held.get_one(**self._credential(credentials), **named)
         except (OSError, ValueError) as error:
-            raise Permanent(f"{self.id}: clouds.yaml cannot be read: {type(error).__name__}") from None
+            said = f"{self.id}: clouds.yaml cannot be read: {type(error).__name__}"
+            raise Permanent(said, cause=Cause.CREDENTIALS) from None
         return region
 
     def _credential(self, given: ApplicationCredential) -> dict[str, Any]:
         try:
             secret = self._read_secret(given.secret)
         except (TrimtabError, OSError) as error:
-            raise Permanent(f"{self.id}: {error}") from None
+            raise Permanent(f"{self.id}: {error}", cause=Cause.CREDENTIALS) from None
         return {
             "auth_type": "v3applicationcredential",
             "auth": {

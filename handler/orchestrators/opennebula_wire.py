@@ -13,6 +13,7 @@ from xml.parsers.expat import ExpatError
 import requests
 
 from config.access import SecretRef, Trust
+from config.causes import Cause
 from config.errors import DriverError, Permanent, Transient, TrimtabError
 from config.model import OpennebulaCloud
 from config.units import Seconds
@@ -168,7 +169,7 @@ class Wire:
         try:
             return self._read_secret(self._cloud.password)
         except (TrimtabError, OSError) as error:
-            raise Permanent(f"{self._cloud.id}: {error}") from None
+            raise Permanent(f"{self._cloud.id}: {error}", cause=Cause.CREDENTIALS) from None
 
     def _about(self, method: str) -> str:
         return f"{self._cloud.id}: one.{method}"

@@ -67,6 +67,16 @@ def test_as_json_every_check_is_an_object(tmp_path: Path) -> None:
     }
 
 
+def test_a_cloud_that_is_not_there_is_told_once_and_not_of_all_that_it_was_to_be_asked(tmp_path: Path) -> None:
+    doctor(tmp_path)  # its cloud is gone when this returns
+    answer = CliRunner().invoke(app, ["doctor", str(tmp_path / "model.yaml"), "--state", str(tmp_path), "--json"])
+    found = json.loads(answer.output)
+
+    assert answer.exit_code == 1
+    assert [each["verdict"] for each in found] == ["unknown"] * 6 + ["problem"]
+    assert (found[-1]["name"], found[-1]["check"], found[-1]["groups"]) == ("prod", "access", ["web"])
+
+
 def test_a_secret_that_is_not_set_is_told_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("DOCTOR_SECRET")
     answer = doctor(tmp_path)
@@ -80,6 +90,7 @@ def test_a_wrong_secret_is_never_shown(tmp_path: Path, monkeypatch: pytest.Monke
     answer = doctor(tmp_path)
 
     assert (answer.exit_code, "check the credentials" in answer.output) == (1, True)
+    assert answer.output.splitlines()[-1] == "7 checks, 1 problem"
     assert "wrong-one" not in answer.output
 
 
