@@ -45,8 +45,11 @@ def bury(member: Member, record: Record, world: World) -> Moves:
 
 
 def is_late(member: Member, record: Record, definition: Definition, now: Instant) -> bool:
-    """Whether an intended member has waited for its parts for longer than a machine may take to build."""
-    waiting = record.phase is Phase.INTENDED and bool(record.parts)
+    """Whether an intended member has waited for its parts for longer than a machine may take to build.
+
+    One that has them all waits for its machine alone, and that is no fault of its own.
+    """
+    waiting = record.phase is Phase.INTENDED and any(not _is_ready(member, name) for name, _ in record.parts)
     return waiting and member.server is None and now - record.intended_at >= definition.group.build_timeout
 
 
@@ -103,6 +106,10 @@ def _taken_down(member: Member, record: Record, name: PartName) -> Need:
 def _is_kept(on_delete: OnDelete, record: Record) -> bool:
     """Whether a part is left where it is: that of an evicted machine belongs to it; without one nothing was in it."""
     return record.leaving is Leaving.EVICTED or (on_delete is OnDelete.RETAIN and record.made_at is not None)
+
+
+def _is_ready(member: Member, name: PartName) -> bool:
+    return _state(member, name) is PartState.READY
 
 
 def _is_failed(member: Member, name: PartName) -> bool:

@@ -220,6 +220,12 @@ def _is_given_up(cast: Cast, scene: Scene) -> bool:
     return tried or is_late(member, member.record, scene.definition, scene.now)
 
 
+def _is_nothing(cast: Cast) -> bool:
+    """Whether neither a machine nor a part was made for a member, so that it need only be forgotten."""
+    member, seen = cast
+    return seen is Role.DISPROVED and (member.record is None or not member.record.parts)
+
+
 def is_given(member: Member) -> bool:
     """Whether a person gave it to the group: it is marked, never made."""
     return member.record is not None and member.record.given
@@ -230,7 +236,9 @@ def choose(scene: Scene) -> Choice:
     if scene.desired.deleting:
         return _everyone(scene)
     leaving, kept = _unfit(scene)
-    forgotten = {cast[0].name for cast in scene.casts if _is_given_up(cast, scene)}
+    given_up = [cast for cast in scene.casts if _is_given_up(cast, scene)]
+    forgotten = {cast[0].name for cast in given_up if _is_nothing(cast)}
+    leaving.update((cast[0].name, Leaving.BROKEN) for cast in given_up if not _is_nothing(cast))
     counted = [cast for cast in scene.casts if _counts(cast, scene)]
     if not scene.may_choose:
         rolled_ones = 0 if scene.desired.roll is None else going(scene.casts)
@@ -245,10 +253,10 @@ def choose(scene: Scene) -> Choice:
     counted = [cast for cast in counted if cast[0].name not in rolled]
     size, number = scene.target + step.above, len(settled) + len(counted)
     turns = _surplus(scene, settled, counted, max(number - size, 0))
-    disproved = {member.name for member, seen in counted if seen is Role.DISPROVED}
-    forgotten.update(name for name in turns if name in disproved)
+    nothing = {cast[0].name for cast in counted if _is_nothing(cast)}
+    forgotten.update(name for name in turns if name in nothing)
     leaving.update((name, Leaving.REPLACED) for name in rolled)
-    leaving.update((name, Leaving.SURPLUS) for name in turns if name not in disproved)
+    leaving.update((name, Leaving.SURPLUS) for name in turns if name not in nothing)
     unsettled = [member for member in scene.settled if member.name in leaving] if rolled or turns else []
     leaving.update(_replaced(scene, leaving, len(scene.settled) - len(unsettled)))
     return Choice(
@@ -321,8 +329,8 @@ def _everyone(scene: Scene) -> Choice:
         return Choice(leaving={}, forgotten=frozenset())
     known = [cast for cast in scene.casts if cast[0].record is not None and cast[1] not in _PARTED]
     return Choice(
-        leaving={member.name: Leaving.DELETED for member, seen in known if seen is not Role.DISPROVED},
-        forgotten=frozenset(member.name for member, seen in known if seen is Role.DISPROVED),
+        leaving={cast[0].name: Leaving.DELETED for cast in known if not _is_nothing(cast)},
+        forgotten=frozenset(cast[0].name for cast in known if _is_nothing(cast)),
     )
 
 
@@ -348,6 +356,7 @@ def creations(scene: Scene, choice: Choice) -> Creations:
         and member.record is not None
         and not member.record.given
         and member.name not in choice.forgotten
+        and member.name not in choice.leaving
     ]
     if scene.desired.deleting:
         again = []

@@ -12,14 +12,16 @@ from config.errors import Permanent, Transient
 from handler.app.tables import plan_lines
 from handler.steps import Create, MakePart, Wait
 from handler.web.render import planned
+from handler.world import Leaving
 from tests.support.beds import Bed, grown
 from tests.support.fake_cloud import LOST
 from tests.support.snapshots import read
-from tests.support.worlds import DATA, FRONT, a_definition, name_of
+from tests.support.worlds import DATA, FRONT, WEB, a_definition, name_of
 
 ONE, TWO = name_of(1), name_of(2)
 BOTH = {"data": "retain", "front": "destroy"}
 READY = {"data": "ready", "front": "ready"}
+UNMADE = {"phase": "leaving", "made_at": None, "leaving": "surplus"}
 MAKE_BOTH = ["make part m-1 data", "make part m-1 front"]
 
 
@@ -38,6 +40,9 @@ def told(size: int, *, declared: Any = BOTH, **member: Any) -> list[str]:
         pytest.param(told(1, lacking=["data", "front"]), MAKE_BOTH, id="both lacking"),
         pytest.param(told(1, parts={"data": "ready"}, lacking=["front"]), ["make part m-1 front"], id="one lacking"),
         pytest.param(told(1, parts=READY), ["create m-1"], id="both ready"),
+        pytest.param(
+            told(1, parts=READY, record={"intended_at": "20m ago"}), ["create m-1"], id="both ready for long: held back"
+        ),
         pytest.param(told(1, parts={"data": "ready"}), ["waiting: 1 unconfirmed"], id="one unknown"),
         pytest.param(told(1, parts=READY | {"front": "building"}), ["waiting: 1 building"], id="one is being made"),
         pytest.param(
@@ -50,11 +55,17 @@ def told(size: int, *, declared: Any = BOTH, **member: Any) -> list[str]:
         ),
         pytest.param(
             told(0, parts=READY),
-            ["remove part m-1 front", "remove part m-1 data", "waiting: 1 deleting"],
-            id="surplus: in reverse",
+            ["mark leaving m-1 surplus (the oldest)"],
+            id="surplus",
         ),
-        pytest.param(told(0, lacking=["data", "front"]), ["forget m-1"], id="surplus: nothing is left"),
-        pytest.param(told(0), ["waiting: 1 unconfirmed"], id="surplus: nobody knows what is left"),
+        pytest.param(told(0, record={"parts": {}}), ["forget m-1"], id="surplus: nothing was asked for"),
+        pytest.param(
+            told(0, parts=READY, record=UNMADE),
+            ["remove part m-1 front", "remove part m-1 data", "waiting: 1 deleting"],
+            id="never made: in reverse, and nothing is kept",
+        ),
+        pytest.param(told(0, lacking=["data", "front"], record=UNMADE), ["forget m-1"], id="never made: nothing left"),
+        pytest.param(told(0, record=UNMADE), ["waiting: 1 unconfirmed"], id="never made: nobody knows what is left"),
         pytest.param(
             told(0, parts=READY, record={"phase": "leaving"}),
             ["remove part m-1 front", "release part m-1 data", "waiting: 1 deleting"],
@@ -77,7 +88,7 @@ def told(size: int, *, declared: Any = BOTH, **member: Any) -> list[str]:
         ),
         pytest.param(
             told(1, parts={"data": "building"}, lacking=["front"], record={"intended_at": "20m ago"}),
-            ["remove part m-1 data", "create", "waiting: 1 deleting"],
+            ["mark leaving m-1 broken", "create"],
             id="a part that builds for ever is given up with its member",
         ),
     ],
@@ -138,6 +149,27 @@ def test_of_a_member_that_the_cloud_will_not_make_no_part_is_left(call: str) -> 
     bed.settle()
     bed.expect(0)
     assert (bed.parts(), bed.retained()) == (set(), [])
+
+
+def test_whoever_was_given_up_with_its_parts_counts_never_again() -> None:
+    bed = Bed(size=1, definition=a_definition(parts=(DATA,)))
+    bed.cloud.faults.always["make_part"] = Transient("not now")
+    bed.run()
+    bed.clock.advance(bed.definition.group.build_timeout)
+    bed.run()
+    bed.cloud.faults.always["find"] = Transient("no answer")
+    bed.run()
+    assert {record.name: record.leaving for record in bed.store.members(WEB)} == {ONE: Leaving.BROKEN, TWO: None}
+    bed.cloud.faults.clear()
+    bed.settle()
+    bed.expect(1)
+
+
+def test_a_long_back_off_between_parts_and_machine_makes_nobody_late() -> None:
+    bed = Bed(size=2, definition=a_definition(parts=(FRONT,), build_timeout=60.0))
+    bed.cloud.faults.script("create", *[Permanent("refused")] * 20)
+    bed.settle()
+    bed.expect(2)
 
 
 def test_what_is_declared_of_parts_now_counts_for_members_to_come() -> None:
