@@ -167,9 +167,11 @@ def test_whoever_was_given_up_with_its_parts_counts_never_again() -> None:
 
 def test_a_long_back_off_between_parts_and_machine_makes_nobody_late() -> None:
     bed = Bed(size=2, definition=a_definition(parts=(FRONT,), build_timeout=60.0))
-    bed.cloud.faults.script("create", *[Permanent("refused")] * 20)
+    bed.store.kept[WEB] = replace(bed.stored, failed_builds=9)
+    bed.cloud.faults.script("make_part", None, Permanent("refused"))
     bed.settle()
     bed.expect(2)
+    assert ONE in bed.cloud.created
 
 
 def test_what_is_declared_of_parts_now_counts_for_members_to_come() -> None:
