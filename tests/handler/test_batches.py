@@ -78,10 +78,10 @@ def test_all_changes_of_a_pass_are_one_batch_and_each_has_its_line() -> None:
 
 def test_who_is_refused_stops_there_and_nobody_else() -> None:
     bed, slow = a_bed(2)
-    slow.refused[ONE] = Permanent("no such subnet")
+    slow.refused[ONE] = Permanent("not today")
     bed.run()
     done = bed.run()
-    assert done.failures == ("join: no such subnet", "enable: no such subnet")
+    assert done.failures == ("join: not today (web-k3f9ab-1)", "enable: not today (web-k3f9ab-1)")
     assert set(bed.balancers[BACK].states) == {TWO}
     slow.refused.clear()
     bed.settle()

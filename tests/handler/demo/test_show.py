@@ -40,7 +40,7 @@ def a_frame(
     group = {
         "group": "web", "condition": "running", "desired": members, "forced": False, "minimum": 2, "maximum": 10,
         "members": [a_member(number) for number in range(1, members + 1)], "reason": "holding", "mode": "act",
-        "messages": list(messages), "fleet_pause": None,
+        "messages": list(messages), "fleet_pause": None, "roll": None,
     }  # fmt: skip
     load: dict[str, Any] = {"rate": 25.0, "sent": 98, "failed": 0, "p95": 0.12}
     return Frame(at=at, group=group, words=words, brief="busy; above", events=events, **load)
