@@ -68,10 +68,7 @@ class RollingFleet(Fleet):
     @invariant()
     def there_are_never_more_members_than_were_ever_desired(self) -> None:
         """…and the surge above them."""
-        staying = [
-            record for record in self.bed.store.members(WEB) if record.leaving is None and self.may_serve(record)
-        ]
-        assert len(staying) <= self.most_desired + self.most_surge
+        assert self.staying() <= self.most_desired + self.most_surge
 
     def teardown(self) -> None:
         super().teardown()
