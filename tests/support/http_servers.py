@@ -48,9 +48,9 @@ async def a_server(handler: Handler) -> AsyncIterator[int]:
     """Hand every connection to the handler, and close it afterwards; gives the port."""
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(ConnectionError, asyncio.CancelledError):
+        left = (ConnectionError, asyncio.CancelledError, asyncio.IncompleteReadError, asyncio.LimitOverrunError)
+        with contextlib.closing(writer), contextlib.suppress(*left):
             await handler(reader, writer)
-        writer.close()
 
     server = await asyncio.start_server(handle, "127.0.0.1", 0)
     try:
