@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from config.errors import DriverError, Transient
+from config.managed import ManagedBalancer
 from config.model import Balancer as Declared
 from config.units import MemberName
 from handler.balancers.interface import Balancer
@@ -60,8 +61,11 @@ def call(balancer: Balancer, what: str, name: MemberName) -> None:
         getattr(balancer, what)(name)
 
 
+ELSEWHERE = {ManagedBalancer: "on OpenStack it is Octavia's column; one that is played has no request to go astray"}
+
+
 def test_every_kind_of_balancer_has_its_column() -> None:
-    assert {column.kind for column in COLUMNS} == set(typing.get_args(Declared))
+    assert {column.kind for column in COLUMNS} == set(typing.get_args(Declared)) - ELSEWHERE.keys()
 
 
 def test_every_cell_is_tried_or_says_why_not() -> None:
