@@ -16,24 +16,18 @@ from typing import Annotated, ClassVar
 from pydantic import Field, Strict, field_validator
 from pydantic_core import PydanticCustomError
 
-from config.cloudstack_document import CloudstackDocument, Parameters
-from config.cloudstack_rule_document import CloudstackRuleDocument
+from config.balancer_document import BalancerDocument, BalancerUseDocument
+from config.cloud_document import BudgetDocument, CloudDocument
 from config.condition_document import ConditionDocument
 from config.counter_document import CounterDocument
 from config.declared import Declared, key, must
 from config.freeze_document import FreezeDocument
-from config.haproxy_document import HaproxyDocument
-from config.managed import OF_MADE
-from config.managed_document import ManagedDocument
 from config.model import Mode, OnVanish, Projection, Victims
-from config.netscaler_document import NetscalerBalancerDocument
 from config.notices import Severity
-from config.opennebula_document import ExtraAttributes, OpennebulaDocument
-from config.openstack_document import OctaviaDocument, OpenstackDocument, OpenstackKeys
 from config.outside import AlertDocument
 from config.pacing_document import FlapDampingDocument, PaceDocument
-from config.part_document import PartDocument, leading_somewhere
 from config.policy_document import PolicyDocument
+from config.profile_document import ProfileDocument
 from config.record_document import RecordDocument
 from config.repair_document import RepairDocument
 from config.rolling_document import RollDocument
@@ -42,216 +36,17 @@ from config.scalars import (
     BlindRule,
     Given,
     GroupName,
-    HttpPath,
-    Listen,
     Name,
-    Port,
     PositiveSpan,
     Share,
     Span,
     Text,
     Url,
-    Variable,
-    Yes,
 )
-from config.simulation_document import SimulatedDocument
-from config.source_document import SecretDocument, SnmpDocument, SourceDocument
+from config.source_document import SecretDocument, SourceDocument
 
 _Lax = Strict(False)
 """Words of a closed list are written as text."""
-
-
-class BudgetDocument(Declared):
-    """How much may be created: the brake on a runaway."""
-
-    outstanding: Annotated[int, Field(ge=1)] = key("Creates that are not yet in service.", 10, default=10)
-    per_hour: Annotated[int, Field(ge=1)] = key("Creates in any hour.", 60, default=60)
-
-
-class CallsDocument(Declared):
-    """How much may be asked of a cloud: creates, removals, questions by name."""
-
-    count: Annotated[int, Field(ge=2, le=10**6)] = must("So many calls in a burst, and then evenly so many …", 10)
-    per: PositiveSpan = key("… in so long.", "1s", default="1s")
-    at_once: Annotated[int, Field(ge=1, le=1000)] = key("Calls side by side.", 8, default=8)
-
-
-class ProcessDocument(Declared):
-    """Members are processes of this machine."""
-
-
-class CloudDocument(Declared):
-    """Where members come from. Exactly one kind of cloud."""
-
-    choice: ClassVar[tuple[str, ...]] = ("process", "simulated", "cloudstack", "opennebula", "openstack")
-    choice_of: ClassVar[str] = "the kind of cloud"
-    later: ClassVar[Mapping[str, str]] = {"oneflow": "roles of OneFlow services"}
-
-    process: Annotated[ProcessDocument | None, Given] = key(
-        "Members are processes of this machine, each on a loopback address.", {}
-    )
-    simulated: Annotated[SimulatedDocument | None, Given] = key(
-        "Members are only played: for trying a declaration without a cloud.", {"boot": "30s"}
-    )
-    cloudstack: Annotated[CloudstackDocument | None, Given] = key(
-        "Members are virtual machines, deployed and destroyed over the API of CloudStack.",
-        {
-            "endpoint": "https://cloud.example.org/client/api",
-            "api_key": {"env": "CLOUDSTACK_KEY"},
-            "secret": {"file": "/etc/trimtab/cloudstack.secret"},
-        },
-    )
-    opennebula: Annotated[OpennebulaDocument | None, Given] = key(
-        "Members are virtual machines, instantiated and terminated over the API of OpenNebula.",
-        {
-            "endpoint": "http://one.example.org:2633/RPC2",
-            "user": "fleet",
-            "password": {"file": "/etc/trimtab/opennebula.password"},
-        },
-    )
-    openstack: Annotated[OpenstackDocument | None, Given] = key(
-        "Members are servers of an OpenStack project, made and deleted over Nova's API.", {"cloud": "prod"}
-    )
-    budget: BudgetDocument = key("How much may be created on this cloud, by all groups.", {"per_hour": 60}, default={})
-    calls: Annotated[CallsDocument | None, Given] = key(
-        "How much may be asked of this cloud, by all groups. As much as comes, if left out.", {"count": 10, "per": "1s"}
-    )
-
-
-class SharedListenerDocument(Declared):
-    """A holder process owns the listening socket and hands it to members."""
-
-    refused: ClassVar[Mapping[str, str]] = dict.fromkeys(
-        OF_MADE,
-        "a shared listener is one socket of this machine: listen says where, and there is nothing else to make",
-    )
-
-    listen: Listen = must("Address and port to listen on.", "127.0.0.1:8080")
-
-
-class BalancerDocument(Declared):
-    """What spreads work over members. Exactly one kind of balancer."""
-
-    choice: ClassVar[tuple[str, ...]] = ("shared_listener", "haproxy", "netscaler", "octavia", "cloudstack", "managed")
-    choice_of: ClassVar[str] = "the kind of balancer"
-
-    shared_listener: Annotated[SharedListenerDocument | None, Given] = key(
-        "One listening socket that all members share; for processes of this machine.", {"listen": "127.0.0.1:8080"}
-    )
-    haproxy: Annotated[HaproxyDocument | None, Given] = key(
-        "HAProxy, steered over its runtime socket.", {"socket": "/run/haproxy/admin.sock", "backend": "web"}
-    )
-
-    netscaler: Annotated[NetscalerBalancerDocument | None, Given] = key(
-        "A service group of a NetScaler, steered over NITRO.",
-        {
-            "url": "https://192.0.2.10",
-            "user": "trimtab",
-            "password": {"env": "NS_PASSWORD"},
-            "service_group": "web",
-        },
-    )
-    octavia: Annotated[OctaviaDocument | None, Given] = key(
-        "A pool of Octavia, steered over the API of an OpenStack cloud.", {"cloud": "prod", "pool": "web"}
-    )
-
-    cloudstack: Annotated[CloudstackRuleDocument | None, Given] = key(
-        "A load-balancer rule of a CloudStack account; for virtual machines of that account.",
-        {
-            "endpoint": "https://cloud.example.org/client/api",
-            "api_key": {"env": "CLOUDSTACK_KEY"},
-            "secret": {"file": "/etc/trimtab/cloudstack.secret"},
-            "rule": "web-https",
-        },
-    )
-    managed: Annotated[ManagedDocument | None, Given] = key(
-        "One that Trimtab makes and deletes, on a cloud that has balancers.",
-        {"cloud": "prod", "vip": {"subnet": "public-v4"}},
-    )
-
-    @property
-    def kind(
-        self,
-    ) -> (
-        SharedListenerDocument
-        | HaproxyDocument
-        | NetscalerBalancerDocument
-        | OctaviaDocument
-        | CloudstackRuleDocument
-        | ManagedDocument
-    ):
-        """The one kind that is written."""
-        steered = self.netscaler or self.octavia or self.cloudstack
-        kind = self.shared_listener or self.haproxy or steered or self.managed
-        if kind is None:
-            raise AssertionError("a balancer without a kind was validated")
-        return kind
-
-
-class ReadyDocument(Declared):
-    """A member is ready when GET http://ADDRESS:PORT/PATH answers 200 to 399."""
-
-    http: HttpPath = must("Path to ask for.", "/healthz")
-    port: Port = must("Port to ask at.", 8080)
-    within: PositiveSpan = must("A member that is not ready by then is broken.", "5m")
-
-
-class ProfileDocument(OpenstackKeys):
-    """What a new member is made of. A changed profile moves nothing that runs."""
-
-    hidden: ClassVar[frozenset[str]] = frozenset({"command", "env", "snmp", "user_data", "parameters", "extra"})
-
-    cloud: Name = must("The cloud that members come from.", "local")
-    command: Annotated[Annotated[list[Text], Field(min_length=1)] | None, Given] = key(
-        "The program that is a member, and its arguments, where members are processes.",
-        ["python3", "-m", "http.server"],
-    )
-    env: dict[Variable, str] = key("Environment of the program; TRIMTAB_* is added.", {"WORKERS": "4"}, default={})
-    directory: Annotated[AbsolutePath | None, Given] = key(
-        "Where the program starts: an absolute path. In the state directory, if left out.", "/srv/web"
-    )
-    zone: Annotated[Text | None, Given] = key("CloudStack: the zone, by name or id, as in all that follow.", "par1")
-    template: Annotated[Text | None, Given] = key("CloudStack, OpenNebula: the template.", "web-2026-03")
-    offering: Annotated[Text | None, Given] = key("CloudStack: the service offering.", "small")
-    networks: list[Text] = key(
-        "CloudStack, OpenNebula, OpenStack: the networks, the first first. The account's or the template's own, if "
-        "left out; on OpenStack Nova chooses, and [none] is no network.",
-        ["web-tier"],
-        default=[],
-    )
-    affinity_groups: list[Text] = key("CloudStack: the affinity groups.", ["apart"], default=[])
-    user_data: Annotated[Annotated[str, Field(min_length=1, max_length=2**19)] | None, Given] = key(
-        "CloudStack, OpenStack: what cloud-init finds as user data. No secrets: the account's users can read it.",
-        "#cloud-config\npackages: [nginx]\n",
-    )
-    parameters: Annotated[Parameters | None, Given] = key(
-        "CloudStack: more parameters of deployVirtualMachine.", {"rootdisksize": 20, "keypair": "ops"}
-    )
-    short_names: Annotated[Yes | None, Given] = key(
-        "CloudStack: host names of at most 15 characters, for Windows.", True
-    )
-    extra: Annotated[ExtraAttributes | None, Given] = key(
-        "OpenNebula: attributes that are put in the place of the template's own of the same name.",
-        {"CPU": 2, "MEMORY": 4096, "SCHED_REQUIREMENTS": 'CLUSTER_ID = "100"'},
-    )
-    parts: dict[Name, PartDocument] = key(
-        "What each member has beside its machine, where the cloud makes such: volumes, ports, addresses.",
-        {"data": {"volume": {"size": "20GiB"}, "on_delete": "retain"}},
-        default={},
-    )
-    snmp: SnmpDocument = key("How to reach members' SNMP agents.", {"port": 161}, default={})
-    ready: Annotated[ReadyDocument | None, Given] = key(
-        "When a member is fit for work. At once, if left out.", {"http": "/healthz", "port": 8080, "within": "5m"}
-    )
-
-    _leading_somewhere = field_validator("parts")(leading_somewhere)
-
-
-class BalancerUseDocument(Declared):
-    """Members serve a port behind a balancer."""
-
-    use: Name = must("The balancer.", "edge")
-    port: Port = must("The port at which members serve.", 8080)
 
 
 class NotifyDocument(Declared):

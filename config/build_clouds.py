@@ -1,0 +1,63 @@
+"""Documents of clouds → the model."""
+
+from __future__ import annotations
+
+from config.cloud_document import BudgetDocument, CallsDocument, CloudDocument
+from config.clouds import Calls
+from config.model import (
+    Budget,
+    Cloud,
+    CloudstackCloud,
+    OpennebulaCloud,
+    OpenstackCloud,
+    ProcessCloud,
+    SimulatedCloud,
+)
+from config.units import CloudId
+
+
+def cloud(id: CloudId, entry: CloudDocument) -> Cloud:
+    """Build a cloud: exactly one kind of it is written."""
+    if entry.simulated is not None:
+        return SimulatedCloud(
+            id=id, behaviour=entry.simulated.behaviour, budget=budget(entry.budget), calls=_calls(entry.calls)
+        )
+    if (there := entry.cloudstack) is not None:
+        return CloudstackCloud(
+            id=id,
+            endpoint=there.endpoint,
+            api_key=there.api_key.ref,
+            secret=there.secret.ref,
+            trust=there.trust,
+            timeout=there.timeout,
+            job_timeout=there.job_timeout,
+            expunge=there.expunge is True,
+            budget=budget(entry.budget),
+            calls=_calls(entry.calls),
+        )
+    if (nebula := entry.opennebula) is not None:
+        return OpennebulaCloud(
+            id=id,
+            endpoint=nebula.endpoint,
+            user=nebula.user,
+            password=nebula.password.ref,
+            trust=nebula.trust,
+            timeout=nebula.timeout,
+            network=nebula.network,
+            hard=nebula.hard is True,
+            budget=budget(entry.budget),
+            calls=_calls(entry.calls),
+        )
+    if entry.openstack is not None:
+        access, calls = entry.openstack.access, _calls(entry.calls)
+        return OpenstackCloud(id=id, access=access, budget=budget(entry.budget), calls=calls)
+    return ProcessCloud(id=id, budget=budget(entry.budget), calls=_calls(entry.calls))
+
+
+def budget(entry: BudgetDocument) -> Budget:
+    """Build what may be created at all."""
+    return Budget(outstanding=entry.outstanding, per_hour=entry.per_hour)
+
+
+def _calls(entry: CallsDocument | None) -> Calls | None:
+    return None if entry is None else Calls(count=entry.count, per=entry.per, at_once=entry.at_once)

@@ -1,0 +1,72 @@
+"""A cloud as it is written: its kind, and how much may be asked of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+
+from config.cloudstack_document import CloudstackDocument
+from config.declared import Declared, key, must
+from config.opennebula_document import OpennebulaDocument
+from config.openstack_document import OpenstackDocument
+from config.scalars import Given, PositiveSpan
+from config.simulation_document import SimulatedDocument
+
+
+class BudgetDocument(Declared):
+    """How much may be created: the brake on a runaway."""
+
+    outstanding: Annotated[int, Field(ge=1)] = key("Creates that are not yet in service.", 10, default=10)
+    per_hour: Annotated[int, Field(ge=1)] = key("Creates in any hour.", 60, default=60)
+
+
+class CallsDocument(Declared):
+    """How much may be asked of a cloud: creates, removals, questions by name."""
+
+    count: Annotated[int, Field(ge=2, le=10**6)] = must("So many calls in a burst, and then evenly so many …", 10)
+    per: PositiveSpan = key("… in so long.", "1s", default="1s")
+    at_once: Annotated[int, Field(ge=1, le=1000)] = key("Calls side by side.", 8, default=8)
+
+
+class ProcessDocument(Declared):
+    """Members are processes of this machine."""
+
+
+class CloudDocument(Declared):
+    """Where members come from. Exactly one kind of cloud."""
+
+    choice: ClassVar[tuple[str, ...]] = ("process", "simulated", "cloudstack", "opennebula", "openstack")
+    choice_of: ClassVar[str] = "the kind of cloud"
+    later: ClassVar[Mapping[str, str]] = {"oneflow": "roles of OneFlow services"}
+
+    process: Annotated[ProcessDocument | None, Given] = key(
+        "Members are processes of this machine, each on a loopback address.", {}
+    )
+    simulated: Annotated[SimulatedDocument | None, Given] = key(
+        "Members are only played: for trying a declaration without a cloud.", {"boot": "30s"}
+    )
+    cloudstack: Annotated[CloudstackDocument | None, Given] = key(
+        "Members are virtual machines, deployed and destroyed over the API of CloudStack.",
+        {
+            "endpoint": "https://cloud.example.org/client/api",
+            "api_key": {"env": "CLOUDSTACK_KEY"},
+            "secret": {"file": "/etc/trimtab/cloudstack.secret"},
+        },
+    )
+    opennebula: Annotated[OpennebulaDocument | None, Given] = key(
+        "Members are virtual machines, instantiated and terminated over the API of OpenNebula.",
+        {
+            "endpoint": "http://one.example.org:2633/RPC2",
+            "user": "fleet",
+            "password": {"file": "/etc/trimtab/opennebula.password"},
+        },
+    )
+    openstack: Annotated[OpenstackDocument | None, Given] = key(
+        "Members are servers of an OpenStack project, made and deleted over Nova's API.", {"cloud": "prod"}
+    )
+    budget: BudgetDocument = key("How much may be created on this cloud, by all groups.", {"per_hour": 60}, default={})
+    calls: Annotated[CallsDocument | None, Given] = key(
+        "How much may be asked of this cloud, by all groups. As much as comes, if left out.", {"count": 10, "per": "1s"}
+    )

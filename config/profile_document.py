@@ -1,0 +1,74 @@
+"""A profile as it is written: what a new member is made of."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+from pydantic import Field, field_validator
+
+from config.cloudstack_document import Parameters
+from config.declared import Declared, key, must
+from config.opennebula_document import ExtraAttributes
+from config.openstack_document import OpenstackKeys
+from config.part_document import PartDocument, leading_somewhere
+from config.scalars import AbsolutePath, Given, HttpPath, Name, Port, PositiveSpan, Text, Variable, Yes
+from config.source_document import SnmpDocument
+
+
+class ReadyDocument(Declared):
+    """A member is ready when GET http://ADDRESS:PORT/PATH answers 200 to 399."""
+
+    http: HttpPath = must("Path to ask for.", "/healthz")
+    port: Port = must("Port to ask at.", 8080)
+    within: PositiveSpan = must("A member that is not ready by then is broken.", "5m")
+
+
+class ProfileDocument(OpenstackKeys):
+    """What a new member is made of. A changed profile moves nothing that runs."""
+
+    hidden: ClassVar[frozenset[str]] = frozenset({"command", "env", "snmp", "user_data", "parameters", "extra"})
+
+    cloud: Name = must("The cloud that members come from.", "local")
+    command: Annotated[Annotated[list[Text], Field(min_length=1)] | None, Given] = key(
+        "The program that is a member, and its arguments, where members are processes.",
+        ["python3", "-m", "http.server"],
+    )
+    env: dict[Variable, str] = key("Environment of the program; TRIMTAB_* is added.", {"WORKERS": "4"}, default={})
+    directory: Annotated[AbsolutePath | None, Given] = key(
+        "Where the program starts: an absolute path. In the state directory, if left out.", "/srv/web"
+    )
+    zone: Annotated[Text | None, Given] = key("CloudStack: the zone, by name or id, as in all that follow.", "par1")
+    template: Annotated[Text | None, Given] = key("CloudStack, OpenNebula: the template.", "web-2026-03")
+    offering: Annotated[Text | None, Given] = key("CloudStack: the service offering.", "small")
+    networks: list[Text] = key(
+        "CloudStack, OpenNebula, OpenStack: the networks, the first first. The account's or the template's own, if "
+        "left out; on OpenStack Nova chooses, and [none] is no network.",
+        ["web-tier"],
+        default=[],
+    )
+    affinity_groups: list[Text] = key("CloudStack: the affinity groups.", ["apart"], default=[])
+    user_data: Annotated[Annotated[str, Field(min_length=1, max_length=2**19)] | None, Given] = key(
+        "CloudStack, OpenStack: what cloud-init finds as user data. No secrets: the account's users can read it.",
+        "#cloud-config\npackages: [nginx]\n",
+    )
+    parameters: Annotated[Parameters | None, Given] = key(
+        "CloudStack: more parameters of deployVirtualMachine.", {"rootdisksize": 20, "keypair": "ops"}
+    )
+    short_names: Annotated[Yes | None, Given] = key(
+        "CloudStack: host names of at most 15 characters, for Windows.", True
+    )
+    extra: Annotated[ExtraAttributes | None, Given] = key(
+        "OpenNebula: attributes that are put in the place of the template's own of the same name.",
+        {"CPU": 2, "MEMORY": 4096, "SCHED_REQUIREMENTS": 'CLUSTER_ID = "100"'},
+    )
+    parts: dict[Name, PartDocument] = key(
+        "What each member has beside its machine, where the cloud makes such: volumes, ports, addresses.",
+        {"data": {"volume": {"size": "20GiB"}, "on_delete": "retain"}},
+        default={},
+    )
+    snmp: SnmpDocument = key("How to reach members' SNMP agents.", {"port": 161}, default={})
+    ready: Annotated[ReadyDocument | None, Given] = key(
+        "When a member is fit for work. At once, if left out.", {"http": "/healthz", "port": 8080, "within": "5m"}
+    )
+
+    _leading_somewhere = field_validator("parts")(leading_somewhere)
