@@ -19,7 +19,7 @@ from handler.leases import Leases
 from handler.orchestrators.interface import Orchestrator
 from handler.pacing import Builds, builds_after, next_in
 from handler.provisions import Provisions, Tended
-from handler.records import surrendered
+from handler.records import surrendered, ungiven
 from handler.removals import words_of
 from handler.snapshots.snapshot import Snapshot
 from handler.steps import Create, Outcome, Plan
@@ -47,6 +47,9 @@ class Pass:
     vanished: tuple[Record, ...]
     """Of members that are gone without having been asked to leave, where desired size is to follow: marked as leaving,
     to be written down in the transaction that lowers it."""
+    refused: tuple[Record, ...]
+    """Of machines that were given, and that the cloud will not mark: gone, to be written down in the transaction that
+    lowers desired size by them."""
     failed_builds: int
     """In a row, this pass included."""
     back_off_until: Instant | None
@@ -269,6 +272,7 @@ class Converger:
             outcomes=outcomes,
             next_in=next_in(planned, outcomes, builds, now),
             vanished=tuple(surrendered(planned.vanished, world, now)),
+            refused=tuple(ungiven(outcomes, world, now)),
             failed_builds=builds.failed,
             back_off_until=builds.back_off_until,
             creates_left=max(seen.creates_left - minted, 0),
@@ -337,6 +341,7 @@ def _seen_only(stored: StoredGroup, world: World, planned: Plan, used: Creates) 
         outcomes=(),
         next_in=None,
         vanished=(),
+        refused=(),
         failed_builds=stored.failed_builds,
         back_off_until=stored.back_off_until,
         creates_left=_hourly(stored.definition.group.budget, stored.definition.cloud.budget, used),

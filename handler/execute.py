@@ -304,7 +304,8 @@ class Execution:
             final = is_first and isinstance(answer, Permanent) and not isinstance(answer, Full)
             outcome = failed(outcome, failure, answer, final=final)
             known = outcome.because, ended, outcome.cause
-            after = unmade(record, ended) if final else counted(step, record, failure, *known)
+            is_unmade = final and not isinstance(step, Mark)  # one that cannot be given is forgotten with its place
+            after = unmade(record, ended) if is_unmade else counted(step, record, failure, *known)
             if is_stuck(after, definition.group.grace, ended):  # a warning of its own says so
                 outcome, failure = replace(outcome, result=Result.LIMITED), replace(failure, result=Result.LIMITED)
                 after = counted(step, record, failure, *known)

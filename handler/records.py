@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
 from config.parts import OnDelete
@@ -17,11 +17,13 @@ from handler.steps import (
     EnterService,
     Forget,
     MakePart,
+    Mark,
     MarkLeaving,
     NoteAbsence,
     NoteHealth,
     NotePresence,
     NoteSeat,
+    Outcome,
     PartStep,
     RemovePart,
     Step,
@@ -100,6 +102,14 @@ def surrendered(names: Collection[MemberName], world: World, now: Instant) -> It
     for member in world.members:
         if member.name in names and member.record is not None:
             yield replace(member.record, phase=Phase.LEAVING, leaving=Leaving.VANISHED, leaving_at=now)
+
+
+def ungiven(outcomes: Iterable[Outcome], world: World, now: Instant) -> Iterator[Record]:
+    """Have those gone who were given and whom the cloud will never mark: to be written down as `surrendered` are."""
+    refused = {outcome.member for outcome in outcomes if isinstance(outcome.step, Mark) and outcome.is_final}
+    for member in world.members:
+        if member.name in refused and member.record is not None:
+            yield gone(member.record, now)
 
 
 def gone(record: Record, now: Instant) -> Record:

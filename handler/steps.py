@@ -371,3 +371,8 @@ class Outcome:
     """Which of the limited attempts it was that failed."""
     retry_after: Seconds | None = None
     """In how many seconds it may be planned again; ``None``: at once, or it is over."""
+
+    @property
+    def is_final(self) -> bool:
+        """Whether it failed, and is not tried again."""
+        return self.result is Result.FAILED and self.retry_after is None

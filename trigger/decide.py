@@ -146,7 +146,15 @@ def vanished(group: Group, state: GroupState, count: int) -> GroupState:
     Only where the group declares ``on_vanish: shrink``; otherwise they are replaced, and nothing changes here.
     Begins no quiet time. Source: DESIGN.md "Moving".
     """
-    if group.on_vanish is not OnVanish.SHRINK or state.desired is None:
+    return lowered(group, state, count) if group.on_vanish is OnVanish.SHRINK else state
+
+
+def lowered(group: Group, state: GroupState, count: int) -> GroupState:
+    """Lower desired size by members that it counts and that will not be, never below min, as a new revision.
+
+    Begins no quiet time.
+    """
+    if state.desired is None:
         return state
     size = max(state.desired - count, min(group.minimum, state.desired))
     if size >= state.desired:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from config.errors import StoreError
-from config.model import Mode
+from config.model import Group, Mode
 from config.units import MemberName, Moment, Seconds
 from handler.app.door import Door, Question
 from handler.app.guard import Guard
@@ -25,8 +25,8 @@ from handler.roles import state_of
 from handler.status import MemberState
 from handler.store.interface import Event, EventKind, Store, StoredGroup
 from handler.world import Record, World
-from trigger.decide import vanished
-from trigger.requests import Fleet, Pause
+from trigger.decide import lowered, vanished
+from trigger.requests import Fleet, GroupState, Pause
 
 _Result = TypeVar("_Result")
 
@@ -118,7 +118,7 @@ class Keeper:
                 done = await self._in_thread(
                     lambda: self._converger.run(stored, accept_vanished=accept, only=only, latest=lambda: room.state)
                 )
-                await self._lower(room, done.vanished)
+                await self._lower(room, done)
                 await self._remember(room, stored, done)
         await self._take_in(room, done)
         return done
@@ -144,20 +144,27 @@ class Keeper:
         if news.roll != stored.roll:
             room.wake.set()
 
-    async def _lower(self, room: Room, vanished_ones: tuple[Record, ...]) -> None:
-        """Have desired size follow those who vanished: the same write says that they are no longer counted."""
-        if not vanished_ones:
+    async def _lower(self, room: Room, done: Pass) -> None:
+        """Have desired size follow those who will not be: the same write says that they are no longer counted."""
+        named = ", ".join(f"{record.server_id} as {record.name}" for record in done.refused)
+        await self._follow(room, done.vanished, vanished, "vanished", f"{len(done.vanished)} gone")
+        await self._follow(room, done.refused, lowered, "adoption_refused", f"not to be marked: {named}")
+
+    async def _follow(
+        self,
+        room: Room,
+        records: tuple[Record, ...],
+        lower: Callable[[Group, GroupState, int], GroupState],
+        act: str,
+        said: str,
+    ) -> None:
+        if not records:
             return
-        now, group = self._clock(), room.definition.group
-        act = Event(
-            at=now.wall,
-            group=room.id,
-            kind=EventKind.NOTE,
-            name="vanished",
-            by="convergence",
-            message=f"{len(vanished_ones)} gone",
+        at, group = self._clock().wall, room.definition.group
+        note = Event(
+            at=at, group=room.id, kind=EventKind.NOTE, name=act, by="convergence", message=said[:_SAID_AT_MOST]
         )
-        await self._door.lower(room, lambda state: vanished(group, state, len(vanished_ones)), vanished_ones, act)
+        await self._door.lower(room, lambda state: lower(group, state, len(records)), records, note)
         room.wake.set()
 
     async def _tell(self, room: Room, before: tuple[Doubt, ...], after: tuple[Doubt, ...]) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from config.errors import StoreError
-from config.model import ProcessRecipe, ReadyProbe
+from config.model import Group, ProcessRecipe, ReadyProbe
 from config.rolling import RollBudgets
 from config.units import BalancerId, MemberName, PartName
 from handler.app.fates import evicted, given
@@ -23,7 +24,8 @@ from handler.world import Leaving, Phase, Record, SeatState
 from tests.support.fake_cloud import FakeBalancer, FakeClock, FakeCloud, Instants
 from tests.support.memory_store import MemoryStore
 from tests.support.worlds import INSTALLATION, WEB, a_definition, a_group
-from trigger.decide import vanished
+from trigger.decide import lowered, vanished
+from trigger.requests import GroupState
 
 _PASSES = 200
 
@@ -129,8 +131,8 @@ class Bed:
     def run(self, *, accept_vanished: bool = False) -> Pass:
         stored = self.store.kept[WEB]
         done = self.converger.run(stored, accept_vanished=accept_vanished)
-        if done.vanished:
-            self._lower(done.vanished)
+        self._lower(done.vanished, vanished, "vanished")
+        self._lower(done.refused, lowered, "adoption_refused")
         if stored.roll is not None:
             self._steer(stored, done)
         return done
@@ -143,13 +145,15 @@ class Bed:
         with contextlib.suppress(StoreError):
             write(self.store, stored, news_of(stored, done, in_service, now), now)
 
-    def _lower(self, leaving: tuple[Record, ...]) -> None:
-        """What the daemon does once a pass is over: desired size follows those who vanished."""
-        state = vanished(self.definition.group, self.store.kept[WEB].state, len(leaving))
-        act = Event(
-            at=self.clock(), group=WEB, kind=EventKind.NOTE, name="vanished", by="convergence", message="some gone"
-        )
-        self.store.lower(act, state, leaving, self.definition.cloud.id)
+    def _lower(
+        self, records: tuple[Record, ...], lower: Callable[[Group, GroupState, int], GroupState], act: str
+    ) -> None:
+        """What the daemon does once a pass is over: desired size follows those who will not be."""
+        if not records:
+            return
+        state = lower(self.definition.group, self.store.kept[WEB].state, len(records))
+        note = Event(at=self.clock(), group=WEB, kind=EventKind.NOTE, name=act, by="convergence", message="some gone")
+        self.store.lower(note, state, records, self.definition.cloud.id)
 
     def settle(self, *, accept_vanished: bool = False, passes: int = _PASSES, stuck: bool = False) -> Pass:
         """Run passes, each after the time that the last one asked for, until nothing is left to do, or stuck."""

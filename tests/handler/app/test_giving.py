@@ -101,17 +101,19 @@ def test_a_machine_is_given_once(house: House) -> None:
     house.run(scene)
 
 
-def test_what_somebody_else_marked_meanwhile_is_theirs_and_another_one_is_made(house: House) -> None:
+def test_what_somebody_else_marked_meanwhile_is_theirs_and_the_size_is_as_before(house: House) -> None:
     async def scene(up: Up) -> None:
         await grown(up)
         house.cloud.add(DATABASE)
         house.cloud.faults.script("mark", Permanent("database bears the mark web-zzzzzz-1"))
         await up.desk.members.adopt(WEB, "database", force=False, by="ada")
-        await up.grown(3)
+        await up.passed(2)
+        assert (up.status.desired, len(up.store.members(WEB))) == (2, 2)
+        assert "adoption_refused" in [event.name for event in up.store.history(WEB, before=None, limit=50)]
         assert DATABASE in house.cloud.machines
 
     house.run(scene)
-    assert len(house.cloud.created) == 3
+    assert len(house.cloud.created) == 2
 
 
 def test_without_a_write_nobody_is_given(house: House) -> None:
