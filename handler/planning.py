@@ -16,7 +16,7 @@ from handler.desired import Definition, DesiredState, Limits
 from handler.distrust import whom
 from handler.restraint import Restraint
 from handler.roles import Cast, Role, is_witnessed, passes_for
-from handler.seating import Moves, clear, depart, keep
+from handler.seating import Moves, clear, depart, keep, withdraw
 from handler.sizing import (
     Choice,
     Scene,
@@ -136,6 +136,16 @@ def _moves(scene: Scene, choice: Choice, waits: Counter[Wait], restraint: Restra
 
 
 def _move(cast: Cast, record: Record, scene: Scene) -> Moves:
+    """Move one member, whatever it is; what a person detached it from it leaves in any case."""
+    member, seen = cast
+    moves = _move_as(cast, record, scene)
+    if not record.detaching or seen in (*_STAYING, *_DEPARTING):
+        return moves
+    left = withdraw(member, record, scene.world, scene.definition, scene.now)
+    return Moves((*left.steps, *moves.steps), left.waits | moves.waits)
+
+
+def _move_as(cast: Cast, record: Record, scene: Scene) -> Moves:
     member, seen = cast
     if seen in _STAYING:
         moves = keep(member, record, scene.world, scene.definition, scene.now)

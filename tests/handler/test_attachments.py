@@ -250,6 +250,21 @@ def test_who_leaves_a_balancer_drains_first() -> None:
     assert bed.run().plan.converged
 
 
+@pytest.mark.parametrize("state", [ServerState.PARKED, ServerState.UNKNOWN, ServerState.PASSING])
+def test_whoever_is_set_aside_or_unsure_leaves_the_balancer_all_the_same(state: ServerState) -> None:
+    bed = with_side(grown(2))
+    attach(bed)
+    bed.settle()
+    bed.cloud.say(name_of(1), state)
+    detach(bed)
+    for _ in range(3):
+        bed.run()
+        bed.clock.advance(60.0)
+    assert both(bed) == (bed.machines, set())
+    assert {record.detaching for record in bed.store.members(WEB)} == {()}
+    assert bed.cloud.destroyed == []
+
+
 def test_a_balancer_that_cannot_be_read_keeps_its_members_and_no_others_from_repair() -> None:
     bed = with_side(grown(2))
     attach(bed)
