@@ -41,7 +41,7 @@ from handler.steps import (
     TakeUp,
     Wait,
 )
-from handler.world import Member, Phase, Record, World
+from handler.world import Leaving, Member, Phase, Record, World
 
 _STAYING = (Role.SERVING, Role.FAILING, Role.ARRIVING, Role.REPLACING)
 _DEPARTING = (Role.LEAVING, Role.STUCK, Role.GONE, Role.DELETING)
@@ -120,7 +120,7 @@ def _moves(scene: Scene, choice: Choice, waits: Counter[Wait], restraint: Restra
             waits[Wait.UNCONFIRMED] += not steps
             continue
         if member.name in choice.leaving:
-            why, because = choice.leaving[member.name], choice.because.get(member.name, "")
+            why, because = _fate(record, choice.leaving[member.name]), choice.because.get(member.name, "")
             departing += (*steps, MarkLeaving(member=member.name, why=why, because=because))
             continue
         is_given_up = member.name in choice.forgotten
@@ -133,6 +133,11 @@ def _moves(scene: Scene, choice: Choice, waits: Counter[Wait], restraint: Restra
         else:
             staying += (*steps, *moves.steps)
     return departing, staying
+
+
+def _fate(record: Record, why: Leaving) -> Leaving:
+    """What was given and never came into service is given back as it is, whyever it leaves; it is never destroyed."""
+    return Leaving.EVICTED if record.given and record.in_service_at is None else why
 
 
 def _move(cast: Cast, record: Record, scene: Scene) -> Moves:

@@ -18,7 +18,7 @@ from handler.settled import nominees, sifted
 from handler.steps import Create, Step, Wait
 from handler.victims import Preference
 from handler.victims import choose as choose_victims
-from handler.world import Leaving, Member, Phase, Record, World
+from handler.world import Leaving, Member, Phase, World
 
 _UNFIT = {Role.BROKEN: Leaving.BROKEN, Role.LATE: Leaving.BUILD_TIMEOUT, Role.UNREADY: Leaving.NOT_READY}
 
@@ -277,13 +277,8 @@ def _unfit(scene: Scene) -> tuple[dict[MemberName, Leaving], int]:
         for member, seen in scene.casts
         if seen in _UNFIT and member.record is not None and not _is_held((member, seen), scene)
     ]
-    leaving = {record.name: _why_unfit(record, seen) for record, seen in unfit if not record.protected}
+    leaving = {record.name: _UNFIT[seen] for record, seen in unfit if not record.protected}
     return leaving, len(unfit) - len(leaving)
-
-
-def _why_unfit(record: Record, seen: Role) -> Leaving:
-    """What was given and never came into service is given back as it is, instead of being destroyed."""
-    return Leaving.EVICTED if record.given and record.in_service_at is None else _UNFIT[seen]
 
 
 def _step(scene: Scene, counted: Sequence[Cast]) -> Batch:

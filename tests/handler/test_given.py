@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -108,6 +109,22 @@ def test_what_was_given_and_never_served_is_given_back(
     assert MarkLeaving(member=ONE, why=why) in steps_of(a_world(member))
 
 
+@pytest.mark.parametrize("deleting", [True, False], ids=["the group is deleted", "the group shrinks"])
+@pytest.mark.parametrize(
+    ("phase", "state"),
+    [
+        pytest.param(Phase.INTENDED, None, id="its mark has no answer yet"),
+        pytest.param(Phase.MADE, ServerState.RUNNING, id="it has its mark"),
+    ],
+)
+def test_what_was_given_and_never_served_is_given_back_whyever_it_leaves(
+    deleting: bool, phase: Phase, state: ServerState | None
+) -> None:
+    member = a_member(1, phase, state, given=True, server_id="vm-7", ready=False, disproved=False)
+    steps = plan(desired(0, deleting=deleting), a_world(member), a_definition(), limits(), NOW).steps
+    assert [step.why for step in steps if isinstance(step, MarkLeaving)] == [Leaving.EVICTED]
+
+
 def test_a_record_of_a_given_machine_names_it_by_its_own_id() -> None:
     launch = LaunchId(installation=INSTALLATION, group=WEB, sequence=9)
     record = given(launch, a_server(3, id="vm-7"), a_definition(), NOW)
@@ -173,6 +190,18 @@ def test_an_adoption_whose_answer_is_lost_goes_on() -> None:
     bed.settle()
     bed.expect(3)
     assert bed.cloud.machines[name].id == own
+
+
+def test_a_group_that_is_deleted_gives_back_what_it_was_just_given() -> None:
+    bed = grown(1)
+    own = bed.cloud.add(DATABASE).id
+    bed.cloud.faults.script("mark", LOST)
+    bed.adopt()
+    bed.run()
+    bed.store.kept[WEB] = replace(bed.store.kept[WEB], deleting=True)
+    bed.settle()
+    assert bed.cloud.destroyed == [ONE]
+    assert [machine.id for machine in bed.cloud.machines.values()] == [own]
 
 
 def test_an_eviction_is_tried_until_the_mark_is_off_and_counts_as_garbage_meanwhile() -> None:
