@@ -9,7 +9,8 @@ import pytest
 
 from tests.support.cloud_beds import CloudBed
 from tests.support.cloudstack import a_machine_recipe, cloudstack_stage
-from tests.support.cloudstack_wire import LOST, UNREACHED, answered, error
+from tests.support.cloudstack_wire import error
+from tests.support.wire_server import LOST, UNREACHED, answered
 from tests.support.worlds import a_definition
 
 

@@ -9,7 +9,8 @@ import pytest
 
 from tests.support.cloud_beds import CloudBed
 from tests.support.opennebula import a_template_recipe, opennebula_stage
-from tests.support.opennebula_wire import DONE, INTERNAL, LOST, UNREACHED, answered, refused
+from tests.support.opennebula_wire import DONE, INTERNAL, refused
+from tests.support.wire_server import LOST, UNREACHED, answered
 from tests.support.worlds import a_definition
 
 

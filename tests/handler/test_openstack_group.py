@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 
 from tests.support.cloud_beds import CloudBed
-from tests.support.cloudstack_wire import LOST, UNREACHED, answered
 from tests.support.openstack import a_server_recipe, openstack_stage
 from tests.support.openstack_wire import error
+from tests.support.wire_server import LOST, UNREACHED, answered
 from tests.support.worlds import a_definition
 
 

@@ -19,10 +19,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
-from http.server import BaseHTTPRequestHandler
 from typing import Any
 
-from tests.support.wire_server import served
+from tests.support.wire_server import Fault, WireHandler, served
 
 Answer = tuple[int, dict[str, Any]]
 
@@ -32,30 +31,9 @@ _MOST = 500
 _ENVELOPES = {"listServiceOfferings": "serviceoffering", "listAffinityGroups": "affinitygroup"}
 
 
-@dataclass(frozen=True)
-class Fault:
-    """What befalls one call. ``obeyed``: it is carried out all the same."""
-
-    obeyed: bool = False
-    status: int = 0
-    """0: the connection is closed without an answer."""
-    body: bytes = b""
-    headers: tuple[tuple[str, str], ...] = (("Content-Type", "application/json"),)
-    drip: float = 0.0
-    """Seconds between the bytes of the answer."""
-
-
-LOST = Fault(obeyed=True)
-UNREACHED = Fault()
-
-
 def error(code: int, text: str, *, obeyed: bool = False) -> Fault:
     said = {"errorresponse": {"uuidList": [], "errorcode": code, "errortext": text}}
     return Fault(status=code, body=json.dumps(said).encode(), obeyed=obeyed)
-
-
-def answered(body: bytes, *, status: int = 200, headers: tuple[tuple[str, str], ...] = (), **more: Any) -> Fault:
-    return Fault(status=status, body=body, headers=(("Content-Type", "application/json"), *headers), **more)
 
 
 class ApiError(Exception):
@@ -385,37 +363,15 @@ class CloudstackWire:
             yield f"{address}/client/api"
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(WireHandler):
     wire: CloudstackWire
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
 
-    def do_POST(self) -> None:
-        self.wire.queries.add(urllib.parse.urlsplit(self.path).query)
-        form = self.rfile.read(int(self.headers.get("Content-Length", "0"))).decode()
-        self._answer(form)
-
-    def do_GET(self) -> None:
-        self._answer(urllib.parse.urlsplit(self.path).query)
-
-    def _answer(self, form: str) -> None:
-        fault, body = self.wire.called(form)
-        if not fault.status:
-            self.close_connection = True
-            return
-        with contextlib.suppress(OSError):  # whoever asked may have given up
-            self.send_response(fault.status)
-            for name, value in fault.headers:
-                self.send_header(name, value)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            pieces = [body[index : index + 1] for index in range(len(body))] if fault.drip else [body]
-            for piece in pieces:
-                self.wfile.write(piece)
-                threading.Event().wait(fault.drip)
-
-    def log_message(self, format: str, *args: object) -> None:
-        pass
+    def answer(self) -> None:
+        query = urllib.parse.urlsplit(self.path).query
+        posted = self.command == "POST"
+        if posted:
+            self.wire.queries.add(query)
+        self.give(*self.wire.called(self.asked().decode() if posted else query))
 
 
 def _refusal(refused: ApiError) -> bytes:

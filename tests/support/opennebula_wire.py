@@ -14,12 +14,11 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from http.server import BaseHTTPRequestHandler
 from typing import Any
 from xml.etree import ElementTree
 from xml.sax.saxutils import escape
 
-from tests.support.wire_server import served
+from tests.support.wire_server import Fault, WireHandler, served
 
 USER, PASSWORD = "fleet", "s3cr-et:& <of the wire>"
 AUTHENTICATION, AUTHORISATION, NO_EXISTS, ACTION = 0x100, 0x200, 0x400, 0x800
@@ -32,33 +31,12 @@ Attributes = dict[str, Any]
 """A template: single values, vectors, or lists of either."""
 
 
-@dataclass(frozen=True)
-class Fault:
-    """What befalls one call. ``obeyed``: it is carried out all the same."""
-
-    obeyed: bool = False
-    status: int = 0
-    """0: the connection is closed without an answer."""
-    body: bytes = b""
-    headers: tuple[tuple[str, str], ...] = (("Content-Type", "text/xml"),)
-    drip: float = 0.0
-    """Seconds between the bytes of the answer."""
-
-
-LOST = Fault(obeyed=True)
-UNREACHED = Fault()
-
-
 def refused(code: int, text: str, *, obeyed: bool = False) -> Fault:
     return Fault(status=200, body=_said([False, text, code, -1, 0]), obeyed=obeyed)
 
 
 def told(value: object, **more: Any) -> Fault:
     return Fault(status=200, body=_said([True, value, 0, -1, 0]), **more)
-
-
-def answered(body: bytes, *, status: int = 200, headers: tuple[tuple[str, str], ...] = (), **more: Any) -> Fault:
-    return Fault(status=status, body=body, headers=(("Content-Type", "text/xml"), *headers), **more)
 
 
 def _said(answer: list[object]) -> bytes:
@@ -333,30 +311,13 @@ class OpennebulaWire:
             yield f"{address}/RPC2"
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(WireHandler):
     wire: OpennebulaWire
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
+    content_type = "text/xml"
 
-    def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
-        given, method = xmlrpc.client.loads(body)
-        fault, body = self.wire.called(method or "", given)
-        if not fault.status:
-            self.close_connection = True
-            return
-        with contextlib.suppress(OSError):  # whoever asked may have given up
-            self.send_response(fault.status)
-            for name, value in fault.headers:
-                self.send_header(name, value)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            for piece in [body[index : index + 1] for index in range(len(body))] if fault.drip else [body]:
-                self.wfile.write(piece)
-                threading.Event().wait(fault.drip)
-
-    def log_message(self, format: str, *args: object) -> None:
-        pass
+    def answer(self) -> None:
+        given, method = xmlrpc.client.loads(self.asked())
+        self.give(*self.wire.called(method or "", given))
 
 
 # Documents

@@ -7,10 +7,10 @@ from typing import Any
 
 from config.model import OpenstackCloud
 from handler.orchestrators.interface import Orchestrator
-from tests.support.cloudstack_wire import LOST, answered
 from tests.support.openstack import OpenstackStage, openstack_stage
 from tests.support.openstack_wire import error, mint
 from tests.support.trials import Column, Trial
+from tests.support.wire_server import LOST, answered
 
 _DRIP = answered(b'{"servers": []}' + b" " * 200, drip=0.05)
 

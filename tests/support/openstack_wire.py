@@ -17,11 +17,9 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from http.server import BaseHTTPRequestHandler
 from typing import Any, Protocol
 
-from tests.support.cloudstack_wire import Fault
-from tests.support.wire_server import served
+from tests.support.wire_server import Fault, WireHandler, served
 
 CREDENTIAL, SECRET = "a4e4974655284d8b84021ef3ddd5b281", "s3cret of the wire"
 PROJECT, PASSWORD = "3f5243e1a4f2406aac456116aad52b73", "osbed"
@@ -191,42 +189,9 @@ class OpenstackWire:
             yield f"{self.url}/identity/v3"
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(WireHandler):
     wire: OpenstackWire
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
 
-    def _serve(self) -> None:
-        body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
-        fault, said, token = self.wire.called(self.command, self.path, body, dict(self.headers))
-        if not fault.status:
-            self.close_connection = True
-            return
-        with contextlib.suppress(OSError):  # whoever asked may have given up
-            self.send_response(fault.status)
-            for name, value in fault.headers:
-                self.send_header(name, value)
-            if token:
-                self.send_header("X-Subject-Token", token)
-            if fault.status != 204:
-                self.send_header("Content-Length", str(len(said)))
-            self.end_headers()
-            pieces = [said[index : index + 1] for index in range(len(said))] if fault.drip else [said]
-            for piece in pieces:
-                self.wfile.write(piece)
-                threading.Event().wait(fault.drip)
-
-    def do_GET(self) -> None:
-        self._serve()
-
-    def do_POST(self) -> None:
-        self._serve()
-
-    def do_PUT(self) -> None:
-        self._serve()
-
-    def do_DELETE(self) -> None:
-        self._serve()
-
-    def log_message(self, format: str, *args: object) -> None:
-        pass
+    def answer(self) -> None:
+        fault, said, token = self.wire.called(self.command, self.path, self.asked(), dict(self.headers))
+        self.give(fault, said, *((("X-Subject-Token", token),) if token else ()))

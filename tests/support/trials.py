@@ -18,12 +18,11 @@ from config.model import CloudstackCloud, OpennebulaCloud, ProcessCloud, Simulat
 from config.simulation import CallFaults, CallRate, Happening, Incident, ListingFaults
 from handler.orchestrators.interface import Orchestrator
 from tests.support.cloudstack import CloudstackStage, cloudstack_stage
-from tests.support.cloudstack_wire import LOST, answered, error
+from tests.support.cloudstack_wire import error
 from tests.support.opennebula import OpennebulaStage, opennebula_stage
-from tests.support.opennebula_wire import ALLOCATE, INTERNAL, LOCKED, UNREACHED, refused, told
-from tests.support.opennebula_wire import LOST as NEBULA_LOST
-from tests.support.opennebula_wire import answered as nebula_answered
+from tests.support.opennebula_wire import ALLOCATE, INTERNAL, LOCKED, refused, told
 from tests.support.orchestrators import AT_ONCE, ProcessStage, SimulatedStage, process_stage, simulated_stage
+from tests.support.wire_server import LOST, UNREACHED, answered
 
 
 class Trial(enum.Enum):
@@ -267,8 +266,8 @@ def _many_members(stage: OpennebulaStage) -> Orchestrator:
 
 def _broken_pool(stage: OpennebulaStage) -> Orchestrator:
     _many_members(stage)
-    whole = nebula_answered(b"", obeyed=True)
-    stage.wire.script("vmpool.infoextended", *[whole] * 4, nebula_answered(b"", status=503))  # the first pool is whole
+    whole = answered(b"", obeyed=True)
+    stage.wire.script("vmpool.infoextended", *[whole] * 4, answered(b"", status=503))  # the first pool is whole
     return stage.driver()
 
 
@@ -325,7 +324,7 @@ def _failing_to_boot(stage: OpennebulaStage) -> Orchestrator:
 
 
 _SENSELESS = (
-    nebula_answered(b"\xff\x00 no xml"),
+    answered(b"\xff\x00 no xml"),
     told("<VM_POOL><VM><ID>1</ID></VM></VM_POOL>"),
     told("<VM_POOL><VM><ID>one</ID></VM></VM_POOL>"),
 )
@@ -335,11 +334,11 @@ _OPENNEBULA = Column(
     cloud=OpennebulaCloud,
     stage=opennebula_stage,
     cells={
-        Trial.LOST_ANSWER: _told("template.instantiate", NEBULA_LOST),
+        Trial.LOST_ANSWER: _told("template.instantiate", LOST),
         Trial.FALSE_ERROR: _told("template.instantiate", refused(INTERNAL, "[one.template] no", obeyed=True)),
         Trial.BUSY: _told(
             "template.instantiate",
-            nebula_answered(b"busy", status=503, headers=(("Retry-After", "7"),)),
+            answered(b"busy", status=503, headers=(("Retry-After", "7"),)),
             refused(LOCKED, "[one.template.instantiate] The resource virtual machine template is locked. [3]."),
             refused(ALLOCATE, "[one.template.instantiate] Error allocating a new virtual machine."),
             UNREACHED,
@@ -352,7 +351,7 @@ _OPENNEBULA = Column(
         Trial.AMBIGUOUS: _two_owners,
         Trial.UNICODE: _unicode_nebula,
         Trial.QUOTA: _used_up,
-        Trial.SLOW: _told("vmpool.infoextended", *[nebula_answered(b" " * 200, drip=0.05)] * 3),
+        Trial.SLOW: _told("vmpool.infoextended", *[answered(b" " * 200, drip=0.05)] * 3),
         Trial.MALFORMED: _told("vmpool.infoextended", *_SENSELESS),
         Trial.STILLBORN: _failing_to_boot,
     },

@@ -1,11 +1,85 @@
-"""Serves a wire fake on the loopback, each request in a thread of its own."""
+"""What wire fakes share: what may befall a call, and serving on the loopback, each request in a thread of its own."""
 
 from __future__ import annotations
 
 import contextlib
 import threading
 from collections.abc import Iterator
+from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+Headers = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What befalls one call. ``obeyed``: it is carried out all the same."""
+
+    obeyed: bool = False
+    status: int = 0
+    """0: the connection is closed without an answer."""
+    body: bytes = b""
+    headers: Headers = ()
+    """Beside the type of what the fake answers."""
+    drip: float = 0.0
+    """Seconds between the bytes of the answer."""
+
+
+LOST = Fault(obeyed=True)
+UNREACHED = Fault()
+
+
+def answered(body: bytes, *, status: int = 200, **more: Any) -> Fault:
+    return Fault(status=status, body=body, **more)
+
+
+class WireHandler(BaseHTTPRequestHandler):
+    """One connection; ``wire`` is the fake behind it."""
+
+    wire: Any
+    content_type = "application/json"
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+
+    def answer(self) -> None:
+        """Answer one request, whatever its method: with ``asked`` and ``give``."""
+        raise NotImplementedError
+
+    def asked(self) -> bytes:
+        """The body of the request."""
+        return self.rfile.read(int(self.headers.get("Content-Length", "0")))
+
+    def give(self, fault: Fault, body: bytes, *headers: tuple[str, str]) -> None:
+        """Answer as the fault has it."""
+        if not fault.status:
+            self.close_connection = True
+            return
+        with contextlib.suppress(OSError):  # whoever asked may have given up
+            self.send_response(fault.status)
+            for name, value in (("Content-Type", self.content_type), *fault.headers, *headers):
+                self.send_header(name, value)
+            if fault.status != 204:
+                self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            for piece in [body[index : index + 1] for index in range(len(body))] if fault.drip else [body]:
+                self.wfile.write(piece)
+                threading.Event().wait(fault.drip)
+
+    def do_GET(self) -> None:
+        self.answer()
+
+    def do_POST(self) -> None:
+        self.answer()
+
+    def do_PUT(self) -> None:
+        self.answer()
+
+    def do_DELETE(self) -> None:
+        self.answer()
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
 
 
 @contextlib.contextmanager

@@ -21,7 +21,8 @@ from config.model import Catalogue, OpennebulaCloud
 from config.units import CloudId, CounterId
 from tests.support.collector import Answers, a_catalogue, answers, real_clock, rosters
 from tests.support.opennebula import an_opennebula
-from tests.support.opennebula_wire import PASSWORD, UNREACHED, OpennebulaWire, answered, refused, told
+from tests.support.opennebula_wire import PASSWORD, OpennebulaWire, refused, told
+from tests.support.wire_server import UNREACHED, answered
 
 A, B = "web-k3f9ab-1", "web-k3f9ab-2"
 

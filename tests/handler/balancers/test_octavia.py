@@ -17,9 +17,9 @@ from handler.balancers.interface import Attendance, Batched, Change, Move
 from handler.balancers.octavia import OctaviaDriver
 from handler.balancers.octavia_answers import load_balancer_of, page_of, pool_of
 from handler.world import Health, SeatState
-from tests.support.cloudstack_wire import LOST, UNREACHED, answered
 from tests.support.octavia_stage import OctaviaStage, octavia_stage
 from tests.support.openstack_wire import error, mint
+from tests.support.wire_server import LOST, UNREACHED, answered
 
 PARKED, SERVING, DRAINING = SeatState.PARKED, SeatState.SERVING, SeatState.DRAINING
 JSON = st.recursive(

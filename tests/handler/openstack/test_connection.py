@@ -15,9 +15,9 @@ from config.units import CloudId
 from handler.openstack import answers
 from handler.openstack.connection import COMPUTE, LOAD_BALANCER, Connection
 from handler.openstack.pool import Pool
-from tests.support.cloudstack_wire import LOST, UNREACHED, answered
 from tests.support.openstack import OpenstackStage, an_access, openstack_stage
 from tests.support.openstack_wire import SECRET, error
+from tests.support.wire_server import LOST, UNREACHED, answered
 
 _PATH = "/servers/detail"
 _LABEL = f"GET {_PATH}"

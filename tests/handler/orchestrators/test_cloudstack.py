@@ -23,8 +23,9 @@ from handler.orchestrators.cloudstack_wire import Wire
 from handler.orchestrators.table import orchestrator_for
 from handler.world import ServerState
 from tests.support.cloudstack import CloudstackStage, a_cloudstack, cloudstack_stage
-from tests.support.cloudstack_wire import KEY, LOST, SECRET, UNREACHED, answered, error
+from tests.support.cloudstack_wire import KEY, SECRET, error
 from tests.support.orchestrators import Clock
+from tests.support.wire_server import LOST, UNREACHED, answered
 
 WEB = GroupId("web")
 JSON = st.recursive(

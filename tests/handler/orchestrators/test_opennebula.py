@@ -33,17 +33,16 @@ from tests.support.opennebula_wire import (
     DONE,
     EPILOG,
     INTERNAL,
-    LOST,
     NO_EXISTS,
     PASSWORD,
     SHUTDOWN,
     USER,
-    answered,
     parsed,
     refused,
     told,
 )
 from tests.support.orchestrators import Clock
+from tests.support.wire_server import LOST, answered
 
 WEB = GroupId("web")
 

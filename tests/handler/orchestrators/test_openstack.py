@@ -17,11 +17,11 @@ from config.units import GroupId, MemberName
 from handler.orchestrators.nova_states import STATES
 from handler.orchestrators.openstack_answers import machine_of, page_of
 from handler.world import ServerState
-from tests.support.cloudstack_wire import answered
 from tests.support.openstack import OpenstackStage, openstack_stage
 from tests.support.openstack_wire import error, mint
 from tests.support.orchestrators import Clock
 from tests.support.waiting import until
+from tests.support.wire_server import answered
 
 WEB = GroupId("web")
 JSON = st.recursive(
