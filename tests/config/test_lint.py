@@ -166,6 +166,31 @@ def test_zones_are_balanced_only_where_there_are_zones() -> None:
     assert warned(("max: 8", "max: 8, victims: oldest")) == []
 
 
+_HAPROXY = "haproxy: {socket: /run/haproxy.sock, backend: web}"
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        pytest.param(_HAPROXY, None, id="it may check"),
+        pytest.param("shared_listener: {listen: '127.0.0.1:8080'}", "(edge), so nobody is ever seen", id="it does not"),
+        pytest.param(None, "the group has no balancer, so nobody is ever seen", id="there is none"),
+    ],
+)
+def test_health_is_waited_for_only_where_somebody_checks_it(kind: str | None, said: str | None) -> None:
+    behind = "" if kind is None else "balancers: [{use: edge, port: 8080}], "
+    balancers = "balancers: {}\n" if kind is None else f"balancers:\n  edge: {{{kind}}}\n"
+    changes = (
+        _SOUND[0],
+        (_SOUND[1][0], ""),
+        ("balancers:\n", balancers),
+        ("max: 8", f"max: 8, {behind}repair: {{unhealthy: true}}"),
+    )
+    messages = [problem.message for problem in lint(declared(*changes), resized, certain)]
+    assert len(messages) == (said is not None)
+    assert said is None or (said in messages[0] and messages[0].startswith("groups.web.repair.unhealthy: "))
+
+
 @pytest.mark.parametrize(
     ("size", "comes_to"), [("1", "2"), ("9", "8"), ("2", None), ("8", None), ("300%", None)]
 )  # fmt: skip
