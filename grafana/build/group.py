@@ -43,6 +43,7 @@ def dashboard() -> Dashboard:
     filled(whole.with_row(Row("Conditions")), *_conditions())
     filled(whole.with_row(Row("Timers and guards")), *_guards())
     filled(whole.with_row(Row("Convergence")), *_convergence())
+    filled(whole.with_row(Row("Rolls")), *_rolls())
     return whole.build()
 
 
@@ -202,3 +203,19 @@ def _convergence() -> list[Panel]:
 
 def _duration() -> str:
     return f"trimtab_policy_duration_seconds{{{GROUP}}}"
+
+
+def _rolls() -> list[Panel]:
+    return [
+        timeline(
+            "Last roll",
+            "How the last roll stands. Members are replaced for their profile while it is rolling, and only then.",
+            Ask(f"trimtab_group_roll{{{GROUP}}}", "{{state}}"),
+            states={0: ("no", GREY), 1: ("yes", BLUE)},
+        ).height(5),
+        stacked(
+            "Members by profile",
+            "current: in service, and made of the profile in force. old: made of another one, and rolled if asked for.",
+            Ask(f"trimtab_group_profile_members{{{GROUP}}}", "{{made}}"),
+        ),
+    ]
