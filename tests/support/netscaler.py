@@ -12,6 +12,7 @@ import contextlib
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from http.cookies import SimpleCookie
 from typing import Any
 from urllib.parse import unquote
 
@@ -209,6 +210,7 @@ def in_the_background(netscaler: FakeNetscaler) -> Iterator[FakeNetscaler]:
 
 
 def _token(request: web.Request) -> str:
-    """By either of the two names under which clients return it, escaped or not."""
-    cookies = request.cookies
-    return unquote(cookies.get("NITRO_AUTH_TOKEN") or cookies.get("sessionid") or "")
+    """By either of the two names under which clients return it, escaped or not, and in either header."""
+    cookies = {**SimpleCookie(request.headers.get("Set-Cookie", "")), **SimpleCookie(request.headers.get("Cookie", ""))}
+    told = cookies.get("NITRO_AUTH_TOKEN") or cookies.get("sessionid")
+    return "" if told is None else unquote(told.value)
