@@ -37,7 +37,13 @@ def profile(id: ProfileId, entry: ProfileDocument) -> Profile:
 def _recipe(entry: ProfileDocument) -> Recipe:
     if entry.command is not None:
         given = MappingProxyType(dict(entry.env))
-        return ProcessRecipe(command=tuple(entry.command), env=given, directory=entry.directory)
+        return ProcessRecipe(
+            command=tuple(entry.command),
+            env=given,
+            directory=entry.directory,
+            limits=entry.limits.limits,
+            new_privileges=entry.new_privileges is True,
+        )
     if entry.image is not None and entry.flavor is not None:
         return _server(entry, image=entry.image, flavor=entry.flavor)
     if entry.template is not None and entry.zone is None and entry.offering is None:

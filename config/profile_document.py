@@ -11,6 +11,7 @@ from config.declared import Declared, key, must
 from config.opennebula_document import ExtraAttributes
 from config.openstack_document import OpenstackKeys
 from config.part_document import PartDocument, leading_somewhere
+from config.resource_limit_document import ResourceLimitsDocument
 from config.scalars import AbsolutePath, Given, HttpPath, Name, Port, PositiveSpan, Text, Variable, Yes
 from config.source_document import SnmpDocument
 
@@ -36,6 +37,12 @@ class ProfileDocument(OpenstackKeys):
     env: dict[Variable, str] = key("Environment of the program; TRIMTAB_* is added.", {"WORKERS": "4"}, default={})
     directory: Annotated[AbsolutePath | None, Given] = key(
         "Where the program starts: an absolute path. In the state directory, if left out.", "/srv/web"
+    )
+    limits: ResourceLimitsDocument = key(
+        "What each process of the member may use.", {"memory": "512MiB", "open_files": 1024}, default={}
+    )
+    new_privileges: Annotated[Yes | None, Given] = key(
+        "The program may gain privileges by set-user-id bits and file capabilities (no_new_privs is not set).", True
     )
     zone: Annotated[Text | None, Given] = key("CloudStack: the zone, by name or id, as in all that follow.", "par1")
     template: Annotated[Text | None, Given] = key("CloudStack, OpenNebula: the template.", "web-2026-03")

@@ -24,7 +24,7 @@ from config.model import (
 )
 from config.where import Where
 
-_OF_PROGRAMS = ("command", "env", "directory")
+_OF_PROGRAMS = ("command", "env", "directory", "limits", "new_privileges")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from config.resource_limits import UNLIMITED, ResourceLimits
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessRecipe:
@@ -14,6 +16,9 @@ class ProcessRecipe:
     command: tuple[str, ...]
     env: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     directory: str | None = None
+    limits: ResourceLimits = UNLIMITED
+    new_privileges: bool = False
+    """Set-user-id programs and file capabilities have an effect."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,6 +23,7 @@ from handler.desired import Definition
 from handler.launches import LaunchId
 from handler.leases import Leases
 from handler.lines import UNTOLD, Begun, Call, Line, Notice, changed, done, failed, head, parted, told
+from handler.orchestrators.endings import Endings
 from handler.orchestrators.interface import Launch, Orchestrator
 from handler.orchestrators.parts import change_part
 from handler.records import before, before_parting, made, taken_up, unmade
@@ -35,6 +36,7 @@ from handler.steps import (
     Destroy,
     Drain,
     Enable,
+    Forget,
     Join,
     Leave,
     MakePart,
@@ -282,9 +284,14 @@ class Execution:
             name=NAMES[type(step)],
             by=name,
             result=Result.DONE,
-            message=told(step),
+            message=told(step) or self._ending(name, step),
             took=0.0,
         )
+
+    def _ending(self, name: MemberName, step: Notice) -> str:
+        """How a machine ended that is gone, where its cloud can tell."""
+        cloud = self._tools.orchestrator
+        return cloud.ending(name) if isinstance(step, Forget) and isinstance(cloud, Endings) else ""
 
     def _server(self, name: MemberName) -> Server | None:
         member = self._members.get(name)

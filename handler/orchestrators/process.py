@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from config.causes import Cause
@@ -18,16 +18,19 @@ from config.model import ProcessCloud, ProcessRecipe, Profile
 from config.units import GroupId, Instant, MemberName, Seconds
 from handler.examination import Check
 from handler.launches import LaunchId
-from handler.orchestrators import children
+from handler.orchestrators import children, procfs
 from handler.orchestrators.departures import Departures
+from handler.orchestrators.endings import ending_of
 from handler.orchestrators.interface import Launch, Papers, no_papers
 from handler.orchestrators.marks import Mark, choose_address
+from handler.orchestrators.member_logs import MemberLogs
 from handler.orchestrators.process_examined import checks_of
 from handler.orchestrators.roll import Bearer, Muster, Roll, await_mark
 from handler.orchestrators.turns import Turns
 from handler.world import Listing, Server, ServerState
 
-_LOGS_KEPT = 100
+_LEFT_GRACE: Seconds = 10.0
+"""For what a member leaves behind when it ends by itself."""
 _FIXED = "a process bears its mark in its environment, which nobody can write from outside"
 _WORDS = {"T": "stopped", "t": "traced", "Z": "ended", "X": "ended"}
 """The kernel's letters that say more than "running"; a machine at rest must not look changed at every listing."""
@@ -52,21 +55,26 @@ class ProcessOrchestrator:
         self._cloud = declaration.id
         self._directory = directory.absolute()
         self._roll = Roll(self._directory / "members", installation)
+        self._logs = MemberLogs(self._directory / "logs")
         self._departures = Departures(clock)
         self._turns = Turns()
         self._addressing = threading.Lock()
         self._reserved: set[str] = set()
+        self._started: dict[MemberName, procfs.Process] = {}
+        """Members that this object started, until it has seen their end."""
 
     def list(self, group: GroupId) -> Listing:
-        """Complete unless ``/proc`` or the roll cannot be read."""
-        return self._listed(lambda mark: mark.group == group)
+        """Complete unless ``/proc`` or the roll cannot be read. Keeps the group's logs within bounds."""
+        listing = self._listed(lambda mark: mark.group == group)
+        self._logs.trim(server.name for server in listing.servers)
+        return listing
 
     def list_all(self) -> Listing:
         """As `list`, of all groups."""
         return self._listed(lambda mark: True)
 
     def _listed(self, is_asked: Callable[[LaunchId], bool]) -> Listing:
-        children.reap()
+        self._attend()
         try:
             members = self._roll.muster().members.values()
         except OSError as error:
@@ -76,7 +84,7 @@ class ProcessOrchestrator:
 
     def find(self, name: MemberName) -> Server | None:
         """Waits for a `create` of the same name, so that ``None`` is definite."""
-        children.reap()
+        self._attend()
         with self._turns.of(name), _seeing():
             member = self._roll.member(name)
         return None if member is None else self._server(member)
@@ -88,7 +96,7 @@ class ProcessOrchestrator:
             Permanent: the recipe cannot work, or no address is free.
             Transient: the machine lacks something, or ``/proc`` cannot be read.
         """
-        children.reap()
+        self._attend()
         with self._turns.of(launch.id.name), _seeing():
             return self._server(self._present(launch))
 
@@ -97,10 +105,16 @@ class ProcessOrchestrator:
 
         Asked again by the same object, it does not tell twice; after a restart, it tells again and grants a new grace.
         """
-        children.reap()
+        self._attend()
         with self._turns.of(name), _seeing():
             for leader in self._roll.sessions(name):
                 self._departures.begin(leader, grace)
+
+    def ending(self, name: MemberName) -> str:
+        """As `handler.orchestrators.endings.Endings`: known of those whose start and end this very process saw."""
+        self._attend()
+        status = children.ending(name)
+        return "" if status is None else ending_of(status)
 
     # Marks
 
@@ -160,26 +174,44 @@ class ProcessOrchestrator:
                 self._reserved.remove(address)
 
     def _start(self, launch: Launch, mark: Mark) -> Bearer:
-        recipe, log = launch.profile.recipe, self._log(launch.id.name)
+        recipe, name = launch.profile.recipe, launch.id.name
         if not isinstance(recipe, ProcessRecipe):
             raise Permanent(f"profile {launch.profile.id} has no command", cause=Cause.LAUNCH_CONFIGURATION)
-        given = {**self._papers(launch.id.name), **mark.environment(self._directory)}
-        process = children.start(recipe, given, directory=self._directory, log=log)
+        if name in self._started:  # the last of this name has ended, and nobody has collected it yet
+            self._end_with(name, self._started[name])
+        given = {**self._papers(name), **mark.environment(self._directory)}
+        output = self._logs.open(name)
+        try:
+            process = children.start(name, recipe, given, directory=self._directory, output=output)
+        finally:
+            os.close(output)
         member = Bearer(mark=mark, process=process)
+        self._started[name] = process
         self._roll.enter(member)
         await_mark(member)
         return member
 
     def _tidy(self, here: Muster) -> None:
-        """Forget those who are gone, and all but the newest of their logs."""
+        """Forget those who are gone, with what they left behind and all but the newest of their logs."""
+        for leader in self._roll.left_behind(here.gone):
+            self._departures.begin(leader, _LEFT_GRACE)
         self._roll.strike(here.gone)
-        logs = {path: path.stat().st_mtime for path in self._log(MemberName("x")).parent.glob("*.log")}
-        old = sorted((path for path in logs if path.stem not in here.members), key=logs.__getitem__)
-        for path in old[:-_LOGS_KEPT]:
-            path.unlink(missing_ok=True)
+        self._logs.tidy(here.members)
 
-    def _log(self, name: MemberName) -> Path:
-        return self._directory / "logs" / f"{name}.log"
+    def _attend(self) -> None:
+        """Collect members that ended, and end what they left behind: as a container ends with its first process."""
+        children.reap()
+        for name, process in tuple(self._started.items()):
+            if children.ended(name, process):
+                with self._turns.of(name), suppress(OSError):  # not seen, not signalled: the next call tries again
+                    if self._started.get(name) == process:
+                        self._end_with(name, process)
+
+    def _end_with(self, name: MemberName, process: procfs.Process) -> None:
+        if not self._departures.leaving(process):
+            for leader in (process, *self._roll.strays(name)):
+                self._departures.begin(leader, _LEFT_GRACE)
+        del self._started[name]
 
 
 @contextmanager

@@ -93,8 +93,25 @@ class Roll:
         """The leaders of all that bears the name: the member's session, gone or not, and those its children began."""
         line = self._line(name)
         first = (line.leader,) if line is not None and line.boot == procfs.boot() else ()
-        strays = _strays(frozenset(leader.pid for leader in first))
-        return (*first, *(stray.process for stray in strays if self._is(stray.mark, name)))
+        return (*first, *self.strays(name, besides=first))
+
+    def strays(self, name: MemberName, *, besides: Collection[procfs.Process] = ()) -> tuple[procfs.Process, ...]:
+        """Leaders of sessions that a member's children began."""
+        known = frozenset(leader.pid for leader in besides)
+        return tuple(stray.process for stray in _strays(known) if self._is(stray.mark, name))
+
+    def left_behind(self, gone: Mapping[MemberName, Line]) -> Iterator[procfs.Process]:
+        """Leaders that have ended while others of their session go on.
+
+        The pid may have been another leader's since, who has ended too. So one at least must bear the name: a session
+        whose number was never free is still the same.
+        """
+        counted = procfs.census() if gone else {}
+        for name, line in gone.items():
+            left = procfs.session(line.leader, counted) if line.boot == procfs.boot() else ()
+            marks = (Mark.read(procfs.environment(process.pid, PREFIX)) for process in left)
+            if any(mark is not None and self._is(mark, name) for mark in marks):
+                yield line.leader
 
     def enter(self, bearer: Bearer) -> None:
         """Write (or replace) a line, in one step."""

@@ -39,6 +39,7 @@ from config.model import (
     Verb,
 )
 from config.reductions import Reduce
+from config.resource_limits import ResourceLimits
 from config.schedules import Lasting, Limit, Once, ScheduledChange, ScheduledLimit
 
 EXAMPLE = Path("config/examples/web.yaml")
@@ -144,7 +145,11 @@ balancers: st.SearchStrategy[Balancer] = st.builds(
     template=st.none() | st.builds(ServerTemplate, prefix=names, map=names),
 )
 recipes = st.builds(
-    ProcessRecipe, command=st.tuples(names), env=st.dictionaries(names, st.text(max_size=3), max_size=2)
+    ProcessRecipe,
+    command=st.tuples(names),
+    env=st.dictionaries(names, st.text(max_size=3), max_size=2),
+    limits=st.builds(ResourceLimits, memory=st.none() | st.integers(1, 9), nice=st.none() | st.integers(0, 19)),
+    new_privileges=st.booleans(),
 )
 profiles: st.SearchStrategy[object] = st.builds(Profile, id=names, cloud=names, recipe=recipes)
 groups: st.SearchStrategy[object] = st.builds(

@@ -5,12 +5,20 @@ from types import ModuleType
 
 import pytest
 
-from config import cloudstack_document, opennebula_document, openstack_document, simulation_document
+from config import (
+    cloudstack_document,
+    opennebula_document,
+    openstack_document,
+    resource_limit_document,
+    simulation_document,
+)
 from handler.orchestrators import (
     cloudstack_answers,
     cloudstack_names,
+    endings,
     fates,
     ledger,
+    limits,
     machines,
     opennebula_answers,
     opennebula_states,
@@ -26,11 +34,14 @@ from handler.orchestrators import (
         cloudstack_answers,
         cloudstack_document,
         cloudstack_names,
+        endings,
         fates,
         ledger,
+        limits,
         machines,
         opennebula_answers,
         opennebula_document,
+        resource_limit_document,
         opennebula_states,
         openstack_answers,
         openstack_document,

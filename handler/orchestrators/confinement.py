@@ -1,0 +1,82 @@
+"""What every member begins as: a program that limits itself, and then becomes the member's own.
+
+Run by its path, as ``confinement.py DESCRIPTOR LIMITS COMMAND...``; it imports nothing of Trimtab. Limits are taken on
+here, in a process of one thread and before the member's first instruction: between fork and exec of a daemon with many
+threads nothing of Python may run, and prlimit(2) from outside comes too late for a program that forks at once.
+
+``LIMITS`` are ``WHAT:NUMBER:SOFT:HARD``, with commas between: a resource of setrlimit(2) by its number, or another
+bound by its name. What goes wrong is said on ``DESCRIPTOR`` as ``WHAT ERRNO``, without ``WHAT`` if it is the program
+itself; it closes unused when that has begun.
+
+Source: setrlimit(2), prctl(2) ``PR_SET_NO_NEW_PRIVS``, execve(2).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import resource
+import signal
+import sys
+from collections.abc import Mapping, Sequence
+
+_NO_NEW_PRIVILEGES = 38
+_IGNORED_HERE = (signal.SIGPIPE, signal.SIGXFSZ)
+"""Python ignores them, and what is ignored stays so over exec."""
+
+
+class Refusal(Exception):
+    """The kernel does not do something."""
+
+    def __init__(self, what: str, number: int) -> None:
+        super().__init__(f"{what} {number}")
+
+
+def _given() -> Mapping[bytes, bytes]:
+    """The environment as it was given: Python adds a locale to its own (PEP 538)."""
+    with open("/proc/self/environ", "rb") as file:  # noqa: PTH123 pathlib takes longer to import than all the rest
+        pairs = (entry.partition(b"=") for entry in file.read().split(b"\0"))
+        return {name: value for name, equals, value in pairs if equals}
+
+
+def _confine(limits: str) -> None:
+    for limit in limits.split(",") if limits else ():
+        what, number, soft, hard = limit.split(":")
+        try:
+            _bound(what, int(number), int(soft), int(hard))
+        except (OSError, ValueError) as error:  # a limit that may not be raised is a ValueError
+            raise Refusal(what, getattr(error, "errno", None) or errno.EPERM) from error
+
+
+def _bound(what: str, number: int, soft: int, hard: int) -> None:
+    if what == "nice":
+        os.setpriority(os.PRIO_PROCESS, 0, soft)
+    elif what == "new_privileges":
+        if ctypes.CDLL(None, use_errno=True).prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0):
+            raise OSError(ctypes.get_errno(), "prctl")
+    else:
+        resource.setrlimit(number, (soft, hard))
+
+
+def _become(command: Sequence[str]) -> None:
+    for number in _IGNORED_HERE:
+        signal.signal(number, signal.SIG_DFL)
+    try:
+        os.execvpe(command[0], list(command), _given())  # noqa: S606 no shell is wanted
+    except OSError as error:
+        raise Refusal("", error.errno or errno.EINVAL) from error
+
+
+def main(report: int, limits: str, command: Sequence[str]) -> None:
+    """Become the command, or say why not."""
+    os.set_inheritable(report, False)
+    try:
+        _confine(limits)
+        _become(command)
+    except Refusal as refusal:
+        os.write(report, str(refusal).encode())
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), sys.argv[2], sys.argv[3:])
