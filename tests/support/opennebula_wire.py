@@ -316,6 +316,9 @@ class _Handler(WireHandler):
     content_type = "text/xml"
 
     def answer(self) -> None:
+        if self.command != "POST":
+            self.send_error(501)
+            return
         given, method = xmlrpc.client.loads(self.asked())
         self.give(*self.wire.called(method or "", given))
 
