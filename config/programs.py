@@ -22,6 +22,7 @@ from config.model import (
     SharedListener,
     SimulatedCloud,
 )
+from config.parts import Port
 from config.where import Where
 
 _OF_PROGRAMS = ("command", "env", "directory", "limits", "new_privileges")
@@ -38,6 +39,8 @@ class _Machines:
     needs: tuple[str, ...]
     more: tuple[str, ...]
     """Keys beside those that it needs; another kind may have the same."""
+    parts: bool = False
+    """Whether it makes parts of members."""
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -67,6 +70,7 @@ _OPENSTACK = _Machines(
         *("networks", "user_data", "key_name", "security_groups", "availability_zone", "server_group"),
         *("boot_volume", "metadata", "config_drive", "reach"),
     ),
+    parts=True,
 )
 _KINDS = {CloudstackCloud: _CLOUDSTACK, OpennebulaCloud: _OPENNEBULA, OpenstackCloud: _OPENSTACK}
 _OF_MACHINES = tuple(dict.fromkeys(key for kind in _KINDS.values() for key in kind.keys))
@@ -107,9 +111,21 @@ def _of_machines(catalogue: Catalogue, profile: Profile, kind: _Machines) -> Ite
     runs = f"members on the cloud {profile.cloud} run what their {kind.holder} holds"
     others = (key for key in _OF_MACHINES if key not in kind.keys)
     said = dict.fromkeys(_OF_PROGRAMS, runs) | dict.fromkeys(others, what)
-    said["parts"] = f"members on the cloud {profile.cloud} have the disks and networks that their {kind.holder} says"
+    if not kind.parts:
+        said["parts"] = (
+            f"members on the cloud {profile.cloud} have the disks and networks that their {kind.holder} says"
+        )
     yield from _meaningless(catalogue, profile, said)
+    yield from _on_no_network(profile)
     yield from _out_of_reach(catalogue, profile)
+
+
+def _on_no_network(profile: Profile) -> Iterator[Finding]:
+    ports = [part.name for part in profile.parts if isinstance(part.spec, Port)]
+    if ports and isinstance(profile.recipe, OpenstackRecipe) and profile.recipe.no_network:
+        here = ("profiles", profile.id)
+        message = f"members with ports ({', '.join(ports)}) are on a network: write no networks, or those besides"
+        yield Finding((*here, "networks"), message, ((*here, "parts"),))
 
 
 def _missing(profile: Profile, keys: Collection[str], because: str) -> Finding:

@@ -14,7 +14,8 @@ from config.units import Seconds
 
 _LONGEST = 300
 _SAID = ("message", "faultstring", "title")
-_QUOTA = ("quota", "exceeded")
+_QUOTA = {403: ("quota", "exceeded"), 409: ("quota",), 413: ("quota",)}
+_USED_UP = ("no more ip addresses available", "unable to find any ip address on external network")
 _BY_A_PERSON = ("locked", "more specific", "multiple possible", "not supported")
 
 
@@ -79,11 +80,14 @@ def shown(said: str) -> str:
 def refusal(answer: Answer, about: str) -> DriverError:
     """Tell what a person must mend from what passes. ``about`` begins the message.
 
-    A quota (403 that says so) is Full: removals or persons make room. A conflict (409) passes, unless it asks for
-    another wording of the request or is a lock that a person set. 413 is Nova's older word for 429.
+    A quota is Full: removals or persons make room. Nova says it with 403, Neutron with 409, Cinder with 413; so is a
+    network without another address. Any other conflict (409) passes, unless it asks for another wording of the request
+    or is a lock that a person set. Any other 413 is Nova's older word for 429.
 
     >>> print(refusal(Answer(status=403, body={"forbidden": {"message": "Quota exceeded for instances"}}), "prod"))
     prod: quota: Quota exceeded for instances: raise the project's quota, or lower max
+    >>> print(refusal(Answer(status=409, body={"message": "Quota exceeded for resources: ['port']."}), "prod"))
+    prod: quota: Quota exceeded for resources: ['port']: raise the project's quota, or lower max
     >>> type(refusal(Answer(status=429, body={}, retry_after=7.0), "prod")).__name__
     'Transient'
     """
@@ -93,8 +97,10 @@ def refusal(answer: Answer, about: str) -> DriverError:
         case 401:
             mend = "check the credentials, and that they have not expired"
             return Permanent(f"{about}: refused: {said}: {mend}", cause=Cause.CREDENTIALS)
-        case 403 if any(word in low for word in _QUOTA):
+        case status if any(word in low for word in _QUOTA.get(status, ())):
             return Full(f"{about}: quota: {said}: raise the project's quota, or lower max")
+        case 400 | 409 if any(word in low for word in _USED_UP):
+            return Full(f"{about}: {said}: give the network more addresses, or lower max")
         case 400 | 403 | 404 | 405 | 406 | 422:
             return Permanent(f"{about}: refused: {said}")
         case 409 if any(word in low for word in _BY_A_PERSON):

@@ -35,11 +35,16 @@ COMPUTE: Final = "compute"
 IMAGE: Final = "image"
 NETWORK: Final = "network"
 LOAD_BALANCER: Final = "load-balancer"
-_MAJOR = {COMPUTE: "2.1", IMAGE: "2", NETWORK: "2", LOAD_BALANCER: "2"}
+BLOCK_STORAGE: Final = "block-storage"
+_MAJOR = {COMPUTE: "2.1", IMAGE: "2", NETWORK: "2", LOAD_BALANCER: "2", BLOCK_STORAGE: "3"}
 _LONGEST_WAIT: Seconds = 3600.0
 _NOBODY: Final = frozenset[int]()
 _UNAUTHORISED = 401
 _REFUSING = range(400, 600)
+
+
+class NoService(Permanent):
+    """The catalogue has no such service, now."""
 
 
 class Connection:
@@ -165,7 +170,7 @@ class Connection:
         except (keystone.EndpointNotFound, keystone.EmptyCatalog) as error:
             self._forget()
             what = "the catalogue of Keystone has no such service in this region, or not for this project"
-            raise Permanent(f"{about}: {what} ({type(error).__name__})") from None
+            raise NoService(f"{about}: {what} ({type(error).__name__})") from None
         except (keystone.MissingRequiredOptions, keystone.NoMatchingPlugin, sdk.ConfigException) as error:
             said = f"{self.id}: the credentials cannot be used: {shown(str(error))}"
             raise Permanent(said, cause=Cause.CREDENTIALS) from None
@@ -200,7 +205,7 @@ class Connection:
             region_name=region.get_region_name(service),
             endpoint_override=region.get_endpoint(service),
             min_version=_MAJOR[service],
-            max_version="2.latest",
+            max_version=f"{_MAJOR[service][0]}.latest",
         )
         return adapter
 

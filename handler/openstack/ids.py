@@ -12,7 +12,7 @@ from typing import Final
 from config.errors import Permanent, Transient
 from config.units import Instant, Seconds
 from handler.openstack.answers import entries, text
-from handler.openstack.connection import COMPUTE, IMAGE, LOAD_BALANCER, NETWORK, Connection
+from handler.openstack.connection import BLOCK_STORAGE, COMPUTE, IMAGE, LOAD_BALANCER, NETWORK, Connection
 
 UUID = re.compile(r"[0-9a-fA-F]{8}-?([0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}")
 _KEPT: Seconds = 60.0
@@ -40,6 +40,7 @@ SECURITY_GROUP: Final = Kind(
 SERVER_GROUP: Final = Kind(
     word="server group", service=COMPUTE, path="/os-server-groups", key="server_groups", narrowed=False
 )
+VOLUME_TYPE: Final = Kind(word="volume type", service=BLOCK_STORAGE, path="/types", key="volume_types", narrowed=False)
 LOAD_BALANCER_KIND: Final = Kind(
     word="load balancer", service=LOAD_BALANCER, path="/lbaas/loadbalancers", key="loadbalancers"
 )

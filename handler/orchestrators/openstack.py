@@ -7,24 +7,27 @@ before anything is made, it is looked for by its name.
 
 from __future__ import annotations
 
-import base64
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from config.access import SecretRef
 from config.errors import Permanent, Transient
-from config.model import OpenstackCloud, OpenstackRecipe, Profile
-from config.units import GroupId, Instant, MemberName, Seconds
+from config.model import OpenstackCloud, Profile
+from config.parts import Part
+from config.units import GroupId, Instant, MemberName, PartName, Seconds
 from handler.examination import Check
 from handler.launches import LaunchId
 from handler.openstack.connection import Connection
-from handler.openstack.ids import FLAVOR, IMAGE_KIND, NETWORK_KIND, SECURITY_GROUP, SERVER_GROUP, Ids
+from handler.openstack.ids import Ids
 from handler.orchestrators.interface import Launch
-from handler.orchestrators.openstack_answers import KEYS, Machine, bearing, id_of, mark_of, reach_of
+from handler.orchestrators.openstack_answers import KEYS, Machine, bearing, id_of, mark_of
 from handler.orchestrators.openstack_departures import Departures
 from handler.orchestrators.openstack_examined import Examination
 from handler.orchestrators.openstack_nova import GONE, Nova
+from handler.orchestrators.openstack_parts import Parts
+from handler.orchestrators.openstack_request import request_of
 from handler.orchestrators.turns import Turns
+from handler.parts import MadePart, PartListing
 from handler.world import Listing, Server, ServerState
 
 _CANNOT_STOP = frozenset({404, 409})
@@ -53,6 +56,7 @@ class OpenstackOrchestrator:
         self._installation = installation
         self._nova = Nova(connection)
         self._ids = Ids(connection, clock)
+        self._parts = Parts(connection, self._nova, self._ids, self._is_ours)
         self._departures = Departures(self._nova, clock, wait)
         self._turns = Turns()
         self._made: dict[MemberName, str] = {}
@@ -104,6 +108,32 @@ class OpenstackOrchestrator:
             for machine in self._bearing(name):
                 if machine.state is not ServerState.DELETING:
                     self._remove(name, machine, grace)
+
+    # Parts: `handler.orchestrators.parts`.
+
+    def parts(self, group: GroupId) -> PartListing:
+        """Complete when Neutron and Cinder showed every port, floating address and volume of the project."""
+        return self._parts.of(group)
+
+    def find_part(self, member: MemberName, name: PartName) -> MadePart | None:
+        """``None`` only after complete listings of all three kinds."""
+        with self._turns.of(member):
+            return self._parts.find(member, name)
+
+    def make_part(self, member: MemberName, part: Part, profile: Profile) -> None:
+        """Have Neutron or Cinder make it. A port is in the security groups of the recipe."""
+        with self._turns.of(member):
+            self._parts.make(member, part, profile)
+
+    def remove_part(self, member: MemberName, name: PartName) -> None:
+        """Have it deleted, unless a server has it."""
+        with self._turns.of(member):
+            self._parts.remove(member, name)
+
+    def release_part(self, member: MemberName, name: PartName) -> None:
+        """Take the mark out of its description or metadata; its name stays."""
+        with self._turns.of(member):
+            self._parts.release(member, name)
 
     # Marks of servers that are there: their metadata, and their name.
 
@@ -194,7 +224,7 @@ class OpenstackOrchestrator:
 
     def _accepted(self, launch: Launch) -> Machine:
         name = launch.id.name
-        own_id = id_of(self._nova.ask("POST", "/servers", body=self._request(launch)).body)
+        own_id = id_of(self._nova.ask("POST", "/servers", body=request_of(launch, self._ids)).body)
         if not own_id:
             raise Transient(f"{self._cloud}: {name}: the answer names no server: it is looked for by its name")
         self._made[name] = own_id
@@ -202,36 +232,6 @@ class OpenstackOrchestrator:
         if machine is None:
             raise Transient(f"{self._cloud}: {name} was accepted and is not shown yet: it is looked for")
         return machine
-
-    def _request(self, launch: Launch) -> Mapping[str, object]:
-        recipe = launch.profile.recipe
-        if not isinstance(recipe, OpenstackRecipe):
-            raise Permanent(f"profile {launch.profile.id} has no image and flavor")
-        image = self._ids.of(IMAGE_KIND, recipe.image)
-        given = {
-            "name": launch.id.name,
-            "flavorRef": self._ids.of(FLAVOR, recipe.flavor),
-            "imageRef": "" if recipe.boot_volume is not None else image,
-            "block_device_mapping_v2": _disk(recipe, image),
-            "networks": self._networks(recipe),
-            "security_groups": [{"name": self._ids.of(SECURITY_GROUP, name)} for name in recipe.security_groups],
-            "key_name": recipe.key_name,
-            "availability_zone": recipe.availability_zone,
-            "user_data": base64.b64encode(recipe.user_data.encode()).decode(),
-            "config_drive": recipe.config_drive,
-            "metadata": {**recipe.metadata, **reach_of(recipe.reach), **mark_of(launch.id)},
-        }
-        request: dict[str, object] = {
-            "server": {key: value for key, value in given.items() if value or key == "imageRef"}
-        }
-        if recipe.server_group is not None:
-            request["os:scheduler_hints"] = {"group": self._ids.of(SERVER_GROUP, recipe.server_group)}
-        return request
-
-    def _networks(self, recipe: OpenstackRecipe) -> object:
-        if recipe.no_network:
-            return "none"
-        return [{"uuid": self._ids.of(NETWORK_KIND, network)} for network in recipe.networks] or "auto"
 
     # Removing.
 
@@ -291,13 +291,3 @@ class OpenstackOrchestrator:
             raw_state=machine.word,
             zone=machine.zone,
         )
-
-
-def _disk(recipe: OpenstackRecipe, image: str) -> list[Mapping[str, object]]:
-    """The volume to start from, as Nova wants it; none: the flavor's own disk."""
-    volume = recipe.boot_volume
-    if volume is None:
-        return []
-    made = {"source_type": "image", "uuid": image, "destination_type": "volume", "boot_index": 0}
-    kind = {} if volume.kind is None else {"volume_type": volume.kind}
-    return [{**made, **kind, "volume_size": volume.size, "delete_on_termination": not volume.keep}]

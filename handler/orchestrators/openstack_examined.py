@@ -14,11 +14,22 @@ from urllib.parse import quote
 from config.causes import MENDING, Cause
 from config.errors import Permanent, Transient
 from config.model import OpenstackRecipe, Profile
+from config.parts import Address, Port, Spec, Volume
 from config.units import CloudId, Instant
 from handler.examination import About, Check, Limit, Look, clock_look, fine, found, quota_look, untold, wrong
 from handler.openstack.answers import entries, mapping, text
 from handler.openstack.connection import COMPUTE, Connection
-from handler.openstack.ids import FLAVOR, IMAGE_KIND, NETWORK_KIND, SECURITY_GROUP, SERVER_GROUP, UUID, Ids, Kind
+from handler.openstack.ids import (
+    FLAVOR,
+    IMAGE_KIND,
+    NETWORK_KIND,
+    SECURITY_GROUP,
+    SERVER_GROUP,
+    UUID,
+    VOLUME_TYPE,
+    Ids,
+    Kind,
+)
 from handler.orchestrators.openstack_nova import GONE, Nova
 
 _MENDING = {
@@ -27,6 +38,7 @@ _MENDING = {
     NETWORK_KIND.word: Cause.NETWORK,
     SECURITY_GROUP.word: Cause.NETWORK,
     SERVER_GROUP.word: Cause.SERVER_GROUP,
+    VOLUME_TYPE.word: Cause.LAUNCH_CONFIGURATION,
 }
 _COUNTED = (("Cores", "Cores", "cores"), ("RAMSize", "RAM", "MiB of memory"))
 
@@ -85,6 +97,7 @@ class Examination:
             *((NETWORK_KIND, network) for network in recipe.networks),
             *((SECURITY_GROUP, group) for group in recipe.security_groups),
             *((SERVER_GROUP, group) for group in (recipe.server_group,) if group is not None),
+            *(named for part in profile.parts for named in _of_part(part.spec)),
         ]
         for kind, written in wanted:
             look = partial(self._look_for, kind, written)
@@ -121,6 +134,15 @@ class Examination:
                 able = mapping(each, "zoneState").get("available") is True
                 return fine(f"zone {zone} is there") if able else wrong(f"zone {zone} is down", MENDING[Cause.ZONE])
         return wrong(f"{self.cloud}: there is no zone {zone}", MENDING[Cause.ZONE])
+
+
+def _of_part(spec: Spec) -> Iterator[tuple[Kind, str]]:
+    """What a part is made of, by name or id."""
+    match spec:
+        case Volume(kind=kind):
+            yield from [] if kind is None else [(VOLUME_TYPE, kind)]
+        case Port(network=network) | Address(network=network):
+            yield NETWORK_KIND, network
 
 
 def limit_of(limits: Mapping[str, object], most: str, used: str, what: str) -> Limit | None:

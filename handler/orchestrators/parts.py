@@ -25,8 +25,11 @@ class PartMaker(Protocol):
         """Ask for one part. ``None`` is a *definite* not-found; anything less certain raises `Transient`."""
         ...
 
-    def make_part(self, member: MemberName, part: Part) -> None:
-        """Make a part that bears the mark of ``member`` and its own name. There already is success."""
+    def make_part(self, member: MemberName, part: Part, profile: Profile) -> None:
+        """Make a part that bears the mark of ``member`` and its own name. There already is success.
+
+        ``profile`` declares it, and says besides what the machine is made of that will have it.
+        """
         ...
 
     def remove_part(self, member: MemberName, name: PartName) -> None:
@@ -52,7 +55,7 @@ def change_part(orchestrator: Orchestrator, step: PartStep, profile: Profile) ->
             declared = next((part for part in profile.parts if part.name == name), None)
             if declared is None:
                 raise Permanent(f"the profile {profile.id} declares no part {name}")
-            orchestrator.make_part(member, declared)
+            orchestrator.make_part(member, declared, profile)
         case RemovePart(member=member, part=name):
             orchestrator.remove_part(member, name)
         case ReleasePart(member=member, part=name):

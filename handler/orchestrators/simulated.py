@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from config.errors import DriverError, Permanent
-from config.model import SimulatedCloud
+from config.model import Profile, SimulatedCloud
 from config.parts import Part
 from config.units import GroupId, Instant, MemberName, PartName, Seconds
 from handler.launches import LaunchId
@@ -88,7 +88,7 @@ class SimulatedOrchestrator:
             return None
         return self._answered(lambda cloud, now: cloud.ask_parts(lambda parts: parts.find(member, name), now))
 
-    def make_part(self, member: MemberName, part: Part) -> None:
+    def make_part(self, member: MemberName, part: Part, profile: Profile) -> None:
         """Make a part that is nothing, as the cloud is declared to create."""
         self._answered(lambda cloud, now: cloud.make_part(member, part.name, now))
 

@@ -59,3 +59,22 @@ def test_a_cloud_that_makes_no_parts_refuses_them(cloud: str) -> None:
     written = _FILE.format(parts=_DATA).replace("simulated: {}", cloud)
     with pytest.raises(DeclarationError, match=r"parts.*remove it"):
         parse(written, "trimtab.yaml")
+
+
+_ON_OPENSTACK = """\
+clouds: {{prod: {{openstack: {{cloud: prod}}}}}}
+profiles:
+  web: {{cloud: prod, image: web, flavor: small, {networks}parts: {{front: {{port: {{network: web-tier}}}}}}}}
+groups: {{web: {{profile: web, min: 1, max: 3}}}}
+"""
+
+
+@pytest.mark.parametrize("networks", ["", "networks: [back], "], ids=["none written", "another besides"])
+def test_openstack_makes_parts(networks: str) -> None:
+    catalogue = parse(_ON_OPENSTACK.format(networks=networks), "trimtab.yaml")
+    assert [part.name for part in catalogue.profiles[ProfileId("web")].parts] == ["front"]
+
+
+def test_members_with_ports_cannot_be_on_no_network() -> None:
+    with pytest.raises(DeclarationError, match=r"members with ports \(front\) are on a network"):
+        parse(_ON_OPENSTACK.format(networks="networks: [none], "), "trimtab.yaml")

@@ -11,9 +11,11 @@ import pytest
 from config.units import CloudId
 from handler.launches import LaunchId
 from handler.openstack.connection import COMPUTE, IMAGE, LOAD_BALANCER, NETWORK, Connection
+from handler.openstack.ids import Ids
 from handler.orchestrators.openstack_answers import mark_of
+from handler.orchestrators.openstack_request import request_of
 from tests.support.openstack import OpenstackStage, an_access, openstack_stage
-from tests.support.openstack_bed import CLOUD, BedStage, Front, a_front
+from tests.support.openstack_bed import CLOUD, BedStage, Front, a_front, wall
 from tests.support.openstack_octavia_wire import Octavia
 
 pytestmark = pytest.mark.skipif(not CLOUD, reason="no real OpenStack is here: see make test-real")
@@ -82,7 +84,7 @@ def pair(fronts: tuple[OpenstackStage, Front]) -> Iterator[Pair]:
     front.seat_stranger("10.20.255.1")
     ours = Connection(CloudId("ours"), an_access(stage.auth_url), lambda ref: stage.secrets[ref.env or ""])
     launch = front.stage.launch()
-    request = front.stage.driver()._driver._request(launch)["server"]
+    request: Any = request_of(launch, Ids(front.stage.connection, wall))["server"]
     things = stage.nova.things
     servers = (
         made(ours, launch.id, things.image[0]["id"], things.flavor[0]["id"]),

@@ -2,37 +2,77 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Protocol
 
 import pytest
 
-from config.parts import Part, Port, Volume
+from config.errors import Transient
+from config.model import Profile
+from config.parts import Address, Part, Port, Volume
 from config.units import GroupId, MemberName, PartName
 from handler.orchestrators.parts import PartMaker
 from handler.parts import PartState
-from tests.support.orchestrators import SimulatedStage, simulated_stage
+from tests.support.openstack import openstack_stage
+from tests.support.openstack_bed import BEDS
+from tests.support.orchestrators import Stage, simulated_stage
+from tests.support.waiting import until
 
 WEB = GroupId("web")
 DATA = Part(name=PartName("data"), spec=Volume(size=1 << 30))
-FRONT = Part(name=PartName("front"), spec=Port(network="web"))
+
+CLOUDS = [
+    pytest.param(simulated_stage, id="simulated"),
+    pytest.param(openstack_stage, id="openstack"),
+    *BEDS,
+]
 
 
-@pytest.fixture(params=[pytest.param(simulated_stage, id="simulated")])
-def stage(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SimulatedStage]:
+class PartsStage(Stage, Protocol):
+    """An empty cloud that makes parts."""
+
+    network: str
+    """One to have ports on."""
+    outside: str
+    """One to have addresses from, which lead to ports on the first."""
+
+    def parts(self) -> list[tuple[str, str]]:
+        """All that were made and are there, by whose mark they bear, asked without the driver; sorted."""
+        ...
+
+
+@pytest.fixture(params=CLOUDS)
+def stage(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[PartsStage]:
     with request.param(tmp_path_factory.mktemp("cloud")) as stage:
         yield stage
 
 
 @pytest.fixture
-def cloud(stage: SimulatedStage) -> PartMaker:
+def cloud(stage: PartsStage) -> PartMaker:
     driver = stage.driver()
     assert isinstance(driver, PartMaker)
     return driver
 
 
 @pytest.fixture
-def member(stage: SimulatedStage) -> MemberName:
+def front(stage: PartsStage) -> Part:
+    return Part(name=PartName("front"), spec=Port(network=stage.network))
+
+
+@pytest.fixture
+def public(stage: PartsStage) -> Part:
+    return Part(name=PartName("public"), spec=Address(network=stage.outside, port=PartName("front")))
+
+
+@pytest.fixture
+def profile(stage: PartsStage) -> Profile:
+    return stage.launch().profile
+
+
+@pytest.fixture
+def member(stage: PartsStage) -> MemberName:
     return stage.launch().id.name
 
 
@@ -42,67 +82,112 @@ def listed(cloud: PartMaker, group: GroupId = WEB) -> list[tuple[MemberName, Par
     return [(member, part.name) for member, part in listing.parts]
 
 
-def test_what_was_made_is_listed_and_found_under_its_member(cloud: PartMaker, member: MemberName) -> None:
-    for part in (DATA, FRONT):
-        cloud.make_part(member, part)
-    assert sorted(listed(cloud)) == [(member, DATA.name), (member, FRONT.name)]
-    found = cloud.find_part(member, DATA.name)
-    assert found is not None
-    assert (found.name, found.state) == (DATA.name, PartState.READY)
-    assert found in [part for _, part in cloud.parts(WEB).parts]
+def test_what_was_made_is_listed_and_found_under_its_member(
+    cloud: PartMaker, member: MemberName, profile: Profile, front: Part, public: Part
+) -> None:
+    parts = (DATA, front, public)
+    for part in parts:
+        cloud.make_part(member, part, profile)
+    assert sorted(listed(cloud)) == [(member, part.name) for part in parts]
+    found = [cloud.find_part(member, part.name) for part in parts]
+    assert [(part.name, part.state) for part in found if part is not None] == [
+        (part.name, PartState.READY) for part in parts
+    ]
+    assert {part for _, part in cloud.parts(WEB).parts} == set(found)
 
 
-def test_a_part_that_is_made_twice_is_there_once(cloud: PartMaker, member: MemberName) -> None:
-    for _ in range(2):
-        cloud.make_part(member, DATA)
-    assert listed(cloud) == [(member, DATA.name)]
+def test_a_part_that_is_made_twice_is_there_once(
+    cloud: PartMaker, member: MemberName, profile: Profile, front: Part, public: Part, stage: PartsStage
+) -> None:
+    for part in (DATA, front, public):
+        for _ in range(2):
+            cloud.make_part(member, part, profile)
+    assert stage.parts() == [(member, "data"), (member, "front"), (member, "public")]
 
 
-def test_a_part_that_is_removed_is_gone_and_may_be_removed_again(cloud: PartMaker, member: MemberName) -> None:
-    cloud.make_part(member, DATA)
-    for _ in range(2):
-        cloud.remove_part(member, DATA.name)
-    assert (listed(cloud), cloud.find_part(member, DATA.name)) == ([], None)
+def test_a_part_that_is_removed_is_gone_and_may_be_removed_again(
+    cloud: PartMaker, member: MemberName, profile: Profile, front: Part, public: Part, stage: PartsStage
+) -> None:
+    for part in (DATA, front, public):
+        cloud.make_part(member, part, profile)
+    for part in (public, front, DATA):
+        for _ in range(2):
+            cloud.remove_part(member, part.name)
+        assert cloud.find_part(member, part.name) is None
+    assert listed(cloud) == stage.parts() == []
 
 
 def test_a_part_that_is_released_is_there_and_nobodys(
-    cloud: PartMaker, member: MemberName, stage: SimulatedStage
+    cloud: PartMaker, member: MemberName, profile: Profile, stage: PartsStage
 ) -> None:
-    cloud.make_part(member, DATA)
+    cloud.make_part(member, DATA, profile)
     for _ in range(2):
         cloud.release_part(member, DATA.name)
     assert (listed(cloud), cloud.find_part(member, DATA.name)) == ([], None)
     assert stage.parts() == [("", DATA.name)]
-    cloud.make_part(member, DATA)
+    cloud.make_part(member, DATA, profile)
     cloud.remove_part(member, DATA.name)
     assert stage.parts() == [("", DATA.name)]
 
 
+def test_ports_and_addresses_can_be_released_too(
+    cloud: PartMaker, member: MemberName, profile: Profile, front: Part, public: Part, stage: PartsStage
+) -> None:
+    for part in (front, public):
+        cloud.make_part(member, part, profile)
+    for part in (public, front):
+        cloud.release_part(member, part.name)
+    assert listed(cloud) == []
+    assert [whose for whose, _ in stage.parts()] == ["", ""]
+
+
 def test_parts_of_other_groups_and_installations_are_not_listed_or_touched(
-    cloud: PartMaker, member: MemberName, stage: SimulatedStage
+    cloud: PartMaker, member: MemberName, profile: Profile, stage: PartsStage
 ) -> None:
     theirs = stage.launch(elsewhere=True).id.name
-    stage.driver(elsewhere=True).make_part(theirs, DATA)
-    cloud.make_part(stage.launch(group="api").id.name, DATA)
-    cloud.make_part(member, DATA)
+    elsewhere = stage.driver(elsewhere=True)
+    assert isinstance(elsewhere, PartMaker)
+    elsewhere.make_part(theirs, DATA, profile)
+    cloud.make_part(stage.launch(group="api").id.name, DATA, profile)
+    cloud.make_part(member, DATA, profile)
     assert listed(cloud) == [(member, DATA.name)]
     assert cloud.find_part(theirs, DATA.name) is None
     for drop in (cloud.remove_part, cloud.release_part):
         drop(theirs, DATA.name)
-    assert listed(stage.driver(elsewhere=True)) == [(theirs, DATA.name)]
+    assert listed(elsewhere) == [(theirs, DATA.name)]
 
 
-def test_parts_outlive_the_daemon(cloud: PartMaker, member: MemberName, stage: SimulatedStage) -> None:
-    cloud.make_part(member, DATA)
-    again = stage.driver()
+def test_parts_outlive_the_daemon(cloud: PartMaker, member: MemberName, profile: Profile, stage: PartsStage) -> None:
+    cloud.make_part(member, DATA, profile)
+    again, later = stage.driver(), stage.driver()
+    assert isinstance(again, PartMaker)
+    assert isinstance(later, PartMaker)
     assert listed(again) == [(member, DATA.name)]
     again.remove_part(member, DATA.name)
-    assert listed(stage.driver()) == listed(cloud) == []
+    assert listed(later) == listed(cloud) == []
 
 
-def test_machines_and_parts_are_told_apart(cloud: PartMaker, member: MemberName, stage: SimulatedStage) -> None:
-    cloud.make_part(member, DATA)
-    launch = replace(stage.launch(), parts={DATA.name: "sim-part-1"})
-    stage.driver().create(launch)
-    assert [server.name for server in stage.driver().list(WEB).servers] == [member]
-    assert listed(cloud) == [(member, DATA.name)]
+def test_a_machine_is_made_with_its_parts_and_leaves_them_behind(
+    cloud: PartMaker, member: MemberName, profile: Profile, front: Part, public: Part, stage: PartsStage
+) -> None:
+    driver, parts = stage.driver(), (DATA, front, public)
+    for part in parts:
+        cloud.make_part(member, part, profile)
+    ids = {part.name: part.id for _, part in cloud.parts(WEB).parts}
+    launch = replace(stage.launch(), profile=replace(profile, parts=parts), parts=ids)
+    made = driver.create(launch)
+    assert [server.name for server in driver.list(WEB).servers] == [member]
+    assert {part.id for _, part in cloud.parts(WEB).parts} == set(ids.values())
+    driver.destroy(member, grace=0.0)
+    until(lambda: driver.find(member) is None, within=120.0)
+    assert {part.id for _, part in cloud.parts(WEB).parts} == set(ids.values()), made
+    for part in (public, front, DATA):
+        until(lambda part=part: taken_away(cloud, member, part), within=120.0)  # type: ignore[misc]
+    assert stage.parts() == []
+
+
+def taken_away(cloud: PartMaker, member: MemberName, part: Part) -> bool:
+    """Remove a part; as long as its machine has not let go of it, that is refused."""
+    with contextlib.suppress(Transient):
+        cloud.remove_part(member, part.name)
+    return cloud.find_part(member, part.name) is None

@@ -10,6 +10,7 @@ from threading import RLock
 from typing import Any, TypeVar
 
 from config.errors import DriverError, Permanent, Transient
+from config.model import Profile
 from config.parts import Part
 from config.simulation import Behaviour, BootTime
 from config.units import GroupId, Instant, MemberName, PartName, Seconds
@@ -181,7 +182,7 @@ class FakeCloud:
         with self.faults.around("find_part"):
             return self._ask(lambda now: self.simulation.ask_parts(lambda parts: parts.find(member, name), now))
 
-    def make_part(self, member: MemberName, part: Part) -> None:
+    def make_part(self, member: MemberName, part: Part, profile: Profile) -> None:
         with self.instants.around(f"make {part.name} of {member}"), self.faults.around("make_part"):
             self._ask(lambda now: self.simulation.make_part(member, part.name, now))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,8 @@ from handler.launches import LaunchId
 from handler.orchestrators.interface import Launch
 from handler.orchestrators.openstack import OpenstackOrchestrator
 from handler.world import Server
-from tests.support.openstack_nova_wire import Glance, Neutron, Nova, Things
+from tests.support.openstack_nova_wire import Glance, Nova, Things
+from tests.support.openstack_parts_wire import Cinder, PartsNeutron
 from tests.support.openstack_wire import CREDENTIAL, SECRET, OpenstackWire
 from tests.support.orchestrators import Clock
 
@@ -42,10 +43,14 @@ class OpenstackStage:
 
     wire: OpenstackWire
     nova: Nova
+    neutron: PartsNeutron
+    cinder: Cinder
     auth_url: str
     clock: Callable[[], Instant]
     secrets: dict[str, str] = field(default_factory=lambda: {"SECRET": SECRET})
     waited: list[float] = field(default_factory=list)
+    network: str = "net"
+    outside: str = "public"
 
     def driver(self, *, elsewhere: bool = False, **fields: Any) -> OpenstackOrchestrator:
         return OpenstackOrchestrator(
@@ -70,11 +75,25 @@ class OpenstackStage:
     def count(self, name: MemberName) -> int:
         return self.nova.alive.count(name)
 
+    def parts(self) -> list[tuple[str, str]]:
+        """All that there are, by whose mark they bear."""
+        there = [*self.neutron.ports.values(), *self.neutron.floatingips.values(), *self.cinder.volumes.values()]
+        return sorted(marked(entry) for entry in there)
+
+
+def marked(entry: Mapping[str, Any]) -> tuple[str, str]:
+    """Whose mark a part bears, and its name; nobody's: the name that is left."""
+    said = entry.get("description") or entry.get("metadata", {}).get("trimtab.part") or ""
+    member, _, part = said.removeprefix("trimtab.part: ").partition(" ")
+    return member, part or (entry.get("name") or "").rpartition("-")[2]
+
 
 @contextlib.contextmanager
 def openstack_stage(_: Path | None = None, clock: Callable[[], Instant] | None = None) -> Iterator[OpenstackStage]:
     now, things = clock or Clock(), Things()
-    nova = Nova(things, clock=now)
-    wire = OpenstackWire(services=(nova, Glance(things), Neutron(things)))
+    neutron, cinder = PartsNeutron(things, clock=now), Cinder(things, clock=now)
+    nova = Nova(things, clock=now, holders=(neutron, cinder))
+    cinder.alive = lambda server: server in nova.vms
+    wire = OpenstackWire(services=(nova, Glance(things), neutron, cinder))
     with wire.serving() as auth_url:
-        yield OpenstackStage(wire, nova, auth_url, now)
+        yield OpenstackStage(wire, nova, neutron, cinder, auth_url, now)

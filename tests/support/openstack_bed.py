@@ -1,7 +1,7 @@
 """A real OpenStack, where there is one: contracts are then kept there too.
 
 ``TRIMTAB_REAL_OPENSTACK`` names a cloud of the ``clouds.yaml`` that ``OS_CLIENT_CONFIG_FILE`` names. What else a bed
-has is told by ``TRIMTAB_REAL_IMAGE``, ``_FLAVOR`` and ``_NETWORK``.
+has is told by ``TRIMTAB_REAL_IMAGE``, ``_FLAVOR``, ``_NETWORK`` and ``_OUTSIDE``.
 """
 
 from __future__ import annotations
@@ -18,21 +18,31 @@ import pytest
 
 from config.model import OpenstackCloud, OpenstackRecipe, Profile
 from config.openstack import CloudsYaml, OpenstackAccess
-from config.units import CloudId, GroupId, Instant, MemberName, ProfileId, Seconds
+from config.parts import Address, Part, Port, Volume
+from config.units import CloudId, GroupId, Instant, MemberName, PartName, ProfileId, Seconds
 from handler.balancers.octavia_answers import Entry, page_of
 from handler.launches import LaunchId
 from handler.openstack.answers import Answer, entries, mapping
 from handler.openstack.connection import COMPUTE, LOAD_BALANCER, NETWORK, Connection
+from handler.openstack.ids import Ids
 from handler.orchestrators.interface import Launch
 from handler.orchestrators.openstack import OpenstackOrchestrator
 from handler.orchestrators.openstack_answers import id_of
 from handler.orchestrators.openstack_nova import Nova
+from handler.orchestrators.openstack_part_answers import ADDRESSES, PORTS, SHELVES, VOLUMES
+from handler.orchestrators.openstack_request import request_of
+from handler.parts import MadePart, PartListing, PartState
 from handler.world import Server, ServerState
+from tests.support.openstack import marked
 from tests.support.orchestrators import installation
 from tests.support.waiting import until
 
+OUTSIDE = os.environ.get("TRIMTAB_REAL_OUTSIDE", "public")
+"""The network that floating addresses are from."""
 CLOUD = os.environ.get("TRIMTAB_REAL_OPENSTACK", "")
 _PATIENCE: Seconds = 120.0
+_SHELVES = {Volume: VOLUMES, Port: PORTS, Address: ADDRESSES}
+_AT = {shelf.path: shelf for shelf in SHELVES}
 
 
 def an_access() -> OpenstackAccess:
@@ -59,8 +69,34 @@ def wall() -> Instant:
 class Patient:
     """A driver whose members are waited for: contracts are written for clouds that take no time."""
 
-    def __init__(self, driver: OpenstackOrchestrator) -> None:
+    def __init__(self, driver: OpenstackOrchestrator, made: set[tuple[str, str]] | None = None) -> None:
         self._driver = driver
+        self._made = set() if made is None else made
+        """Kinds and ids of all parts."""
+
+    def parts(self, group: GroupId) -> PartListing:
+        return self._driver.parts(group)
+
+    def find_part(self, member: MemberName, name: PartName) -> MadePart | None:
+        return self._driver.find_part(member, name)
+
+    def make_part(self, member: MemberName, part: Part, profile: Profile) -> None:
+        self._driver.make_part(member, part, profile)
+        found = self._driver.find_part(member, part.name)
+        assert found is not None
+        self._made.add((_SHELVES[type(part.spec)].path, found.id))
+        until(lambda: self._state(member, part.name) is PartState.READY, within=_PATIENCE, every=0.2)
+
+    def remove_part(self, member: MemberName, name: PartName) -> None:
+        self._driver.remove_part(member, name)
+        until(lambda: self._state(member, name) is None, within=_PATIENCE, every=0.2)
+
+    def release_part(self, member: MemberName, name: PartName) -> None:
+        self._driver.release_part(member, name)
+
+    def _state(self, member: MemberName, name: PartName) -> PartState | None:
+        found = self._driver.find_part(member, name)
+        return None if found is None else found.state
 
     def create(self, launch: Launch) -> Server:
         server = self._driver.create(launch)
@@ -84,6 +120,10 @@ class BedStage:
     here: str = field(default_factory=installation)
     there: str = field(default_factory=installation)
     strangers: list[str] = field(default_factory=list)
+    network: str = field(default_factory=lambda: a_recipe().networks[0])
+    outside: str = OUTSIDE
+    made: set[tuple[str, str]] = field(default_factory=set)
+    """Kinds and ids of all parts."""
     cloud: OpenstackCloud = field(default_factory=lambda: OpenstackCloud(id=CloudId("bed"), access=an_access()))
 
     def __post_init__(self) -> None:
@@ -92,7 +132,7 @@ class BedStage:
 
     def driver(self, *, elsewhere: bool = False) -> Any:
         name = self.there if elsewhere else self.here
-        return Patient(OpenstackOrchestrator(self.cloud, name, wall, no_secrets))
+        return Patient(OpenstackOrchestrator(self.cloud, name, wall, no_secrets), self.made)
 
     def launch(self, sequence: int = 1, group: str = "web", *, elsewhere: bool = False) -> Launch:
         mark = LaunchId(installation=self.there if elsewhere else self.here, group=GroupId(group), sequence=sequence)
@@ -104,7 +144,7 @@ class BedStage:
 
     def stranger(self, name: str) -> str:
         launch = self.launch(999, elsewhere=True)
-        body = self.driver()._driver._request(launch)  # type: ignore[attr-defined]
+        body: Any = request_of(launch, Ids(self.connection, wall))
         body["server"] |= {"name": name, "metadata": {}}
         made = id_of(self.nova.ask("POST", "/servers", body=body).body)
         self.strangers.append(made)
@@ -114,6 +154,19 @@ class BedStage:
     def count(self, name: MemberName) -> int:
         return sum(server.name == name for server in self.nova.everything().machines)
 
+    def parts(self) -> list[tuple[str, str]]:
+        """All that were made and are there, by whose mark they bear."""
+        found = []
+        for path, own_id in self.made:
+            answer = self.connection.ask(_AT[path].service, "GET", f"{path}/{own_id}", but=frozenset({404}))
+            if answer.status != 404:
+                found.append(marked(mapping(answer.body, _AT[path].single)))
+        return sorted(found)
+
+    def _take_away(self) -> None:
+        for path, own_id in sorted(self.made):
+            self.connection.ask(_AT[path].service, "DELETE", f"{path}/{own_id}", but=frozenset({400, 404}))
+
     def _delete(self, server: str) -> None:
         self.connection.ask(COMPUTE, "DELETE", f"/servers/{server}", but=frozenset({404}))
 
@@ -121,6 +174,7 @@ class BedStage:
         for server in (*self.mine(), *self.strangers):
             self._delete(server)
         until(lambda: not self.mine(), within=_PATIENCE)
+        until(lambda: (self._take_away(), not self.parts())[1], within=_PATIENCE, every=0.5)
 
     def mine(self) -> list[str]:
         marks = {self.here, self.there}

@@ -7,7 +7,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from tests.support.openstack_wire import PROJECT, Refused, Request, at, mint
 
@@ -42,15 +42,28 @@ class Vm:
     looks: int = 0
 
 
+class Holder(Protocol):
+    """Who has the ports or the volumes that servers are made with."""
+
+    def refuse(self, given: dict[str, Any]) -> None: ...
+
+    def take(self, vm: Vm) -> None: ...
+
+    def free(self, vm: Vm) -> None: ...
+
+
 @dataclass
 class Things:
     """What has names."""
 
     image: list[dict[str, Any]] = field(default_factory=lambda: [{"name": "web"}])
     flavor: list[dict[str, Any]] = field(default_factory=lambda: [{"name": "small"}, {"name": "tiny", "id": "1"}])
-    network: list[dict[str, Any]] = field(default_factory=lambda: [{"name": "net"}, {"name": "back"}])
+    network: list[dict[str, Any]] = field(
+        default_factory=lambda: [{"name": "net"}, {"name": "back"}, {"name": "public", "router:external": True}]
+    )
     security_group: list[dict[str, Any]] = field(default_factory=lambda: [{"name": "default"}, {"name": "web"}])
     server_group: list[dict[str, Any]] = field(default_factory=lambda: [{"name": "apart"}])
+    volume_type: list[dict[str, Any]] = field(default_factory=lambda: [{"name": "plain"}, {"name": "ssd"}])
 
     def __post_init__(self) -> None:
         for kind, entries in vars(self).items():
@@ -83,6 +96,7 @@ class Nova:
     """Ids of servers in a cell that is down."""
     failing: deque[str] = field(default_factory=deque)
     """How the next servers fail while they build."""
+    holders: tuple[Holder, ...] = ()
     url: str = ""
     _numbers: int = 0
 
@@ -147,24 +161,34 @@ class Nova:
         states = {"az1": True, "az2": False}
         return [{"zoneName": name, "zoneState": {"available": up}, "hosts": None} for name, up in states.items()]
 
-    def _create(self, body: dict[str, Any]) -> dict[str, Any]:
-        given = body["server"]
+    def _judge(self, given: dict[str, Any]) -> None:
+        """Refuse what is made of things that are not there."""
         if given["flavorRef"] not in self.things.ids("flavor"):
             raise _refused(400, f"Flavor {given['flavorRef']} could not be found.")
         disks = given.get("block_device_mapping_v2", [])
-        images = {given["imageRef"]} if given["imageRef"] else {disk["uuid"] for disk in disks}
+        first = {disk["uuid"] for disk in disks if disk["source_type"] == "image"}
+        images = {given["imageRef"]} if given["imageRef"] else first
         if not images or not images <= self.things.ids("image"):
             raise _refused(400, "Can not find requested image")
         networks = given["networks"]
         for nic in networks if isinstance(networks, list) else ():
-            if nic["uuid"] not in self.things.ids("network"):
+            if "uuid" in nic and nic["uuid"] not in self.things.ids("network"):
                 raise _refused(400, f"Network {nic['uuid']} could not be found.")
+
+    def _create(self, body: dict[str, Any]) -> dict[str, Any]:
+        given = body["server"]
+        self._judge(given)
+        networks = given["networks"]
         if len(self.vms) >= self.quota:
             told = f"Requested 1, but already used {len(self.vms)} of {self.quota} instances"
             raise _refused(403, f"Quota exceeded for instances: {told}")
-        first = networks[0]["uuid"] if isinstance(networks, list) else mint("network net")
+        for holder in self.holders:
+            holder.refuse(given)
+        first = networks[0].get("uuid") if isinstance(networks, list) else mint("network net")
         named = next((entry["name"] for entry in self.things.network if entry["id"] == first), "net")
         vm = self.add(given["name"], metadata=dict(given.get("metadata", {})), given=body, network=named)
+        for holder in self.holders:
+            holder.take(vm)
         address = None if networks == "none" else vm.address
         vm.status, vm.task, vm.address, vm.zone = "BUILD", "scheduling", None, ""
         fails = self.failing.popleft() if self.failing else ""
@@ -181,8 +205,14 @@ class Nova:
         if vm.locked:
             raise _refused(409, f"Instance {vm.id} is locked")
         vm.task = "deleting"
-        self._after(vm, self.deletes, lambda: self.vms.pop(vm.id, None))
+        self._after(vm, self.deletes, lambda: self.lost(vm))
         return 204, None
+
+    def lost(self, vm: Vm) -> None:
+        """A server is gone, and what it had is free."""
+        self.vms.pop(vm.id, None)
+        for holder in self.holders:
+            holder.free(vm)
 
     def _stop(self, vm: Vm) -> tuple[int, Any]:
         if vm.locked:

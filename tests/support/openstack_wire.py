@@ -132,7 +132,7 @@ class OpenstackWire:
         try:
             if service is None:
                 return self._keystone(request)
-            if request.path == "/":
+            if request.path in {"/", "/v3/"}:
                 return 200, service.versions(f"{self.url}/{service.kind}{service.root}"), ""
             if request.headers.get("X-Auth-Token") not in self.tokens:
                 raise Refused(401, {"error": {"code": 401, "title": "Unauthorized", "message": UNAUTHORISED}})
@@ -175,7 +175,7 @@ class OpenstackWire:
         }
 
     def _listed(self, service: Service) -> dict[str, Any]:
-        url = f"{self.url}/{service.kind}" + (service.root if service.kind == "compute" else "")
+        url = f"{self.url}/{service.kind}" + (service.root if service.kind in {"compute", "volumev3"} else "")
         place = {"region_id": "RegionOne", "region": "RegionOne", "url": url}
         endpoints = [
             {**place, "id": mint(f"{service.kind} {each}"), "interface": each} for each in ("public", "internal")

@@ -145,6 +145,8 @@ class SimulatedStage:
     directory: Path
     clock: Callable[[], Instant]
     behaviour: Behaviour = AT_ONCE
+    network: str = "web"
+    outside: str = "public"
     waited: list[float] = field(default_factory=list)
 
     def driver(self, *, elsewhere: bool = False) -> SimulatedOrchestrator:
@@ -173,7 +175,7 @@ class SimulatedStage:
     def parts(self) -> list[tuple[str, str]]:
         """All that there are, by whose mark they bear."""
         with self.opened() as (simulation, _):
-            return [(part.member, part.name) for part in simulation.parts.there()]
+            return sorted((part.member, part.name) for part in simulation.parts.there())
 
     @contextlib.contextmanager
     def opened(self) -> Iterator[tuple[Simulation, Instant]]:

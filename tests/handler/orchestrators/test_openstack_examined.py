@@ -3,10 +3,13 @@ from __future__ import annotations
 import doctest
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
-from config.units import Instant
+from config.errors import Permanent
+from config.parts import Address, Part, Port, Spec, Volume
+from config.units import Instant, PartName
 from handler.orchestrators import openstack_examined
 from tests.support.examined import OK, PROBLEM, looks, verdicts
 from tests.support.openstack import OpenstackStage, a_server_recipe, openstack_stage
@@ -39,6 +42,22 @@ def test_a_project_in_order_is_found_in_order(stage: OpenstackStage) -> None:
         f"image web is {mint('image web')}",
         f"image {mint('image web')} is there",
     ]
+
+
+@pytest.mark.parametrize(
+    ("spec", "what"),
+    [
+        pytest.param(Port(network="nix"), "network", id="network of a port"),
+        pytest.param(Address(network=NOWHERE, port=PartName("front")), "network", id="network of an address"),
+        pytest.param(Volume(size=1, kind="nix"), "volume type", id="type of a volume"),
+    ],
+)
+def test_so_is_what_a_part_names(stage: OpenstackStage, spec: Spec, what: str) -> None:
+    fit = (Part(name=PartName("front"), spec=Port(network="net")), Part(name=PartName("b"), spec=Volume(size=1)))
+    profile = replace(stage.launch().profile, parts=(*fit, Part(name=PartName("odd"), spec=spec)))
+    found = [check for check in stage.driver().checks([profile], 1) if check.what == what]
+    with pytest.raises(Permanent, match="that the project can see"):
+        [check.look() for check in found]
 
 
 @pytest.mark.parametrize(
