@@ -62,6 +62,7 @@ def _managed(id: BalancerId, entry: ManagedDocument, clouds: Mapping[CloudId, Cl
         listener=entry.listener.listener,
         pool=entry.pool.pool,
         health_monitor=None if entry.health_monitor is None else entry.health_monitor.monitor,
+        rule=None if entry.rule is None else entry.rule.rule,
         lb_status_timeout=entry.lb_status_timeout,
     )
 

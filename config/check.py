@@ -342,6 +342,8 @@ _RULES: tuple[Callable[[Catalogue], Iterator[Finding]], ...] = (
     _listeners,
     _ports,
     making.makers,
+    making.shapes,
+    making.ports,
     making.owners,
     making.elsewhere,
     _unseen_fields,

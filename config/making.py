@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from config.clouds import OpenstackCloud, SimulatedCloud
+from config.clouds import CloudstackCloud, OpenstackCloud, SimulatedCloud
 from config.findings import Finding
 from config.managed import ManagedBalancer
 from config.model import Catalogue, Group
 from config.units import BalancerId
 from config.where import Where
 
-_MAKERS = (SimulatedCloud, OpenstackCloud)
+_MAKERS = (SimulatedCloud, OpenstackCloud, CloudstackCloud)
 """Kinds of cloud that make balancers."""
 
 
@@ -35,6 +35,32 @@ def makers(catalogue: Catalogue) -> Iterator[Finding]:
                 "declare one that exists"
             )
             yield Finding((*_here(balancer), "cloud"), message, (("clouds", balancer.on),))
+
+
+def shapes(catalogue: Catalogue) -> Iterator[Finding]:
+    """Find rules that are to be made elsewhere than on CloudStack, and what is no rule there."""
+    for balancer in made(catalogue):
+        if not isinstance(balancer.cloud, _MAKERS):
+            continue
+        leans = (("clouds", balancer.on), (*_here(balancer), "cloud"))
+        is_rule, of_rules = balancer.rule is not None, isinstance(balancer.cloud, CloudstackCloud)
+        if is_rule and not of_rules:
+            message = f"a rule is CloudStack's, and the cloud {balancer.on} is none: write vip or loadbalancer"
+            yield Finding((*_here(balancer), "rule"), message, leans)
+        if of_rules and not is_rule:
+            given = "vip" if balancer.vip is not None else "loadbalancer"
+            message = f"{given} is Octavia's, and the cloud {balancer.on} is CloudStack: write rule"
+            yield Finding((*_here(balancer), given), message, leans)
+
+
+def ports(catalogue: Catalogue) -> Iterator[Finding]:
+    """Find groups whose members serve on another port than the one that the rule made for them leads to."""
+    for group, where, balancer in _uses(catalogue):
+        use = group.balancers[int(where[-2])]
+        if balancer.rule is not None and balancer.rule.private_port != use.port:
+            message = f"{use.port} is not the private_port of {balancer.id}, {balancer.rule.private_port}"
+            leans = (("balancers", balancer.id), where)
+            yield Finding((*where[:-1], "port"), message, leans)
 
 
 def owners(catalogue: Catalogue) -> Iterator[Finding]:

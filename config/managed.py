@@ -1,4 +1,4 @@
-"""A balancer that Trimtab makes itself: load balancer, listener, pool and health monitor, as they are declared.
+"""A balancer that Trimtab makes itself: load balancer, listener, pool and health monitor, or a rule, as declared.
 
 Source: the properties of Senlin's load-balancing policy 1.1, and Octavia's API v2 for what may go together. Durations
 are in seconds; Senlin's page says milliseconds of ``delay`` and ``timeout``, and passes them on as seconds.
@@ -11,9 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from config.clouds import Cloud
+from config.made_rule import MadeRule
 from config.units import BalancerId, CloudId, Seconds
 
-OF_MADE = ("vip", "loadbalancer", "listener", "pool", "health_monitor", "lb_status_timeout")
+OF_MADE = ("vip", "loadbalancer", "rule", "listener", "pool", "health_monitor", "lb_status_timeout")
 """Keys of a balancer that Trimtab makes, besides the cloud that it makes it on."""
 
 
@@ -157,17 +158,26 @@ class ManagedBalancer:
     listener: Listener = Listener()
     pool: Pool = Pool()
     health_monitor: HealthMonitor | None = None
+    rule: MadeRule | None = None
+    """On CloudStack, where all of the above means nothing."""
     lb_status_timeout: Seconds = 300.0
     """How long a part may be pending before that is an error."""
 
 
 class Part(enum.Enum):
-    """What a managed balancer is made of, in the order of making; it is deleted in the reverse one."""
+    """What a managed balancer is made of, in the order of making; it is deleted in the reverse one.
+
+    Octavia has the first four, CloudStack the others.
+    """
 
     LOADBALANCER = "loadbalancer"
     LISTENER = "listener"
     POOL = "pool"
     HEALTHMONITOR = "healthmonitor"
+    ADDRESS = "address"
+    RULE = "rule"
+    STICKINESS = "stickiness"
+    HEALTHCHECK = "healthcheck"
 
 
 def made_parts(declared: ManagedBalancer) -> tuple[Part, ...]:
@@ -175,6 +185,8 @@ def made_parts(declared: ManagedBalancer) -> tuple[Part, ...]:
 
     A pool that exists has its listener.
     """
+    if declared.rule is not None:
+        return _made_of(declared.rule)
     pool, monitor = declared.pool, declared.health_monitor
     own = {
         Part.LOADBALANCER: declared.loadbalancer is None,
@@ -182,4 +194,14 @@ def made_parts(declared: ManagedBalancer) -> tuple[Part, ...]:
         Part.POOL: pool.id is None,
         Part.HEALTHMONITOR: monitor is not None and monitor.id is None,
     }
-    return tuple(part for part in Part if own[part])
+    return tuple(part for part, is_made in own.items() if is_made)
+
+
+def _made_of(rule: MadeRule) -> tuple[Part, ...]:
+    own = {
+        Part.ADDRESS: rule.address is None,
+        Part.RULE: True,
+        Part.STICKINESS: rule.stickiness is not None,
+        Part.HEALTHCHECK: rule.health_check is not None,
+    }
+    return tuple(part for part, is_made in own.items() if is_made)

@@ -10,6 +10,7 @@ from pydantic import Field, PlainValidator, Strict, WithJsonSchema, model_valida
 from pydantic_core import PydanticCustomError
 
 from config.declared import Declared, key, must
+from config.made_rule_document import MadeRuleDocument
 from config.managed import (
     HANDS_ON,
     WITH_REQUESTS,
@@ -231,16 +232,27 @@ class HealthMonitorDocument(Declared):
         )
 
 
+_SAID_BY_RULE = {
+    "listener": "a rule of CloudStack is its own listener: write protocol and public_port in rule",
+    "pool": "a rule of CloudStack is its own pool: write algorithm and stickiness in rule",
+    "health_monitor": "CloudStack calls it a health check: write health_check in rule",
+}
+"""Keys that do not go with a rule → why."""
+
+
 class ManagedDocument(Declared):
     """Trimtab makes it when a group first needs it, and deletes what it made when no group does any more."""
 
-    choice: ClassVar[tuple[str, ...]] = ("vip", "loadbalancer")
+    choice: ClassVar[tuple[str, ...]] = ("vip", "loadbalancer", "rule")
     choice_of: ClassVar[str] = "the load balancer"
 
     cloud: Name = must("The cloud that makes it.", "prod")
     vip: Annotated[VipDocument | None, Given] = key("Where clients come in.", {"subnet": "public-v4"})
     loadbalancer: Annotated[Text | None, Given] = key(
         "Instead: a load balancer that exists, by name or id; it is used, never deleted.", "front"
+    )
+    rule: Annotated[MadeRuleDocument | None, Given] = key(
+        "Instead, on CloudStack: a load-balancer rule.", {"network": "web-tier", "private_port": 8080}
     )
     listener: ListenerDocument = key(
         "What clients speak, and where they come to.", {"protocol": "HTTP", "port": 80}, default={}
@@ -254,6 +266,13 @@ class ManagedDocument(Declared):
     lb_status_timeout: PositiveSpan = key(
         "How long a part of it may be pending before the group says so.", "10m", default="5m"
     )
+
+    @model_validator(mode="after")
+    def _said_by_the_rule(self) -> Self:
+        given = [name for name in _SAID_BY_RULE if name in self.model_fields_set]
+        if self.rule is not None and given:
+            raise _sentence(_SAID_BY_RULE[given[0]], given[0])
+        return self
 
     @model_validator(mode="after")
     def _hands_on(self) -> Self:

@@ -23,6 +23,10 @@ class Provision(enum.Enum):
 
     PENDING = "pending"
     """It is being made, changed or deleted: nothing else can be done to it, nor to what it belongs to."""
+    BEGUN = "begun"
+    """That it is to be made was written down there, and perhaps no more: it can be made on, or undone."""
+    LEAVING = "leaving"
+    """It is being deleted, and may be asked so again: nobody knows that it goes on."""
     ACTIVE = "active"
     ERROR = "error"
     """It came to nothing, and can only be deleted."""
@@ -45,7 +49,7 @@ class Binding:
 
     balancer: BalancerId
     parts: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    """``loadbalancer``, ``listener``, ``pool``, ``healthmonitor`` → the id of each that was seen last."""
+    """By its name in `Part`: the id of each that was seen last."""
     pending_since: Instant | None = None
     """Since when it has been pending without a break; ``None``: it is not."""
 
@@ -91,13 +95,18 @@ _NAMES = {
     Part.LISTENER: "listener",
     Part.POOL: "pool",
     Part.HEALTHMONITOR: "health monitor",
+    Part.ADDRESS: "address",
+    Part.RULE: "rule",
+    Part.STICKINESS: "stickiness policy",
+    Part.HEALTHCHECK: "health check",
 }
+_UNDER_WAY = (Provision.PENDING, Provision.BEGUN, Provision.LEAVING)
 
 
 def needed_parts(declared: ManagedBalancer) -> tuple[Part, ...]:
     """All parts that it takes to serve, made here or not, in order. A pool that exists has its listener."""
     own = made_parts(declared)
-    return tuple(part for part in Part if part in own or _given(declared)[part] is not None)
+    return tuple(part for part in Part if part in own or _given(declared).get(part) is not None)
 
 
 def _given(declared: ManagedBalancer) -> Mapping[Part, str | None]:
@@ -107,6 +116,7 @@ def _given(declared: ManagedBalancer) -> Mapping[Part, str | None]:
         Part.LISTENER: None,
         Part.POOL: declared.pool.id,
         Part.HEALTHMONITOR: None if monitor is None else monitor.id,
+        Part.ADDRESS: None if declared.rule is None else declared.rule.address,
     }
 
 
@@ -115,7 +125,7 @@ def next_to_make(declared: ManagedBalancer, found: Mapping[Part, PartStatus]) ->
     own = made_parts(declared)
     for part in needed_parts(declared):
         status = found.get(part)
-        if status is None and part in own:
+        if part in own and (status is None or status.state is Provision.BEGUN):
             return Make(part=part)
         if status is None:
             return Stuck(why=f"balancer {declared.id}: {_NAMES[part]} {_given(declared)[part]} is not there")
@@ -137,7 +147,7 @@ def next_to_unmake(declared: ManagedBalancer, found: Mapping[Part, PartStatus]) 
 
 def _unready(declared: ManagedBalancer, part: Part, status: PartStatus) -> Await | Stuck:
     what = f"balancer {declared.id}: {_NAMES[part]} {status.id} is {status.word}"
-    if status.state is Provision.PENDING:
+    if status.state in _UNDER_WAY:
         return Await(why=what)
     return Stuck(why=f"{what}: it can only be deleted, there, by a person")
 
@@ -155,7 +165,7 @@ def closed(declared: ManagedBalancer, found: Mapping[Part, PartStatus]) -> str:
 
 def bound(binding: Binding, found: Mapping[Part, PartStatus], now: Instant) -> Binding:
     """Bring a binding up to date with what was found."""
-    pending = any(status.state is Provision.PENDING for status in found.values())
+    pending = any(status.state in _UNDER_WAY for status in found.values())
     since = binding.pending_since if binding.pending_since is not None else now
     return Binding(
         balancer=binding.balancer,

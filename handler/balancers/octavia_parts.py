@@ -97,6 +97,8 @@ def body_of(
         case Part.HEALTHMONITOR:
             above = {"name": name, "pool_id": found[Part.POOL].id}
             return {"healthmonitor": above | dict(_monitor(declared.health_monitor or HealthMonitor()))}
+        case Part.ADDRESS | Part.RULE | Part.STICKINESS | Part.HEALTHCHECK:
+            raise ValueError(f"Octavia has no {part.value}")
         case _:
             assert_never(part)
 

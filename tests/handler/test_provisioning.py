@@ -20,7 +20,7 @@ from handler.provisioning import (
 from tests.support.provisioning import MADE, a_managed, a_part
 from tests.support.worlds import NOW
 
-LB, LISTENER, POOL, MONITOR = Part
+LB, LISTENER, POOL, MONITOR, *_ = Part
 ACTIVE, PENDING, ERROR = a_part(), a_part(Provision.PENDING), a_part(Provision.ERROR, word="ERROR")
 REUSED = a_managed(vip=None, loadbalancer="front", pool=Pool(id="p1"), health_monitor=HealthMonitor(id="m1"))
 

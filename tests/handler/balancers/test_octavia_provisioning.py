@@ -34,7 +34,7 @@ from tests.support.openstack_wire import SECRET, OpenstackWire, error, mint
 from tests.support.orchestrators import Clock, installation
 from tests.support.waiting import until
 
-LB, LISTENER, POOL, MONITOR = Part
+LB, LISTENER, POOL, MONITOR, *_ = Part
 SUBNET = mint("subnet")
 NAME = MemberName("web-k3f9ab-1")
 PLAIN = ManagedBalancer(
