@@ -114,7 +114,7 @@ class HealthCheckDocument(Declared):
     def _in_time(self) -> Self:
         for name, span, least, most in (("interval", self.interval, 1, 20940), ("timeout", self.timeout, 2, 60)):
             if span != int(span) or not least <= span <= most:
-                raise _sentence(f"whole seconds, {least} to {most}, not {format_span(span)}", name)
+                raise _sentence(f"whole seconds, {least} to {most}, not {span:g}s", name)
         if self.timeout > self.interval:
             said = f"a timeout of {format_span(self.timeout)} is longer than the interval, {format_span(self.interval)}"
             raise _sentence(said, "timeout")

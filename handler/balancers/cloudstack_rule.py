@@ -23,7 +23,7 @@ from config.errors import DriverError, Permanent, Transient
 from config.units import Instant, MemberName, Seconds
 from handler.balancers.names import ours
 from handler.launches import LaunchId
-from handler.orchestrators.cloudstack_answers import JobState, Machine, machine_of, refusal, text
+from handler.orchestrators.cloudstack_answers import Machine, machine_of, text
 from handler.orchestrators.cloudstack_jobs import Jobs
 from handler.orchestrators.cloudstack_names import mark_of, member_of
 from handler.orchestrators.cloudstack_wire import Entries, Wire
@@ -121,6 +121,11 @@ class CloudstackRuleDriver:
         """The rule's id: CloudStack keeps rules over restarts of what balances, and one that is made anew is empty."""
         return self._rule().id
 
+    def strangers(self) -> tuple[str, ...]:
+        """Machines that are assigned and are no member of anybody's, by their names there."""
+        machines = self._machines(self._rule())
+        return tuple(sorted(machine.display or machine.host for machine in machines if _name(machine) is None))
+
     # Looking.
 
     def _rule(self) -> _Rule:
@@ -142,12 +147,15 @@ class CloudstackRuleDriver:
 
     def _assigned(self, rule: _Rule) -> Mapping[MemberName, Machine]:
         """The members that are given work; machines of others are left out."""
+        named = [(_name(machine), machine) for machine in self._machines(rule)]
+        return {name: machine for name, machine in named if name is not None}
+
+    def _machines(self, rule: _Rule) -> tuple[Machine, ...]:
         entries = self._whole("listLoadBalancerRuleInstances", "loadbalancerruleinstance", id=rule.id)
         machines = [machine_of(entry) for entry in entries]
         if None in machines:
             raise Transient(f"{self._about}: the rule shows machines that make no sense")
-        named = [(_name(machine), machine) for machine in machines if machine is not None]
-        return {name: machine for name, machine in named if name is not None}
+        return tuple(machine for machine in machines if machine is not None)
 
     def _machine(self, member: MemberName, address: str | None) -> Machine:
         """The account's machine that is the member, and has its address, if that is known."""
@@ -192,21 +200,10 @@ class CloudstackRuleDriver:
     def _change(self, command: str, given: Mapping[str, str], is_so: Callable[[], bool]) -> None:
         """Change something. A failure to make so what is so already is none: an earlier job may have been slow."""
         try:
-            self._done(command, given)
+            self._jobs.done(self._about, command, **given)
         except DriverError:
             if not is_so():
                 raise
-
-    def _done(self, command: str, given: Mapping[str, str]) -> None:
-        """Give a command and wait for its job. One that has not ended in time goes on, and is seen by the next pass."""
-        job = text(self._wire.ask(command, **given), "jobid")
-        if not job:
-            raise Transient(f"{self._about}: {command}: the answer names no job")
-        state, result = self._jobs.ended(job)
-        if state is JobState.PENDING:
-            raise Transient(f"{self._about}: {command} goes on")
-        if state is not JobState.DONE:
-            raise refusal(result, f"{self._about}: {command}")
 
     @property
     def _about(self) -> str:

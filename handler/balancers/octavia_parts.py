@@ -36,16 +36,6 @@ class Found:
     """Ids of the load balancers, or of the pools for a monitor, that it belongs to."""
 
 
-def mark_of(installation: str, declared: ManagedBalancer) -> str:
-    """The name that all parts of a balancer bear.
-
-    >>> from config.units import BalancerId, CloudId
-    >>> mark_of("k3f9ab", ManagedBalancer(id=BalancerId("front"), on=CloudId("prod"), cloud=None))
-    'trimtab-k3f9ab-front'
-    """
-    return f"trimtab-{installation}-{declared.id}"
-
-
 def listed(part: Part, body: object) -> tuple[Found, ...] | None:
     """Read a listing of one kind of part; ``None``: malformed.
 

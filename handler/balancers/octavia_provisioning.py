@@ -16,8 +16,9 @@ from config.managed import ManagedBalancer, Part, made_parts
 from config.openstack import OctaviaBalancer, OpenstackAccess
 from config.units import CloudId, Instant, MemberName
 from handler.balancers.interface import Change
+from handler.balancers.names import mark_of
 from handler.balancers.octavia import OctaviaDriver
-from handler.balancers.octavia_parts import KEYS, PATHS, Found, body_of, listed, mark_of
+from handler.balancers.octavia_parts import KEYS, PATHS, Found, body_of, listed
 from handler.launches import LaunchId
 from handler.openstack.connection import LOAD_BALANCER, NETWORK, Connection
 from handler.openstack.ids import NETWORK_KIND, UUID, Ids, Kind
@@ -41,7 +42,7 @@ class OctaviaProvisioner:
     ) -> None:
         self._declared, self._access = declared, access
         self._read_secret, self._clock = read_secret, clock
-        self._mark = mark_of(installation, declared)
+        self._mark = mark_of(installation, declared.id)
         self._connection = Connection(CloudId(declared.id), access, read_secret)
         self._ids = Ids(self._connection, clock)
         self._turn = threading.Lock()

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import assert_never
 
 from config.access import SecretRef
-from config.clouds import OpenstackCloud, SimulatedCloud
+from config.clouds import CloudstackCloud, OpenstackCloud, SimulatedCloud
 from config.errors import Refused
 from config.model import Balancer as Declaration
 from config.model import (
@@ -19,6 +19,7 @@ from config.model import (
     SharedListener,
 )
 from config.units import Instant
+from handler.balancers.cloudstack_making import RuleProvisioner
 from handler.balancers.cloudstack_rule import CloudstackRuleDriver
 from handler.balancers.haproxy_several import haproxy
 from handler.balancers.interface import Balancer
@@ -76,6 +77,8 @@ def _made(
     match declaration.cloud:
         case SimulatedCloud():
             return SimulatedBalancer(declaration, clock, directory / f"{declaration.id}.json")
+        case CloudstackCloud() as cloud:
+            return RuleProvisioner(declaration, cloud, installation, clock, read_secret, wait)
         case OpenstackCloud(access=access):
             return OctaviaProvisioner(declaration, access, installation, read_secret, clock)
         case _:

@@ -6,7 +6,7 @@ Source: the wire protocol of CloudStack 4.22 and ``VirtualMachine.State``.
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -87,7 +87,7 @@ def machine_of(entry: object) -> Machine | None:
     created_at = _instant(text(entry, "created"))
     if not (own_id and host and word) or created_at is None:
         return None
-    details, tags = entry.get("details"), _tags(entry.get("tags"))
+    details, tags = entry.get("details"), tags_of(entry.get("tags"))
     return Machine(
         id=own_id,
         host=host,
@@ -111,7 +111,8 @@ def _address(nics: object) -> str | None:
     return None
 
 
-def _tags(tags: object) -> Mapping[str, str]:
+def tags_of(tags: object) -> Mapping[str, str]:
+    """Read the tags of anything, by their keys."""
     return {text(tag, "key"): text(tag, "value") for tag in tags} if isinstance(tags, list) else {}
 
 
@@ -155,6 +156,29 @@ def page_of(answer: Mapping[str, object], kind: str) -> Page | None:
     if not isinstance(entries, list) or not (count is None or (isinstance(count, int) and count >= 0)):
         return None
     return Page(entries=tuple(entries), count=count)
+
+
+# Names.
+
+_SHOWN = 5
+
+
+def one_called(entries: Iterable[object], word: str, written: str, *, where: str = "", mend: str) -> str:
+    """Find the id of the only entry that is called so; a listing may show more than it was asked for.
+
+    Raises:
+        ValueError: none is called so, or several are, and how that is mended.
+
+    >>> one_called([{"id": "7c1b", "name": "web"}, {"id": "9f00", "name": "web-2"}], "template", "web", mend="")
+    '7c1b'
+    """
+    bearing = sorted({text(entry, "id") for entry in entries if text(entry, "name") == written} - {""})
+    if len(bearing) == 1:
+        return bearing[0]
+    if not bearing:
+        raise ValueError(f"no {word} that the account can see{where} is called {written!a}: {mend}")
+    shown = ", ".join(bearing[:_SHOWN]) + (", …" if len(bearing) > _SHOWN else "")
+    raise ValueError(f"{len(bearing)} {word}s are called {written!a}: write the id of one of them: {shown}")
 
 
 # Jobs.

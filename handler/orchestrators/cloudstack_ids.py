@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from config.causes import MENDING, Cause
 from config.errors import Permanent, Transient
 from config.units import CloudId, Instant, Seconds
-from handler.orchestrators.cloudstack_answers import text
+from handler.orchestrators.cloudstack_answers import one_called
 from handler.orchestrators.cloudstack_wire import Wire
 
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _KEPT: Seconds = 60.0
-_SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,15 +76,10 @@ class Ids:
     def _asked(self, kind: Kind, written: str, zone: str) -> str:
         narrowed = {kind.by: written, **kind.more, **({"zoneid": zone} if zone else {})}
         entries = self._wire.every(kind.command, kind.entry, **narrowed)
-        bearing = sorted({text(entry, "id") for entry in entries.read if text(entry, "name") == written} - {""})
         if entries.because:
             raise Transient(entries.because)
-        if not bearing:
-            where = " in the zone" if zone else ""
-            what = f"no {kind.word} that the account can see{where} is called {written!a}"
-            raise Permanent(f"{self._cloud}: {what}: {MENDING[kind.cause]}", cause=kind.cause)
-        if len(bearing) > 1:
-            shown = ", ".join(bearing[:_SHOWN]) + (", …" if len(bearing) > _SHOWN else "")
-            what = f"{len(bearing)} {kind.word}s are called {written!a}"
-            raise Permanent(f"{self._cloud}: {what}: write the id of one of them: {shown}", cause=kind.cause)
-        return bearing[0]
+        try:
+            where, mend = " in the zone" if zone else "", MENDING[kind.cause]
+            return one_called(entries.read, kind.word, written, where=where, mend=mend)
+        except ValueError as error:
+            raise Permanent(f"{self._cloud}: {error}", cause=kind.cause) from None

@@ -5,9 +5,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from config.errors import DriverError
+from config.errors import DriverError, Transient
 from config.units import Instant, Seconds
-from handler.orchestrators.cloudstack_answers import JobState, job_of
+from handler.orchestrators.cloudstack_answers import JobState, job_of, refusal, text
 from handler.orchestrators.cloudstack_wire import Wire
 
 _FIRST_PAUSE: Seconds = 0.5
@@ -37,6 +37,24 @@ class Jobs:
         self._clock = clock
         self._wait = wait
         self._patience = patience
+
+    def done(self, about: str, command: str, **given: str) -> str:
+        """Give a command and wait for its job; the id of what it makes, if it makes anything.
+
+        Raises:
+            Transient: its job has not ended in time, and goes on; or as `Wire.ask`.
+            Permanent: refused, by the answer or by the job.
+        """
+        answer = self._wire.ask(command, **given)
+        job = text(answer, "jobid")
+        if not job:
+            raise Transient(f"{about}: {command}: the answer names no job")
+        state, result = self.ended(job)
+        if state is JobState.PENDING:
+            raise Transient(f"{about}: {command} goes on")
+        if state is not JobState.DONE:
+            raise refusal(result, f"{about}: {command}")
+        return text(answer, "id")
 
     def ended(self, job: str) -> tuple[JobState, object]:
         """The job's state and result. One that has not ended in time is PENDING."""

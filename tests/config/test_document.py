@@ -19,6 +19,7 @@ from config.errors import DeclarationError
 from config.fields import mapping_at
 from config.haproxy_document import HaproxyDocument
 from config.load import parse
+from config.made_rule_document import MadeRuleDocument
 from config.managed_document import HealthMonitorDocument, PersistenceDocument, VipDocument
 from config.model import (
     Adjustment,
@@ -339,6 +340,7 @@ BESIDE: Mapping[tuple[type[Declared], str], Mapping[str, object]] = {
     (HaproxyDocument, "template"): {"socket": "/run/h.sock", "map": "/m"},
     (HaproxyDocument, "map"): {"socket": "/run/h.sock", "template": "web"},
     (VipDocument, ""): {"subnet": "public"},
+    (MadeRuleDocument, ""): {"network": "web-tier"},
     (PersistenceDocument, "cookie_name"): {"type": "APP_COOKIE"},
     **{(HealthMonitorDocument, key): {"type": "HTTP"} for key in ("http_method", "url_path", "expected_codes")},
     (CounterDocument, "server"): {"prometheus": "up"},

@@ -4,6 +4,7 @@ import pytest
 
 from config.build import build
 from config.document import Document
+from config.made_rule import Algorithm, HealthCheck, MadeRule, RuleProtocol, Stickiness, StickinessMethod
 from config.managed import (
     HealthMonitor,
     Listener,
@@ -29,6 +30,54 @@ def managed(**written: object) -> ManagedBalancer:
     balancer = build(Document.model_validate(document), {}).balancers[ID]
     assert isinstance(balancer, ManagedBalancer)
     return balancer
+
+
+def rule(**written: object) -> ManagedBalancer:
+    cloud = {"endpoint": "http://c", "api_key": {"env": "K"}, "secret": {"env": "S"}}
+    document = {
+        "clouds": {"prod": {"cloudstack": cloud}},
+        "balancers": {"lb": {"managed": {"cloud": "prod", "rule": {"private_port": 8080, **written}}}},
+    }
+    balancer = build(Document.model_validate(document), {}).balancers[ID]
+    assert isinstance(balancer, ManagedBalancer)
+    return balancer
+
+
+def test_a_rule_needs_only_its_network_and_where_members_serve() -> None:
+    made = rule(network="tier")
+    assert made.rule == MadeRule(private_port=8080, network="tier")
+    assert made_parts(made) == (Part.ADDRESS, Part.RULE)
+    assert made_parts(rule(address="203.0.113.10")) == (Part.RULE,)
+
+
+def test_every_property_of_a_rule_is_taken() -> None:
+    made = rule(
+        network="tier",
+        address="203.0.113.10",
+        public_port=443,
+        protocol="tcp-proxy",
+        algorithm="leastconn",
+        cidrs=["198.51.100.0/24", "192.0.2.7"],
+        open_firewall=False,
+        stickiness={"method": "AppCookie", "parameters": {"length": 52, "holdtime": "3h", "request-learn": True}},
+        health_check={"path": "/up", "interval": "10s", "timeout": "5s", "healthy": 3, "unhealthy": 4},
+    )
+    assert made.rule == MadeRule(
+        private_port=8080,
+        public_port=443,
+        network="tier",
+        address="203.0.113.10",
+        protocol=RuleProtocol.TCP_PROXY,
+        algorithm=Algorithm.LEASTCONN,
+        cidrs=("198.51.100.0/24", "192.0.2.7/32"),
+        open_firewall=False,
+        stickiness=Stickiness(
+            method=StickinessMethod.APP_COOKIE,
+            parameters=(("holdtime", "3h"), ("length", "52"), ("request-learn", "true")),
+        ),
+        health_check=HealthCheck(path="/up", interval=10.0, timeout=5.0, healthy=3, unhealthy=4),
+    )
+    assert made_parts(made) == (Part.RULE, Part.STICKINESS, Part.HEALTHCHECK)
 
 
 def test_only_the_place_has_to_be_said() -> None:

@@ -31,6 +31,10 @@ class Rule:
     privateport: str = "9"
     vms: list[str] = field(default_factory=list)
     tags: dict[str, str] = field(default_factory=dict)
+    state: str = "Active"
+    given: dict[str, str] = field(default_factory=dict)
+    """The whole call that made it, if one did."""
+    project: str | None = None
 
 
 @dataclass
@@ -62,7 +66,7 @@ class RulesWire(CloudstackWire):
         if command == "listVirtualMachines" and self.conjures:
             wanted = given.get("keyword", "")
             if LaunchId.parse(wanted) is not None and not self.bearing(wanted):
-                self.add(wanted).address = None
+                self.add(wanted, project=given.get("projectid")).address = None
         return super()._obey(command, given)
 
     def _rule(self, id: str) -> Rule:
@@ -78,11 +82,13 @@ class RulesWire(CloudstackWire):
                 "id": rule.id,
                 "name": rule.name,
                 "privateport": rule.privateport,
-                "state": "Active",
+                "state": "Add" if rule.state == "Active" and not rule.vms else rule.state,
                 "tags": [{"key": key, "value": value} for key, value in rule.tags.items()],
             }
             for rule in self.rules
             if keyword in rule.name.lower()
+            and rule.project == given.get("projectid")
+            and given.get("publicipid") in {None, rule.given.get("publicipid")}
         ]
         return self._page("loadbalancerrule", shown, given)
 
@@ -114,9 +120,9 @@ class RulesWire(CloudstackWire):
         def end() -> Answer:
             if command == "deleteTags":
                 if rule.tags.pop(key, None) is None:
-                    return 2, {"errorcode": 431, "errortext": "Unable to find any tags which conform to the list"}
+                    return 2, {"errorcode": 530, "errortext": "Failed to delete tags"}
             elif key in rule.tags:
-                return 2, {"errorcode": 431, "errortext": f"tag {key} already on LoadBalancer with id {rule.id}"}
+                return 2, {"errorcode": 530, "errortext": f"tag {key} already on LoadBalancer with id {rule.id}"}
             else:
                 rule.tags[key] = value
             return 1, {"success": True}

@@ -28,6 +28,7 @@ Answer = tuple[int, dict[str, Any]]
 KEY, SECRET = "pi1oR8tYkeyQ", "s3cr-et+/= of the wire"
 UNSEEN = "unable to verify user credentials and/or request signature"
 _MOST = 500
+_OF_PROJECTS = {"network", "affinitygroup"}
 _ENVELOPES = {"listServiceOfferings": "serviceoffering", "listAffinityGroups": "affinitygroup"}
 
 
@@ -55,6 +56,7 @@ class Vm:
     given: dict[str, str] = field(default_factory=dict)
     """The whole call that made it."""
     tags: dict[str, str] = field(default_factory=dict)
+    project: str | None = None
 
 
 @dataclass
@@ -95,6 +97,7 @@ class CloudstackWire:
             "serviceoffering": [{"name": "small"}],
             "network": [{"name": "tier"}, {"name": "back"}],
             "affinitygroup": [{"name": "apart"}],
+            "project": [{"name": "fleet", "state": "Active", "vmlimit": "10", "vmtotal": 2}],
             "account": [{"name": "shop", "vmlimit": "20", "vmtotal": 3, "cpulimit": "Unlimited", "cputotal": 6}],
         }
     )
@@ -199,6 +202,7 @@ class CloudstackWire:
         raise ApiError(401, f"The given command '{command}' either does not exist, is not available for user.")
 
     def _deploy(self, given: dict[str, str]) -> dict[str, Any]:
+        self._permit(given)
         for parameter, kind in (
             ("zoneid", "zone"),
             ("templateid", "template"),
@@ -221,6 +225,7 @@ class CloudstackWire:
             details=details,
             networks=networks,
             given=given,
+            project=given.get("projectid"),
         )
         fails = self.failing.popleft() if self.failing else None
 
@@ -266,7 +271,7 @@ class CloudstackWire:
             if command == "deleteTags":
                 vm.tags.pop(key, None)
             elif key in vm.tags:
-                return 2, {"errorcode": 431, "errortext": f"tag {key} already on UserVm with id {vm.id}"}
+                return 2, {"errorcode": 530, "errortext": f"tag {key} already on UserVm with id {vm.id}"}
             else:
                 vm.tags[key] = value
             return 1, {"success": True}
@@ -306,7 +311,9 @@ class CloudstackWire:
         for job in self.jobs.values():  # they end whether anybody asks for them or not
             self._go_on(job)
         keyword = given.get("keyword", "").lower()
-        newest_first = reversed([vm for vm in self.vms.values() if vm.id not in self.hidden])
+        newest_first = reversed(
+            [vm for vm in self.vms.values() if vm.id not in self.hidden and vm.project == given.get("projectid")]
+        )
         found = [vm for vm in newest_first if keyword in vm.name.lower() or keyword in vm.display.lower()]
         if "id" in given:
             found = [vm for vm in found if vm is self._named(given["id"])]
@@ -322,9 +329,19 @@ class CloudstackWire:
         found = [
             entry for entry in entries if by in entry["name"] and (zone is None or entry.get("zoneid", zone) == zone)
         ]
+        if kind in _OF_PROJECTS:
+            self._permit(given)
+            found = [entry for entry in found if entry.get("projectid") == given.get("projectid")]
+        if kind == "project" and "name" in given:
+            found = [entry for entry in found if entry["name"] == given["name"]]
         if "id" in given:
             found = [entry for entry in found if entry["id"] == given["id"]]
         return self._page(kind, found, given)
+
+    def _permit(self, given: dict[str, str]) -> None:
+        """A project that is named must be one of the account's."""
+        if "projectid" in given and given["projectid"] not in {entry["id"] for entry in self.things["project"]}:
+            raise ApiError(431, f"Invalid parameter projectid value={given['projectid']}: entity does not exist")
 
     def _page(self, kind: str, found: list[dict[str, Any]], given: dict[str, str]) -> dict[str, Any]:
         if ("page" in given) != ("pagesize" in given):

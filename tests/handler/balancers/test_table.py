@@ -7,9 +7,11 @@ import pytest
 
 from config.clouds import ProcessCloud
 from config.errors import Refused
+from config.made_rule import MadeRule
 from config.model import Balancer, HaproxyBalancer, OctaviaBalancer, ServerTemplate
 from config.units import BalancerId, CloudId
 from handler.app import clock
+from handler.balancers.cloudstack_making import RuleProvisioner
 from handler.balancers.haproxy import HaproxyDriver
 from handler.balancers.haproxy_several import HaproxySeveral
 from handler.balancers.haproxy_slots import HaproxySlots
@@ -19,6 +21,7 @@ from handler.balancers.shared_listener import SharedListenerBalancer
 from handler.balancers.simulated import SimulatedBalancer
 from handler.balancers.table import balancer_for
 from tests.support.balancers import a_listener
+from tests.support.cloudstack import a_cloudstack
 from tests.support.openstack import an_access, an_openstack
 from tests.support.provisioning import a_managed
 from tests.support.worlds import INSTALLATION
@@ -40,6 +43,11 @@ HAPROXY = HaproxyBalancer(id=BalancerId("e"), socket="/s", backend="b")
         ),
         pytest.param(a_managed(), SimulatedBalancer, id="made on a simulated cloud"),
         pytest.param(a_managed(cloud=an_openstack("https://k/v3")), OctaviaProvisioner, id="made on OpenStack"),
+        pytest.param(
+            a_managed(cloud=a_cloudstack("https://c"), vip=None, rule=MadeRule(private_port=80, network="tier")),
+            RuleProvisioner,
+            id="made on CloudStack",
+        ),
     ],
 )
 def test_each_kind_of_balancer_has_its_driver(tmp_path: Path, declaration: Balancer, driver: type) -> None:

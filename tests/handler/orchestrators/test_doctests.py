@@ -7,6 +7,7 @@ import pytest
 
 from config import (
     cloudstack_document,
+    made_rule_document,
     opennebula_document,
     openstack_document,
     resource_limit_document,
@@ -39,6 +40,7 @@ from handler.orchestrators import (
         ledger,
         limits,
         machines,
+        made_rule_document,
         opennebula_answers,
         opennebula_document,
         resource_limit_document,
