@@ -32,6 +32,7 @@ def cloud(id: CloudId, entry: CloudDocument) -> Cloud:
             timeout=there.timeout,
             job_timeout=there.job_timeout,
             expunge=there.expunge is True,
+            project=there.project,
             budget=budget(entry.budget),
             calls=_calls(entry.calls),
         )

@@ -70,6 +70,8 @@ class CloudstackCloud:
     """How long a job is waited for; it goes on after that."""
     expunge: bool = False
     """Removed machines cannot be recovered."""
+    project: str | None = None
+    """Whose they are, by name or id; ``None``: the account's own, of no project."""
     budget: Budget = STOCK
     calls: Calls | None = None
     """``None``: as many as come."""

@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar
 from pydantic import PlainValidator, WithJsonSchema
 
 from config.declared import key, must
-from config.scalars import BaseUrl, Given, PositiveSpan, Yes
+from config.scalars import BaseUrl, Given, PositiveSpan, Text, Yes
 from config.source_document import SecretDocument, TrustingDocument
 
 _PARAMETER = r"[a-z][a-z0-9]*(\[[0-9]{1,3}\](\.[A-Za-z0-9_.-]{1,100})?)?"
@@ -64,6 +64,9 @@ Parameters = Annotated[
 ]
 
 
+PROJECT = "The project that everything is in, by name or id; the account itself, if left out."
+
+
 class CloudstackDocument(TrustingDocument):
     """Members are virtual machines of a CloudStack account."""
 
@@ -72,6 +75,7 @@ class CloudstackDocument(TrustingDocument):
     endpoint: BaseUrl = must("The address of the API.", "https://cloud.example.org/client/api")
     api_key: SecretDocument = must("Where the API key of the account's user is kept.", {"env": "CLOUDSTACK_KEY"})
     secret: SecretDocument = must("Where the user's secret key is kept.", {"file": "/etc/trimtab/cloudstack.secret"})
+    project: Annotated[Text | None, Given] = key(PROJECT, "shop")
     timeout: PositiveSpan = key("How long one answer may take, all of it.", "15s", default="15s")
     job_timeout: PositiveSpan = key(
         "How long to wait for a deployment or a removal; it goes on after that, and is found by its name.",

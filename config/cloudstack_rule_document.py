@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from config.balancers import CloudstackRuleBalancer
 from config.clouds import CloudstackCloud
+from config.cloudstack_document import PROJECT
 from config.declared import key, must
-from config.scalars import BaseUrl, PositiveSpan, Text
+from config.scalars import BaseUrl, Given, PositiveSpan, Text
 from config.source_document import SecretDocument, TrustingDocument
 from config.units import BalancerId, CloudId
 
@@ -20,6 +21,7 @@ class CloudstackRuleDocument(TrustingDocument):
     endpoint: BaseUrl = must("The address of the API.", "https://cloud.example.org/client/api")
     api_key: SecretDocument = must("Where the account's API key is kept.", {"env": "CLOUDSTACK_KEY"})
     secret: SecretDocument = must("Where the account's secret key is kept.", {"file": "/etc/trimtab/cloudstack.secret"})
+    project: Annotated[Text | None, Given] = key(PROJECT, "shop")
     rule: Text = must("The rule's name or id.", "web-https")
     timeout: PositiveSpan = key("How long an answer may take.", "15s", default="15s")
     job_timeout: PositiveSpan = key("How long a change is waited for; it goes on after that.", "2m", default="2m")
@@ -34,5 +36,6 @@ class CloudstackRuleDocument(TrustingDocument):
             trust=self.trust,
             timeout=self.timeout,
             job_timeout=self.job_timeout,
+            project=self.project,
         )
         return CloudstackRuleBalancer(id=id, rule=self.rule, cloud=account)

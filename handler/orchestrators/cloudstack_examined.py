@@ -1,7 +1,7 @@
 """What `trimtab doctor` asks one CloudStack account.
 
-Source: CloudStack 4.22, ``listCapabilities``, ``listAccounts`` (without ``listall``: the caller's own). Capacities of
-whole zones (``listCapacity``) are for administrators alone, and are not asked for.
+Source: CloudStack 4.22, ``listCapabilities``, ``listAccounts`` (without ``listall``: the caller's own) and
+``listProjects``. Capacities of whole zones (``listCapacity``) are for administrators alone, and are not asked for.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from config.causes import MENDING
 from config.errors import Permanent, Transient
 from config.model import CloudstackCloud, CloudstackRecipe, Profile
 from config.units import Instant
-from handler.examination import About, Check, Limit, Look, fine, found, quota_look, untold
+from handler.examination import About, Check, Limit, Look, fine, found, quota_look, untold, wrong
 from handler.orchestrators.clocks import look_at_clock
 from handler.orchestrators.cloudstack_answers import text
 from handler.orchestrators.cloudstack_ids import AFFINITY_GROUP, NETWORK, OFFERING, TEMPLATE, ZONE, Ids, Kind
@@ -41,6 +41,7 @@ class Examination:
         return (
             named(what="version", look=self._version),
             named(what="clock", look=lambda: look_at_clock(self.cloud.id, *here)),
+            *([] if self.cloud.project is None else [named(what="project", look=self._project)]),
             named(what="quota", look=lambda: self._quota(most)),
             *(check for profile in profiles for check in self._of(profile)),
         )
@@ -51,14 +52,31 @@ class Examination:
         return fine(f"CloudStack {version}") if version else untold("CloudStack does not tell its version")
 
     def _quota(self, most: int) -> Look:
-        accounts = self.wire.every("listAccounts", "account").read
-        if len(accounts) != 1:
-            return untold(f"{len(accounts)} accounts are listed, and not the key's own alone")
-        machines = limit_of(accounts[0], "vm", "machines")
+        owners = self._owners()
+        if len(owners) != 1:
+            return untold(f"{len(owners)} accounts or projects are listed, and not the one alone")
+        machines = limit_of(owners[0], "vm", "machines")
         if machines is None:
             return untold("CloudStack does not tell the account's limits")
-        others = (limit_of(accounts[0], key, what) for key, what in _COUNTED)
+        others = (limit_of(owners[0], key, what) for key, what in _COUNTED)
         return quota_look(machines, [limit for limit in others if limit is not None], most, self.present())
+
+    def _owners(self) -> tuple[object, ...]:
+        """Whose limits count: the account's, or the project's, which are told in the same words."""
+        project = self.wire.project.id
+        if project is None:
+            return self.wire.every("listAccounts", "account").read
+        return self.wire.every("listProjects", "project", id=project).read
+
+    def _project(self) -> Look:
+        owners = self._owners()
+        if not owners:
+            said = f"there is no project {self.cloud.project} that the account is in"
+            return wrong(said, "name another, or add the account to it")
+        word = text(owners[0], "state")
+        if word and word != "Active":
+            return wrong(f"the project {self.cloud.project} is {word}", "have it activated, or name another")
+        return found("project", self.cloud.project or "", text(owners[0], "id"))
 
     def _of(self, profile: Profile) -> Iterator[Check]:
         recipe = profile.recipe

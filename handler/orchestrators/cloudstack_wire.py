@@ -17,6 +17,7 @@ from config.model import CloudstackCloud
 from config.units import Seconds
 from handler.orchestrators.bounded import Bounded, retry_after
 from handler.orchestrators.cloudstack_answers import Page, page_of, refusal, text
+from handler.orchestrators.cloudstack_project import Project
 
 if TYPE_CHECKING:
     from cs import CloudStack, CloudStackException
@@ -55,6 +56,7 @@ class Wire:
         self._cloud = declaration
         self._read_secret = read_secret
         self._session = Bounded(declaration.timeout)
+        self.project = Project(declaration, self.every)
 
     def ask(self, command: str, **parameters: str) -> Mapping[str, object]:
         """Give one command. One that is unauthorised is given once more, with key and secret read anew.
@@ -63,10 +65,12 @@ class Wire:
             Transient: no answer, one that makes no sense, or a refusal that passes. The command may have been obeyed.
             Permanent: refused; nothing was done.
         """
+        parameters |= self.project.within(command)
         answer = self._tried(command, parameters)
         if isinstance(answer, Refused) and answer.error.get("errorcode") == _UNAUTHORISED:
             answer = self._tried(command, parameters)
         if isinstance(answer, Refused):
+            self.project.forget()
             raise refusal(answer.error, self._about(command), retry_after=answer.retry_after)
         return answer
 
