@@ -16,9 +16,10 @@ from config.model import Budget, Group, NoProgram, Profile, SimulatedCloud
 from config.simulation import Behaviour, BootTime
 from config.units import CloudId, GroupId, ProfileId
 from handler.app import clock
-from handler.converge import Converger, Pass
+from handler.converge import Converger
 from handler.desired import Definition
 from handler.orchestrators.simulated import SimulatedOrchestrator
+from handler.passes import Pass
 from handler.store.interface import StoredGroup
 from handler.store.sqlite import SqliteStore
 from trigger.requests import GroupState

@@ -5,11 +5,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 from config.errors import StoreError
 from config.model import Balancer as DeclaredBalancer
-from config.model import Budget, Cloud, Mode, ReadyProbe
-from config.units import GroupId, Instant, MemberName, Seconds, format_span
+from config.model import Cloud, Mode, ReadyProbe
+from config.units import GroupId, Instant, MemberName
 from handler.balancers.interface import Balancer
 from handler.causes import told
 from handler.desired import Definition, DesiredState, Limits, Rolling
@@ -18,55 +19,41 @@ from handler.gather import Gatherer
 from handler.leases import Leases
 from handler.orchestrators.interface import Orchestrator
 from handler.pacing import Builds, builds_after, next_in
+from handler.passes import Pass, halted, hourly, seen_only, with_tended
 from handler.provisions import Provisions, Tended
+from handler.quotas import Quotas, Reading
 from handler.records import surrendered, ungiven
-from handler.removals import words_of
 from handler.snapshots.snapshot import Snapshot
-from handler.steps import Create, Outcome, Plan
+from handler.steps import Create, MakePart, Outcome, Plan
 from handler.store.interface import Creates, Store, StoredGroup
 from handler.traffic import Traffic
 from handler.uncollected import uncollected
-from handler.world import Record, World
+from handler.world import Phase, Record, World
 from trigger.requests import GroupState, Pause
 
-_STORE_RETRY: Seconds = 5.0
 _UNTENDED = Tended(bound=True)
 """Nobody looked after the balancers that are made for the group: they may be there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pass:
-    """What one pass saw, meant to do, did, and leaves behind."""
+class _Look:
+    """What is planned from what was gathered."""
 
-    world: World
+    snapshot: Snapshot
     plan: Plan
-    outcomes: tuple[Outcome, ...]
-    """Of the steps that were begun; those after a failed one of the same member were not."""
-    next_in: Seconds | None
-    """When to look again; ``None``: nothing is waited for."""
-    vanished: tuple[Record, ...]
-    """Of members that are gone without having been asked to leave, where desired size is to follow: marked as leaving,
-    to be written down in the transaction that lowers it."""
-    refused: tuple[Record, ...]
-    """Of machines that were given, and that the cloud will not mark: gone, to be written down in the transaction that
-    lowers desired size by them."""
-    failed_builds: int
-    """In a row, this pass included."""
-    back_off_until: Instant | None
-    creates_left: int
-    """Creates that the hourly budgets of group and cloud still allow, whichever is less."""
-    failures: tuple[str, ...]
-    """What cannot succeed until a person changes something, or could not be written down."""
-    retries: tuple[str, ...]
-    """What is tried again, and what could not be seen."""
+    used: Creates
 
-    bound: bool = True
-    """Balancers that were made for the group may still be there: it must not be forgotten yet."""
+    def only(self, stored: StoredGroup) -> Pass:
+        """The pass of one who does no more than that."""
+        return seen_only(stored, self.snapshot.world, self.plan, self.used)
 
-    @property
-    def messages(self) -> tuple[str, ...]:
-        """All that went wrong, failures first."""
-        return self.failures + self.retries
+    def intended(self) -> Iterator[MemberName]:
+        """Those who are written down and are about to be made, or wait for their parts."""
+        yield from (step.member for step in self.plan.steps if isinstance(step, Create | MakePart) and step.member)
+        for member in self.snapshot.world.members:
+            record = member.record
+            if record is not None and record.phase is Phase.INTENDED and record.parts and member.server is None:
+                yield member.name
 
 
 class Converger:
@@ -90,6 +77,7 @@ class Converger:
         self._clock = clock
         self._workers = workers
         self._traffic = Traffic()
+        self._quotas = Quotas(orchestrator_for, self._traffic, clock)
         self._leases = Leases()
         self._gatherer = Gatherer(
             installation=installation,
@@ -127,7 +115,7 @@ class Converger:
         Raises:
             StoreError: what we remember cannot be read.
         """
-        return _planned(self.snapshot(stored))
+        return self._looked(stored).plan
 
     def snapshot(self, stored: StoredGroup) -> Snapshot:
         """Gather, and say all that a pass would plan from now.
@@ -135,7 +123,7 @@ class Converger:
         Raises:
             StoreError: what we remember cannot be read.
         """
-        return self._looked(stored)[0]
+        return self._looked(stored).snapshot
 
     def observe(self, stored: StoredGroup) -> Pass:
         """Gather and plan, and do nothing: no call that changes anything, no write.
@@ -143,8 +131,7 @@ class Converger:
         Raises:
             StoreError: what we remember cannot be read.
         """
-        seen, used = self._looked(stored)
-        return _seen_only(stored, seen.world, _planned(seen), used)
+        return self._looked(stored).only(stored)
 
     def run(
         self,
@@ -165,7 +152,7 @@ class Converger:
             StoreError: what we remember cannot be read. That it cannot be written ends the pass before the call.
         """
         tended = _UNTENDED if _hands_off(stored) or only is not None else self._provisions.tend(stored)
-        return _with(tended, self._pass(stored, accept_vanished=accept_vanished, only=only, latest=latest))
+        return with_tended(tended, self._pass(stored, accept_vanished=accept_vanished, only=only, latest=latest))
 
     def _pass(
         self,
@@ -178,27 +165,51 @@ class Converger:
         world = self.gather(stored.id, stored.definition)
         if latest is not None:
             stored = replace(stored, state=latest())
-        with self._budgets:  # groups of one cloud share its budget: between counting and minting nobody else mints
-            used = self._store.creates(stored.id, stored.definition.cloud.id, self._clock())
-            planned = _planned(self._snapshot(stored, world, used, accept_vanished=accept_vanished, only=only))
-            planned = planned if only is None else planned.of(only)
-            if _hands_off(stored):
-                return _seen_only(stored, world, planned, used)
-            try:
-                minted = self._mint(stored, planned)
-            except StoreError as error:
-                return _halted(_seen_only(stored, world, planned, used), str(error))
+        look = partial(self._look, stored, world, accept_vanished=accept_vanished, only=only)
+        seen, minted, reading = look(), tuple[Record, ...](), None
+        if seen.plan.makes:
+            reading = self._quotas.read(stored.definition)
+            with self._budgets:  # groups of one cloud share budgets and quotas: since counting, nobody else mints
+                seen = look(reading=reading)
+                try:
+                    minted = () if _hands_off(stored) else self._mint(stored, seen, reading)
+                except StoreError as error:
+                    return halted(seen.only(stored), str(error))
+        if _hands_off(stored):
+            return seen.only(stored)
+        planned = seen.plan
         execution = Execution(self._tools(stored.definition, world), world, minted, goes_on=_goes_on(stored, latest))
         outcomes = execution.run(planned.steps)
+        self._quotas.passed(stored.id, stored.definition.cloud.id, outcomes)
         for wait, members in execution.waits.items():
             planned = planned.waiting(wait, members)
-        done = self._concluded(stored, world, planned, outcomes, used)
-        return done if execution.halted is None else _halted(done, execution.halted)
+        done = self._concluded(stored, replace(seen, plan=planned), outcomes)
+        done = replace(done, unread=self._quotas.news(reading))
+        return done if execution.halted is None else halted(done, execution.halted)
 
-    def _looked(self, stored: StoredGroup) -> tuple[Snapshot, Creates]:
+    def _looked(self, stored: StoredGroup) -> _Look:
         world = self.gather(stored.id, stored.definition)
+        seen = self._look(stored, world)
+        if not seen.plan.makes:
+            return seen
+        return self._look(stored, world, reading=self._quotas.read(stored.definition))
+
+    def _look(
+        self,
+        stored: StoredGroup,
+        world: World,
+        *,
+        accept_vanished: bool = False,
+        only: MemberName | None = None,
+        reading: Reading | None = None,
+    ) -> _Look:
         used = self._store.creates(stored.id, stored.definition.cloud.id, self._clock())
-        return self._snapshot(stored, world, used), used
+        snapshot = self._snapshot(stored, world, used, accept_vanished=accept_vanished, only=only)
+        headroom = self._quotas.left(stored.id, reading)
+        if headroom is not None:
+            snapshot = replace(snapshot, limits=replace(snapshot.limits, headroom=headroom))
+        planned = _planned(snapshot)
+        return _Look(snapshot=snapshot, plan=planned if only is None else planned.of(only), used=used)
 
     def _snapshot(
         self,
@@ -225,7 +236,7 @@ class Converger:
                 creates=min(
                     group.outstanding - used.group_outstanding,
                     cloud.outstanding - used.cloud_outstanding,
-                    _hourly(group, cloud, used),
+                    hourly(group, cloud, used),
                 ),
                 back_off_until=stored.back_off_until,
                 accept_vanished=accept_vanished,
@@ -236,7 +247,12 @@ class Converger:
             at=now,
         )
 
-    def _mint(self, stored: StoredGroup, planned: Plan) -> tuple[Record, ...]:
+    def _mint(self, stored: StoredGroup, seen: _Look, reading: Reading | None) -> tuple[Record, ...]:
+        minted = self._intend(stored, seen.plan)
+        self._quotas.promise(stored.id, reading, [*(record.name for record in minted), *seen.intended()])
+        return minted
+
+    def _intend(self, stored: StoredGroup, planned: Plan) -> tuple[Record, ...]:
         count = sum(isinstance(step, Create) and step.member is None for step in planned.steps)
         if not count:
             return ()
@@ -257,16 +273,15 @@ class Converger:
             workers=self._workers,
             traffic=self._traffic,
             leases=self._leases,
+            quotas=self._quotas,
         )
 
-    def _concluded(
-        self, stored: StoredGroup, world: World, planned: Plan, outcomes: tuple[Outcome, ...], used: Creates
-    ) -> Pass:
-        now = self._clock()
+    def _concluded(self, stored: StoredGroup, before_it: _Look, outcomes: tuple[Outcome, ...]) -> Pass:
+        world, planned, now = before_it.snapshot.world, before_it.plan, self._clock()
         before = Builds(failed=stored.failed_builds, back_off_until=stored.back_off_until)
         builds = builds_after(before, outcomes, world, Limits(creates=0, back_off_until=None), now)
         minted = sum(isinstance(step, Create) and step.member is None for step in planned.steps)
-        seen = _seen_only(stored, world, planned, used)
+        seen = before_it.only(stored)
         done = replace(
             seen,
             outcomes=outcomes,
@@ -284,20 +299,8 @@ class Converger:
         try:
             self._store.save_builds(stored.id, builds.failed, builds.back_off_until)
         except StoreError as error:
-            return _halted(done, str(error))
+            return halted(done, str(error))
         return done
-
-
-def _with(tended: Tended, done: Pass) -> Pass:
-    """Tell of the balancers that are made for a group in what its pass leaves behind."""
-    paces = [pace for pace in (done.next_in, tended.next_in) if pace is not None]
-    return replace(
-        done,
-        failures=(*tended.failures, *done.failures),
-        retries=(*tended.retries, *done.retries),
-        next_in=min(paces, default=None),
-        bound=tended.bound,
-    )
 
 
 def _planned(snapshot: Snapshot) -> Plan:
@@ -326,42 +329,3 @@ def _rolling(stored: StoredGroup) -> Rolling | None:
 
 def _all_stopped(stored: StoredGroup) -> bool:
     return stored.state.stopped is Pause.ALL
-
-
-def _hourly(group: Budget, cloud: Budget, used: Creates) -> int:
-    return max(min(group.per_hour - used.group_past_hour, cloud.per_hour - used.cloud_past_hour), 0)
-
-
-def _seen_only(stored: StoredGroup, world: World, planned: Plan, used: Creates) -> Pass:
-    """Make the pass of one who only looked."""
-    unseen = [seating.because for seating in world.seatings.values() if seating.seats is None]
-    return Pass(
-        world=world,
-        plan=planned,
-        outcomes=(),
-        next_in=None,
-        vanished=(),
-        refused=(),
-        failed_builds=stored.failed_builds,
-        back_off_until=stored.back_off_until,
-        creates_left=_hourly(stored.definition.group.budget, stored.definition.cloud.budget, used),
-        failures=(),
-        retries=(
-            *(doubt.words for doubt in planned.doubts),
-            *filter(None, [planned.repair_stopped]),
-            *unseen,
-            *words_of(world.members, planned.stuck),
-            *_overdue(stored, world, planned),
-        ),
-    )
-
-
-def _overdue(stored: StoredGroup, world: World, planned: Plan) -> Iterator[str]:
-    within = format_span(stored.definition.group.build_timeout)
-    for member in world.members:
-        if member.name in planned.overdue and member.server is not None:
-            yield f"{member.name} has been {member.server.raw_state} for longer than {within}"
-
-
-def _halted(done: Pass, message: str) -> Pass:
-    return replace(done, next_in=_STORE_RETRY, failures=(*done.failures, message))

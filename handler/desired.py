@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from config.digest import digest_of
 from config.model import Balancer, Cloud, Group, Profile
 from config.units import BalancerId, Instant, MemberName, Seconds
+from handler.headroom import Headroom
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,3 +88,6 @@ class Limits:
     """Calls that the cloud may be asked for in this pass; ``None``: any number."""
     full: bool = False
     """The cloud said not long ago that it has no room: nothing is made."""
+    headroom: Headroom | None = None
+    """What the cloud's quotas leave to this pass, once others have had their share; ``None``: no limit, or none that
+    is known yet."""

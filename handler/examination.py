@@ -14,6 +14,7 @@ from typing import Protocol, runtime_checkable
 from config.causes import MENDING, Cause
 from config.model import Profile
 from config.units import Instant, Seconds
+from handler.headroom import Limit as Limit  # noqa: PLC0414 - drivers have it from here
 
 _ASKEW: Seconds = 30.0
 """From here on clocks disagree: well beyond what a slow answer explains, well within what ages are judged by."""
@@ -147,21 +148,6 @@ def clock_look(date: str | None, before: Instant, after: Instant) -> Look:
 
 
 # Quotas
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limit:
-    """What may be used of something, and what is."""
-
-    what: str
-    """In the plural: ``machines``."""
-    used: float
-    most: float | None
-    """``None``: as much as there is."""
-
-    def __str__(self) -> str:
-        """``machines 2 of 20``."""
-        return f"{self.what} {self.used:g}" + (" without a limit" if self.most is None else f" of {self.most:g}")
 
 
 def quota_look(machines: Limit, others: Sequence[Limit], most: int, present: int) -> Look:

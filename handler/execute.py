@@ -26,6 +26,7 @@ from handler.lines import UNTOLD, Begun, Call, Line, Notice, changed, done, fail
 from handler.orchestrators.endings import Endings
 from handler.orchestrators.interface import Launch, Orchestrator
 from handler.orchestrators.parts import change_part
+from handler.quotas import Quotas
 from handler.records import before, before_parting, made, taken_up, unmade
 from handler.removals import is_stuck
 from handler.steps import (
@@ -75,6 +76,7 @@ class Tools:
     workers: int
     traffic: Traffic
     leases: Leases
+    quotas: Quotas
 
 
 class Execution:
@@ -329,7 +331,8 @@ class Execution:
         match step:
             case Create():
                 launch = Launch(id=self._launch(name), profile=tools.definition.profile, parts=self._parts(name))
-                return tools.orchestrator.create(launch)
+                with tools.quotas.making(name):
+                    return tools.orchestrator.create(launch)
             case MakePart() | RemovePart() | ReleasePart():
                 change_part(tools.orchestrator, step, tools.definition.profile)
             case Destroy():

@@ -52,6 +52,7 @@ _PACE: dict[Wait, Seconds | None] = {
     Wait.BACK_OFF: 30.0,
     Wait.RATE_LIMIT: 1.0,
     Wait.FULL: 10.0,
+    Wait.QUOTA: 10.0,
     Wait.ENOUGH: _SOON,
     Wait.BUDGET: 30.0,
     Wait.BUILD_BACK_OFF: 30.0,

@@ -102,6 +102,7 @@ def plan(desired: DesiredState, world: World, definition: Definition, limits: Li
         vanished=() if paused else tuple(cast[0].name for cast in scene.casts if lowers(cast, scene)),
         repair_stopped=scene.checkup.stopped,
         held=() if paused else tuple(restraint.held),
+        quota=limits.headroom.by if limits.headroom is not None and waits[Wait.QUOTA] and not paused else "",
         overdue=tuple(cast[0].name for cast in scene.casts if _is_overdue(cast, scene)),
     )
 

@@ -14,8 +14,9 @@ from handler.doubts import Doubt
 from handler.health import Checkup, Terms, checkup
 from handler.roles import COUNTED, Cast, Role, is_witnessed, role, sequence_of
 from handler.rolling import WORDS, Batch, batch, going
+from handler.seating import Moves
 from handler.settled import nominees, sifted
-from handler.steps import Create, Step, Wait
+from handler.steps import Create, MakePart, Step, Wait
 from handler.victims import Preference
 from handler.victims import choose as choose_victims
 from handler.world import Leaving, Member, Phase, World
@@ -343,7 +344,10 @@ def _replaced(
 
 
 def creations(scene: Scene, choice: Choice) -> Creations:
-    """Make what is missing: open intents that were disproved under their own names, the rest as budgets allow."""
+    """Make what is missing: open intents that were disproved under their own names, the rest as budgets allow.
+
+    Both only as far as the cloud has headroom. Intents come first in it, also those whose parts are not ready yet.
+    """
     again = [
         assemble(member, member.record, scene.definition)
         for member, seen in scene.casts
@@ -360,10 +364,22 @@ def creations(scene: Scene, choice: Choice) -> Creations:
         return Creations(steps=(), held=missing + len(again), because=Wait.BUILD_BACK_OFF)
     if scene.limits.full:
         return Creations(steps=(), held=missing + len(again), because=Wait.FULL)
-    new = min(missing, max(scene.limits.creates, 0))
+    room, budget = scene.limits.headroom, max(scene.limits.creates, 0)
+    fitting = len(again) if room is None else min(room.members, len(again))
+    again = [*again[:fitting], *map(_without_room, again[fitting:])]
+    most = budget if room is None else min(budget, room.members - fitting)
+    new = min(missing, most)
     steps = (*(step for moves in again for step in moves.steps), *(Create(member=None) for _ in range(new)))
     waits = tuple(wait for moves in again for wait in moves.waits)
-    return Creations(steps=steps, held=missing - new, because=Wait.BUDGET, waits=waits)
+    return Creations(
+        steps=steps, held=missing - new, because=Wait.BUDGET if most == budget else Wait.QUOTA, waits=waits
+    )
+
+
+def _without_room(moves: Moves) -> Moves:
+    """What is still done for an intended member for whom the cloud has no headroom: nothing that takes of it."""
+    steps = tuple(step for step in moves.steps if not isinstance(step, Create | MakePart))
+    return Moves(steps, moves.waits | {Wait.QUOTA})
 
 
 def _backs_off(limits: Limits, now: Instant) -> bool:

@@ -132,6 +132,8 @@ class GroupStatus:
     """Revision that new members are made of."""
     rollback: RollbackStatus | None = None
     """Why that is not the newest, if it is not."""
+    quota: str = ""
+    """Which limit of the cloud leaves no room for more, in the cloud's words; empty: none is in the way."""
     old: int = 0
     """Members that are not made of the profile of now, as far as anybody has looked."""
     roll: RollStatus | None = None

@@ -275,7 +275,9 @@ class Wait(enum.Enum):
     RATE_LIMIT = "rate_limit"
     """The cloud may not be asked for more now: what its declaration allows is used up, or it asked for time."""
     FULL = "full"
-    """The cloud has no room for more: a quota."""
+    """The cloud refused a creation since it has no room for more."""
+    QUOTA = "quota"
+    """The cloud's quotas leave no room for more: that was read, and nothing was asked for."""
     ENOUGH = "enough"
     """A pass does no more of that: the next one follows at once."""
     BUDGET = "budget"
@@ -307,6 +309,8 @@ class Plan:
     """Calls that are due but for failures not long ago."""
     overdue: tuple[MemberName, ...] = ()
     """Members that take longer from one state to another than the group gives a build; by sequence."""
+    quota: str = ""
+    """Which limit of the cloud leaves no room for more, in the cloud's words; empty: none is in the way."""
     stuck: tuple[MemberName, ...] = ()
     """Whose removal is STUCK (`handler.removals`), by sequence: nobody waits for them, and they are no size."""
 
@@ -317,6 +321,11 @@ class Plan:
     def converged(self) -> bool:
         """Nothing to do and nothing to wait for."""
         return not self.steps and not self.waits
+
+    @property
+    def makes(self) -> bool:
+        """Something is to be made that a cloud counts."""
+        return any(isinstance(step, Create | MakePart) for step in self.steps)
 
     def waiting(self, wait: Wait, members: int) -> Plan:
         """The same plan, in which so many more members wait."""

@@ -146,6 +146,7 @@ def why(
     lines((span or {}).get("words", ()))
     lines(f"not measured: {miss}" for miss in answer.get("misses", ()))
     lines(answer.get("doubts", ()))
+    lines(f"no room for more members: {quota}" for quota in filter(None, [answer.get("quota")]))
 
 
 @app.command()

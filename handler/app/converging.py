@@ -19,8 +19,9 @@ from handler.app.rolling import news_of, write
 from handler.app.rooms import Room, Seen
 from handler.app.waiting import until_set
 from handler.app.whole import whole
-from handler.converge import Converger, Pass
+from handler.converge import Converger
 from handler.doubts import Doubt
+from handler.passes import Pass
 from handler.roles import state_of
 from handler.status import MemberState
 from handler.store.interface import Event, EventKind, Store, StoredGroup
@@ -181,6 +182,13 @@ class Keeper:
         if before is not bool(because):
             await self._note(room, "repair_stopped" if because else "repair_goes_on", because)
 
+    async def _tell_of_quota(self, room: Room, before: str, done: Pass) -> None:
+        """Write down when a quota begins to be in the way and when it is no more, and that quotas cannot be read."""
+        if bool(before) is not bool(done.plan.quota):
+            await self._note(room, "quota_reached" if done.plan.quota else "quota_leaves_room", done.plan.quota)
+        if done.unread:
+            await self._note(room, "quota_unread", done.unread)
+
     async def _note(self, room: Room, act: str, said: str) -> None:
         await self._in_thread(
             lambda: self._store.note(room.id, act, "convergence", said[:_SAID_AT_MOST], self._clock().wall)
@@ -209,6 +217,7 @@ class Keeper:
     async def _take_in(self, room: Room, done: Pass) -> None:
         now = self._clock()
         doubted = room.seen.plan.doubts if room.seen is not None else ()
+        quota = room.seen.plan.quota if room.seen is not None else ""
         stopped = room.seen is not None and bool(room.seen.plan.repair_stopped)
         room.failed_builds, room.back_off_until = done.failed_builds, done.back_off_until
         room.addresses = _addresses(done.world, room.addresses)
@@ -234,6 +243,7 @@ class Keeper:
             room.converged_at = now.wall
         await self._tell(room, doubted, done.plan.doubts)
         await self._tell_of_repair(room, stopped, done.plan.repair_stopped)
+        await self._tell_of_quota(room, quota, done)
         self._saw(room, done)
         if room.state.desired is None and fleet.listed and not hands_off(room):
             await self._door.ask(Question(room=room, at=now))

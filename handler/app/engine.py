@@ -39,7 +39,8 @@ from handler.app.rooms import Room
 from handler.app.services import Services
 from handler.app.standstill import Standstill
 from handler.balancers.interface import Balancer as BalancerPort
-from handler.converge import Converger, Pass
+from handler.converge import Converger
+from handler.passes import Pass
 from handler.store.interface import Store, StoredGroup
 from handler.web.daemon import Health, Reloaded
 from trigger.requests import Decision

@@ -24,9 +24,9 @@ from handler.app.gauges import Gauges
 from handler.app.recording_gauges import NOTHING, RecordingGauges
 from handler.app.replies import Replies
 from handler.app.rooms import Room
-from handler.converge import Pass
 from handler.hooks.payloads import Sender
 from handler.hooks.replies import Result as KnockResult
+from handler.passes import Pass
 from handler.pushes.judging import Result as PushResult
 from handler.pushes.said import Shape
 from handler.recording.status import Figures

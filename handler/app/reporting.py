@@ -7,7 +7,7 @@ from handler.app.deciding import TickReport
 from handler.app.metrics import Metrics
 from handler.app.rooms import Room
 from handler.app.statuses import condition_of
-from handler.converge import Pass
+from handler.passes import Pass
 from handler.status import GroupCondition
 from handler.steps import Create, Destroy, Drain, Enable, Join, Leave, Mark, Outcome, Result, Unmark
 from trigger.requests import Decision

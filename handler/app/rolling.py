@@ -6,10 +6,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from config.units import Instant, MemberName
-from handler.converge import Pass
 from handler.declared import Converged
 from handler.desired import Limits
 from handler.pacing import Builds, builds_after
+from handler.passes import Pass
 from handler.rolling import is_old, rolled
 from handler.rolls import Roll, RollState, halted_by, short
 from handler.steps import Create, Outcome

@@ -44,6 +44,7 @@ def status_of(room: Room, now: Instant) -> GroupStatus:
         quiets=tuple(quiet for quiet in state.quiets if quiet.until > now),
         queued=state.turn.queued,
         waits=room.seen.plan.waits if room.seen else (),
+        quota=room.seen.plan.quota if room.seen else "",
         decided_at=room.decided_at,
         converged_at=room.converged_at,
         listed=room.seen.world.complete if room.seen else None,

@@ -92,7 +92,7 @@ def group_page(group: dict[str, Any]) -> RenderableType:
         said = f"waiting for its turn in the service: {asked['cause']} {asked['by']}, kept until {kept} UTC"
         parts.append(Text(printable(said), style="cyan"))
     parts += [Text(printable(line), style="cyan") for line in rolling_lines(group)]
-    waits = _waits(group["waits"])
+    waits = _waits(group["waits"], group["quota"])
     if waits:
         parts.append(Text(f"waiting: {waits}"))
     return Group(*parts, Text(), members_table(group["members"]))
@@ -177,8 +177,14 @@ _WAITS = {
 """What is waited for, where it is not a state of so many members."""
 
 
-def _waits(waits: Iterable[tuple[str, int]]) -> str:
-    return ", ".join(_WAITS.get(wait) or f"{count or ''} {wait.replace('_', ' ')}".lstrip() for wait, count in waits)
+def _waits(waits: Iterable[tuple[str, int]], quota: str) -> str:
+    return ", ".join(_wait(wait, count, quota) for wait, count in waits)
+
+
+def _wait(wait: str, count: int, quota: str) -> str:
+    if wait == "quota":
+        return f"{count} for quota ({printable(quota)})"
+    return _WAITS.get(wait) or f"{count or ''} {wait.replace('_', ' ')}".lstrip()
 
 
 _APART = frozenset({"kind", "because"})
@@ -201,7 +207,7 @@ def plan_lines(plan: dict[str, Any]) -> Iterator[str]:
     """One line a step, then what is waited for."""
     for step in plan["steps"]:
         yield step_text(step)
-    waits = _waits(plan["waits"].items())
+    waits = _waits(plan["waits"].items(), plan.get("quota", ""))
     if waits:
         yield f"waiting: {waits}"
     for name in plan.get("stuck", ()):

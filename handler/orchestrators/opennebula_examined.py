@@ -13,7 +13,8 @@ from functools import partial
 from config.causes import MENDING, Cause
 from config.model import OpennebulaCloud, OpennebulaRecipe, Profile
 from config.units import Instant
-from handler.examination import About, Check, Limit, Look, fine, found, quota_look, untold
+from handler.examination import About, Check, Look, fine, found, quota_look, untold
+from handler.headroom import Limit
 from handler.orchestrators.clocks import look_at_clock
 from handler.orchestrators.opennebula_answers import id_of
 from handler.orchestrators.opennebula_ids import NETWORK, TEMPLATE, Ids, Kind

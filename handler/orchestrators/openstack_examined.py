@@ -16,7 +16,8 @@ from config.errors import Permanent, Transient
 from config.model import OpenstackRecipe, Profile
 from config.parts import Address, Port, Spec, Volume
 from config.units import CloudId, Instant
-from handler.examination import About, Check, Limit, Look, clock_look, fine, found, quota_look, untold, wrong
+from handler.examination import About, Check, Look, clock_look, fine, found, quota_look, untold, wrong
+from handler.headroom import Limit
 from handler.openstack.answers import entries, mapping, text
 from handler.openstack.connection import COMPUTE, Connection
 from handler.openstack.ids import (

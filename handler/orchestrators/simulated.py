@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
@@ -12,6 +12,7 @@ from config.errors import DriverError, Permanent
 from config.model import Profile, SimulatedCloud
 from config.parts import Part
 from config.units import GroupId, Instant, MemberName, PartName, Seconds
+from handler.headroom import Quota
 from handler.launches import LaunchId
 from handler.orchestrators.interface import Launch
 from handler.orchestrators.ledger import Ledger
@@ -74,6 +75,10 @@ class SimulatedOrchestrator:
         """Begin to remove a server: it is gone after the declared time, and ``grace`` at the latest."""
         if self._is_ours(name):
             self._answered(lambda cloud, now: cloud.destroy(name, now, grace=grace))
+
+    def quotas(self, profile: Profile) -> Sequence[Quota]:
+        """The declared quota of servers."""
+        return (Quota(limit=self._answered(lambda cloud, now: cloud.quota(now)), each=1),)
 
     # Parts
 

@@ -18,6 +18,7 @@ from config.causes import Cause
 from config.errors import DriverError, Full, Permanent, Transient
 from config.simulation import Behaviour, CallFaults, Happening, Incident
 from config.units import Instant, Seconds
+from handler.headroom import Limit
 from handler.launches import LaunchId
 from handler.orchestrators.fates import Slip, born, draw, slip
 from handler.orchestrators.machines import Machine, View
@@ -152,6 +153,14 @@ class Simulation:
             stop = Instant(now + min(self.behaviour.stop, grace))
             self.put(self._machines[name].turned(ServerState.DELETING, now).gone(stop))
         return self._said(wrong, None, f"the cloud could not remove {name}")
+
+    def quota(self, now: Instant) -> Answer[Limit]:
+        """Tell how many servers there may be, and how many there are, whoever made them."""
+        now = self.advance(now)
+        if (refused := self._refused(now)) is not None:
+            return refused
+        used = Limit(what="servers", used=len(self.machines(now)), most=self.behaviour.quota)
+        return Answer(takes=self.behaviour.call, given=used)
 
     def ask_parts(self, ask: Callable[[PlayedParts], T], now: Instant) -> Answer[T]:
         """Look at parts: that is never old, and never wrong."""

@@ -13,6 +13,7 @@ from config.parts import Part as Declared
 from config.repair import HealthRepair, Repair
 from config.units import BalancerId, CloudId, GroupId, Instant, MemberName, PartName, ProfileId, Seconds
 from handler.desired import Definition, DesiredState, Limits, Rolling
+from handler.headroom import Headroom
 from handler.parts import MadePart
 from handler.snapshots.parts import Part, Told
 from handler.snapshots.snapshot import Snapshot
@@ -121,11 +122,21 @@ def _within(ready: Part | None) -> Seconds | None:
 
 def _limits(top: Part) -> Limits:
     part = top.part("limits")
-    given = {} if part is None else part.fields(Limits)
+    given = {} if part is None else {**part.fields(Limits, apart=("headroom",)), "headroom": _headroom(part)}
     creates = given.get("creates", 0)
     if part is not None and abs(creates) > _MOST_MEMBERS:
         part.wrong("creates", f"{creates} is not at most {_MOST_MEMBERS}")
     return Limits(**{"creates": 10, "back_off_until": None, **given})
+
+
+def _headroom(limits: Part) -> Headroom | None:
+    part = limits.part("headroom", short="members")
+    if part is None:
+        return None
+    given = part.fields(Headroom)
+    if part.needs("members", "2") and given.get("members", 0) < 0:
+        part.wrong("members", f"{given['members']} is not a number of members")
+    return Headroom(**{"members": 0, "by": "its quota", **given})
 
 
 def _world(top: Part, group: GroupId) -> World:

@@ -154,6 +154,7 @@ def _reading(daemon: Daemon) -> APIRouter:
         if at is None:
             shown["misses"] = list(daemon.misses(GroupId(group)))
             shown["doubts"] = list(daemon.doubts(GroupId(group)))
+            shown["quota"] = daemon.group(GroupId(group)).quota
         if isinstance(found, Span):
             shown["span"] = _span(found)
         return JSONResponse(shown)

@@ -56,12 +56,16 @@ def text_of(value: object) -> bytes:
 
 
 def planned(plan: Plan) -> dict[str, Json]:
-    """A plan: its steps in order, what it waits for, of how many members, and whose removal nobody waits for."""
+    """A plan: its steps in order, what it waits for, of how many members, and whose removal nobody waits for.
+
+    ``quota`` says which one is in the way; empty: none is.
+    """
     return {
         "group": plan.group,
         "revision": plan.revision,
         "steps": [tagged(step) for step in plan.steps],
         "waits": {wait.value: count for wait, count in plan.waits},
+        "quota": plan.quota,
         "stuck": list(plan.stuck),
     }
 

@@ -14,7 +14,7 @@ from config.errors import Permanent, StoreError, Transient
 from config.model import Budget, Mode, OnVanish, ProcessRecipe, Victims
 from config.repair import Repair
 from config.units import BalancerId, GroupId, Instant, MemberName
-from handler.converge import Pass
+from handler.passes import Pass
 from handler.steps import Confirm, Create, EnterService, Forget, Join, Result, TakeUp, Wait
 from handler.store.interface import StoredGroup
 from handler.world import Phase, SeatState, ServerState

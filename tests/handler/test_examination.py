@@ -6,7 +6,8 @@ import pytest
 
 from config.units import Instant
 from handler import examination
-from handler.examination import Limit, Verdict, clock_look, quota_look
+from handler.examination import Verdict, clock_look, quota_look
+from handler.headroom import Limit
 
 AT = Instant(1769869200.0)
 """2026-01-31 14:20:00 UTC."""

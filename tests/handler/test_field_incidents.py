@@ -10,8 +10,8 @@ from dataclasses import replace
 import pytest
 
 from config.errors import Transient
-from handler.converge import Pass
 from handler.doubts import Ground
+from handler.passes import Pass
 from handler.steps import Wait
 from handler.world import Listing, SeatState
 from tests.support.beds import Bed, grown

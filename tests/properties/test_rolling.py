@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import invariant, rule
 
 from config.rolling import Allowance, RollBudgets
-from handler.converge import Pass
+from handler.passes import Pass
 from handler.roles import state_of
 from handler.rolling import WORDS
 from handler.rolls import RollState

@@ -12,10 +12,11 @@ from config.rolling import RollBudgets
 from config.units import BalancerId, MemberName, PartName
 from handler.app.fates import evicted, given
 from handler.app.rolling import news_of, write
-from handler.converge import Converger, Pass
+from handler.converge import Converger
 from handler.desired import Definition
 from handler.launches import LaunchId
 from handler.orchestrators.interface import Orchestrator
+from handler.passes import Pass
 from handler.roles import state_of
 from handler.rolls import Roll, RollState
 from handler.status import MemberState

@@ -9,6 +9,7 @@ from config.model import Compare, Mode
 from config.units import Instant, format_span
 from handler.rolls import RollState
 from handler.status import GroupStatus, MemberState, MemberStatus
+from handler.steps import Wait
 from handler.web.pages.charts import Mark, Plot, Rule, Trace, chart, gap_of, legend
 from handler.web.pages.facts import Facts
 from handler.web.pages.figures import ABSENT, clock, number, quantity, span
@@ -87,11 +88,16 @@ def _head(facts: Facts) -> Html:
                 *_rolling(status),
                 *(_stated("Quiet", *_quiet(quiet, facts.now)) for quiet in status.quiets),
                 _stated("Mode", " and ".join(text for text in (mode, pause) if text)) if mode or pause else None,
-                *(_stated("Waiting for", f"{count} × {wait.value.replace('_', ' ')}") for wait, count in status.waits),
+                *(_waiting(wait, count, status.quota) for wait, count in status.waits),
                 class_="figures",
             ),
         ]
     )
+
+
+def _waiting(wait: Wait, count: int, quota: str) -> Html:
+    more = quota if wait is Wait.QUOTA else None
+    return _stated("Waiting for", f"{count} × {wait.value.replace('_', ' ')}", more)
 
 
 def _rolling(status: GroupStatus) -> Iterator[Html]:

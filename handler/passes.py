@@ -1,0 +1,121 @@
+"""One pass of convergence, told: what it saw, meant to do, did, and leaves behind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from config.causes import MENDING, Cause
+from config.model import Budget
+from config.units import Instant, Seconds, format_span
+from handler.provisions import Tended
+from handler.removals import words_of
+from handler.steps import MarkLeaving, Outcome, Plan, Wait
+from handler.store.interface import Creates, StoredGroup
+from handler.world import Member, Phase, Record, World
+
+_STORE_RETRY: Seconds = 5.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pass:
+    """What one pass saw, meant to do, did, and leaves behind."""
+
+    world: World
+    plan: Plan
+    outcomes: tuple[Outcome, ...]
+    """Of the steps that were begun; those after a failed one of the same member were not."""
+    next_in: Seconds | None
+    """When to look again; ``None``: nothing is waited for."""
+    vanished: tuple[Record, ...]
+    """Of members that are gone without having been asked to leave, where desired size is to follow: marked as leaving,
+    to be written down in the transaction that lowers it."""
+    refused: tuple[Record, ...]
+    """Of machines that were given, and that the cloud will not mark: gone, to be written down in the transaction that
+    lowers desired size by them."""
+    failed_builds: int
+    """In a row, this pass included."""
+    back_off_until: Instant | None
+    creates_left: int
+    """Creates that the hourly budgets of group and cloud still allow, whichever is less."""
+    failures: tuple[str, ...]
+    """What cannot succeed until a person changes something, or could not be written down."""
+    retries: tuple[str, ...]
+    """What is tried again, and what could not be seen."""
+
+    bound: bool = True
+    """Balancers that were made for the group may still be there: it must not be forgotten yet."""
+    unread: str = ""
+    """Why the cloud's quotas could not be read, which they could before; empty: they could, or nobody asked."""
+
+    @property
+    def messages(self) -> tuple[str, ...]:
+        """All that went wrong, failures first."""
+        return self.failures + self.retries
+
+
+def with_tended(tended: Tended, done: Pass) -> Pass:
+    """Tell of the balancers that are made for a group in what its pass leaves behind."""
+    paces = [pace for pace in (done.next_in, tended.next_in) if pace is not None]
+    return replace(
+        done,
+        failures=(*tended.failures, *done.failures),
+        retries=(*tended.retries, *done.retries),
+        next_in=min(paces, default=None),
+        bound=tended.bound,
+    )
+
+
+def hourly(group: Budget, cloud: Budget, used: Creates) -> int:
+    """Count the creates that the hourly budgets of a group and its cloud still allow, whichever is less."""
+    return max(min(group.per_hour - used.group_past_hour, cloud.per_hour - used.cloud_past_hour), 0)
+
+
+def seen_only(stored: StoredGroup, world: World, planned: Plan, used: Creates) -> Pass:
+    """Make the pass of one who only looked."""
+    unseen = [seating.because for seating in world.seatings.values() if seating.seats is None]
+    return Pass(
+        world=world,
+        plan=planned,
+        outcomes=(),
+        next_in=None,
+        vanished=(),
+        refused=(),
+        failed_builds=stored.failed_builds,
+        back_off_until=stored.back_off_until,
+        creates_left=hourly(stored.definition.group.budget, stored.definition.cloud.budget, used),
+        failures=(),
+        retries=(
+            *(doubt.words for doubt in planned.doubts),
+            *filter(None, [planned.repair_stopped]),
+            *unseen,
+            *_short_of(world, planned),
+            *words_of(world.members, planned.stuck),
+            *_overdue(stored, world, planned),
+        ),
+    )
+
+
+def _short_of(world: World, planned: Plan) -> Iterator[str]:
+    """Say what is in the way of more members, unless somebody leaves and makes room."""
+    chosen = any(isinstance(step, MarkLeaving) for step in planned.steps)
+    if planned.quota and not chosen and not any(_makes_room(member, planned) for member in world.members):
+        more = dict(planned.waits)[Wait.QUOTA]
+        yield f"no room for {more} more: {planned.quota}: {MENDING[Cause.QUOTA]}"
+
+
+def _makes_room(member: Member, planned: Plan) -> bool:
+    is_leaving = member.record is not None and member.record.phase is Phase.LEAVING
+    return is_leaving and member.name not in planned.stuck
+
+
+def _overdue(stored: StoredGroup, world: World, planned: Plan) -> Iterator[str]:
+    within = format_span(stored.definition.group.build_timeout)
+    for member in world.members:
+        if member.name in planned.overdue and member.server is not None:
+            yield f"{member.name} has been {member.server.raw_state} for longer than {within}"
+
+
+def halted(done: Pass, message: str) -> Pass:
+    """A pass that ended early, since something could not be written down."""
+    return replace(done, next_in=_STORE_RETRY, failures=(*done.failures, message))
