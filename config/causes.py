@@ -24,6 +24,8 @@ class Cause(enum.Enum):
     QUOTA = "quota"
     CAPACITY = "capacity"
     CREDENTIALS = "credentials"
+    LIBRARY = "library"
+    """What its driver is made with is not installed here."""
     SERVICE = "service"
     """A whole service of the cloud is not there for this account."""
     BALANCER = "balancer"
@@ -48,6 +50,7 @@ MENDING: Mapping[Cause, str] = MappingProxyType(
         Cause.QUOTA: "raise the account's limit, or lower max",
         Cause.CAPACITY: "wait for room in the cloud, or name another zone or flavor in the profile",
         Cause.CREDENTIALS: "check the credentials, and what they may do",
+        Cause.LIBRARY: "install what is named where Trimtab is installed, and start Trimtab again",
         Cause.SERVICE: "check that the account is still active and has this service",
         Cause.BALANCER: "put the balancer back, or detach the group from it",
         Cause.BALANCER_GOING: "wait until it is gone, and detach the group from it",

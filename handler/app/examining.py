@@ -91,12 +91,12 @@ def _look(check: Check) -> Look:
         return wrong(str(error))
 
 
-_OF_THE_CLOUD = frozenset({UNREACHED, MENDING[Cause.CREDENTIALS]})
+_OF_THE_CLOUD = frozenset({UNREACHED, MENDING[Cause.CREDENTIALS], MENDING[Cause.LIBRARY]})
 """How to mend what is wrong with a whole cloud."""
 
 
 def _without_echoes(catalogue: Catalogue, checks: Sequence[Check], looks: Sequence[Look]) -> tuple[Look, ...]:
-    """Say once that a cloud does not answer or let us in, and not again of all that it was to be asked."""
+    """Say once that a cloud cannot be asked, and not again of all that it was to be asked."""
 
     def is_echo(check: Check, look: Look) -> bool:
         return check.what != _ACCESS and look.mend in _OF_THE_CLOUD and _cloud_of(catalogue, check) in closed
@@ -106,7 +106,7 @@ def _without_echoes(catalogue: Catalogue, checks: Sequence[Check], looks: Sequen
         for check, look in zip(checks, looks, strict=True)
         if check.about is About.CLOUD and check.what == _ACCESS and look.mend in _OF_THE_CLOUD
     }
-    echo = Look(verdict=Verdict.UNKNOWN, words="not told, since the cloud does not answer or let us in")
+    echo = Look(verdict=Verdict.UNKNOWN, words="not told, since the cloud cannot be asked")
     return tuple(echo if is_echo(*each) else each[1] for each in zip(checks, looks, strict=True))
 
 

@@ -9,7 +9,6 @@ and hands the refusal to those who find the old one thrown away already. They as
 
 from __future__ import annotations
 
-import importlib
 import queue
 import threading
 from collections.abc import Callable, Collection, Mapping
@@ -23,6 +22,7 @@ from config.causes import Cause
 from config.errors import DriverError, Permanent, Transient, TrimtabError
 from config.openstack import ApplicationCredential, CloudsYaml, OpenstackAccess
 from config.units import CloudId, Seconds
+from handler.extras import library
 from handler.openstack.answers import Answer, reason, refusal, shown
 from handler.openstack.pool import Pool
 
@@ -266,11 +266,7 @@ class Connection:
         }
 
     def _library(self, name: str) -> ModuleType:
-        try:
-            return importlib.import_module(name)
-        except ImportError:
-            mend = "install the extra openstack of trimtab (pip install 'openstacksdk>=4')"
-            raise Permanent(f"{self.id}: the library openstacksdk is missing: {mend}") from None
+        return library(name, of=self.id, extra="openstack", needs="openstacksdk>=4.5")
 
 
 def _beginning(session: type[Session], within: Seconds) -> Callable[..., Session]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
@@ -15,6 +14,7 @@ from config.causes import Cause
 from config.errors import DriverError, Permanent, Transient, TrimtabError
 from config.model import CloudstackCloud
 from config.units import Seconds
+from handler.extras import library
 from handler.orchestrators.bounded import Bounded, retry_after
 from handler.orchestrators.cloudstack_answers import Page, page_of, refusal, text
 from handler.orchestrators.cloudstack_project import Project
@@ -148,11 +148,7 @@ class Wire:
         return client
 
     def _library(self) -> ModuleType:
-        try:
-            return importlib.import_module("cs")
-        except ImportError:
-            mend = "install the extra cloudstack of trimtab (pip install 'cs>=5')"
-            raise Permanent(f"{self._cloud.id}: the library cs is missing: {mend}") from None
+        return library("cs", of=self._cloud.id, extra="cloudstack", needs="cs>=5")
 
     def _secret(self, ref: SecretRef) -> str:
         try:

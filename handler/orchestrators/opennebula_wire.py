@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import xmlrpc.client
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from config.causes import Cause
 from config.errors import DriverError, Permanent, Transient, TrimtabError
 from config.model import OpennebulaCloud
 from config.units import Seconds
+from handler.extras import library
 from handler.orchestrators.bounded import Bounded, retry_after
 from handler.orchestrators.opennebula_answers import Fault, refusal, whole
 
@@ -159,11 +159,7 @@ class Wire:
             raise Transient(f"{self._about(method)}: the answer makes no sense") from None
 
     def _library(self) -> ModuleType:
-        try:
-            return importlib.import_module("pyone")
-        except ImportError:
-            mend = "install the extra opennebula of trimtab (pip install 'pyone>=7.3')"
-            raise Permanent(f"{self._cloud.id}: the library pyone is missing: {mend}") from None
+        return library("pyone", of=self._cloud.id, extra="opennebula", needs="pyone>=7.3")
 
     def _password(self) -> str:
         try:

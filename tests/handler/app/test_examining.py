@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable
 from functools import partial
@@ -18,6 +19,7 @@ from handler.balancers.interface import Balancer as BalancerPort
 from handler.examination import UNREACHED, About, Check, Finding, Look, Verdict, fine
 from handler.orchestrators.interface import Orchestrator
 from handler.orchestrators.process import ProcessOrchestrator
+from handler.orchestrators.table import orchestrator_for
 from tests.support.haproxy import running_haproxy
 
 
@@ -127,6 +129,26 @@ def test_what_no_group_uses_of_a_cloud_is_not_asked_for_and_nothing_is_written(t
 
     assert "unused" not in {finding.name for finding in findings}
     assert not list(tmp_path.iterdir())
+
+
+def test_a_library_that_is_missing_is_said_once_of_its_whole_cloud(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "openstack.exceptions", None)
+    declared = (
+        "clouds: {far: {openstack: {cloud: far}}}\nprofiles: {web: {cloud: far, image: web, flavor: small}}\n"
+        "groups: {web: {profile: web, min: 1, max: 2}}\n"
+    )
+
+    def cloud(each: Cloud) -> Orchestrator:
+        return orchestrator_for(each, "k3f9ab", tmp_path, lambda: Instant(0.0))
+
+    def balancer(_: Balancer) -> BalancerPort:
+        raise AssertionError("there is none")
+
+    findings = examined(parse(declared, "far.yaml"), Drivers(cloud=cloud, balancer=balancer), 20.0)
+    said = [(each.what, each.mend) for each in findings if each.verdict is Verdict.PROBLEM]
+    assert said == [("access", MENDING[Cause.LIBRARY])]
 
 
 @pytest.mark.real("haproxy")
