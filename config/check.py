@@ -344,6 +344,7 @@ _RULES: tuple[Callable[[Catalogue], Iterator[Finding]], ...] = (
     making.makers,
     making.shapes,
     making.ports,
+    making.networks,
     making.owners,
     making.elsewhere,
     _unseen_fields,

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from config.clouds import CloudstackCloud, OpenstackCloud, SimulatedCloud
 from config.findings import Finding
 from config.managed import ManagedBalancer
-from config.model import Catalogue, Group
+from config.model import Catalogue, CloudstackRecipe, Group
 from config.units import BalancerId
 from config.where import Where
 
 _MAKERS = (SimulatedCloud, OpenstackCloud, CloudstackCloud)
 """Kinds of cloud that make balancers."""
+_UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 
 def made(catalogue: Catalogue) -> Iterator[ManagedBalancer]:
@@ -61,6 +63,24 @@ def ports(catalogue: Catalogue) -> Iterator[Finding]:
             message = f"{use.port} is not the private_port of {balancer.id}, {balancer.rule.private_port}"
             leans = (("balancers", balancer.id), where)
             yield Finding((*where[:-1], "port"), message, leans)
+
+
+def networks(catalogue: Catalogue) -> Iterator[Finding]:
+    """Find groups whose members are not in the network of the rule that is made for them, as far as names tell."""
+    for group, where, balancer in _uses(catalogue):
+        profile = catalogue.profiles.get(group.profile)
+        recipe = None if profile is None else profile.recipe
+        wanted = None if balancer.rule is None else balancer.rule.network
+        if not isinstance(recipe, CloudstackRecipe) or wanted is None or _by_id(wanted, *recipe.networks):
+            continue
+        if recipe.networks and wanted not in recipe.networks:
+            message = f"{balancer.id} is made in the network {wanted}, and members are in {', '.join(recipe.networks)}"
+            leans = (("balancers", balancer.id), ("groups", group.id, "profile"), ("profiles", group.profile))
+            yield Finding(where, message, leans)
+
+
+def _by_id(*written: str) -> bool:
+    return any(_UUID.fullmatch(each) for each in written)
 
 
 def owners(catalogue: Catalogue) -> Iterator[Finding]:

@@ -61,7 +61,9 @@ def call(balancer: Balancer, what: str, name: MemberName) -> None:
         getattr(balancer, what)(name)
 
 
-ELSEWHERE = {ManagedBalancer: "on OpenStack it is Octavia's column; one that is played has no request to go astray"}
+ELSEWHERE = {
+    ManagedBalancer: "on OpenStack and CloudStack it is a pool's or a rule's column; one that is played has no request"
+}
 
 
 def test_every_kind_of_balancer_has_its_column() -> None:

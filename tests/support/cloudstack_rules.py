@@ -19,7 +19,7 @@ from handler.balancers.cloudstack_rule import CloudstackRuleDriver
 from handler.balancers.exchange import Address
 from handler.launches import LaunchId
 from tests.support.cloudstack import a_cloudstack
-from tests.support.cloudstack_wire import KEY, SECRET, Answer, ApiError, CloudstackWire
+from tests.support.cloudstack_wire import KEY, SECRET, Answer, ApiError, CloudstackWire, Vm
 
 RULE = "wéb 网"
 
@@ -106,6 +106,9 @@ class RulesWire(CloudstackWire):
         def end() -> Answer:
             if command == "removeFromLoadBalancerRule":
                 rule.vms = [vm for vm in rule.vms if vm not in vms]
+            elif not all(self._is_reached(rule, self.vms[vm]) for vm in vms):
+                text = "VM with id specified cannot be added because it doesn't belong in the same network."
+                return 2, {"errorcode": 431, "errortext": text}
             elif set(vms) & set(rule.vms):
                 return 2, {"errorcode": 431, "errortext": "VM is already mapped to load balancer"}
             else:
@@ -113,6 +116,11 @@ class RulesWire(CloudstackWire):
             return 1, {"success": True}
 
         return {"jobid": self._begin(end, vms[0])}
+
+    def _is_reached(self, rule: Rule, vm: Vm) -> bool:
+        """Whether a machine has an interface in the rule's network."""
+        network = rule.given.get("networkid")
+        return network is None or network in vm.networks or vm.networks == ("tier",)
 
     def _tag_rule(self, command: str, given: dict[str, str]) -> dict[str, Any]:
         rule, key, value = self._rule(given["resourceids"]), given["tags[0].key"], given["tags[0].value"]

@@ -10,6 +10,7 @@ import contextlib
 import hashlib
 import hmac
 import json
+import re
 import threading
 import time
 import urllib.parse
@@ -28,6 +29,8 @@ Answer = tuple[int, dict[str, Any]]
 KEY, SECRET = "pi1oR8tYkeyQ", "s3cr-et+/= of the wire"
 UNSEEN = "unable to verify user credentials and/or request signature"
 _MOST = 500
+_USER_DATA = {"GET": 4096, "POST": 4 * 2**20}
+_HOST = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,61}[A-Za-z0-9]")
 _OF_PROJECTS = {"network", "affinitygroup"}
 _ENVELOPES = {"listServiceOfferings": "serviceoffering", "listAffinityGroups": "affinitygroup"}
 
@@ -90,6 +93,8 @@ class CloudstackWire:
     queries: set[str] = field(default_factory=set)
     """What stood in addresses, after the question mark."""
     most: int = _MOST
+    user_data: int = 32768
+    """The setting ``vm.userdata.max.length``."""
     things: dict[str, list[dict[str, Any]]] = field(
         default_factory=lambda: {
             "zone": [{"name": "par1"}, {"name": "par2"}],
@@ -148,13 +153,14 @@ class CloudstackWire:
 
     # One call
 
-    def called(self, form: str) -> tuple[Fault, bytes]:
+    def called(self, form: str, method: str = "POST") -> tuple[Fault, bytes]:
         """Answer one signed form; the fault that befalls the answer, and the answer."""
         given = dict(urllib.parse.parse_qsl(form, keep_blank_values=True))
         command = given.get("command", "")
         with self._lock:
             try:
                 self._verify(given)
+                self._read_user_data(given.get("userdata", ""), method)
             except ApiError as refused:
                 return Fault(status=refused.code), _refusal(refused)
             self.calls.append((command, {key.lower(): value for key, value in given.items()}))
@@ -184,6 +190,17 @@ class CloudstackWire:
             text = f"The given command '{given['command']}' either does not exist, is not available for user."
             raise ApiError(401, text)
 
+    def _read_user_data(self, said: str, method: str) -> None:
+        """Source: UserDataManagerImpl.validateUserData. What is counted is base64."""
+        if len(said) >= _USER_DATA[method]:
+            raise ApiError(431, f"User data is too long for an http {method} request")
+        if len(said) > self.user_data:
+            raise ApiError(431, f"User data has exceeded configurable max length : {self.user_data}")
+        try:
+            base64.b64decode(said, validate=True)
+        except ValueError:
+            raise ApiError(431, "User data is not base64 encoded.") from None
+
     def _obey(self, command: str, given: dict[str, str]) -> dict[str, Any]:
         own = {
             "deployVirtualMachine": self._deploy,
@@ -209,6 +226,8 @@ class CloudstackWire:
             ("serviceofferingid", "serviceoffering"),
         ):
             self._known(given, parameter, kind)
+        if not _HOST.fullmatch(given["name"]):
+            raise ApiError(431, "Invalid name. Vm name can contain ASCII letters, digits and the hyphen")
         networks = tuple(given["networkids"].split(",")) if "networkids" in given else ("default",)
         if any(vm.name == given["name"] and set(vm.networks) & set(networks) for vm in self._present()):
             text = f"The vm with hostName {given['name']} already exists in the network domain: cs1; network=tier"
@@ -232,7 +251,7 @@ class CloudstackWire:
         def end() -> Answer:
             if fails is not None:
                 vm.state = "Error"
-                return 2, {"uuidList": [], "errorcode": fails[0], "errortext": fails[1]}
+                return 2, {"uuidList": [], "errorcode": fails[0], "errortext": fails[1]} if fails[0] else {}
             vm.state = "Running" if vm.state == "Stopped" else vm.state
             return 1, {"virtualmachine": self._shown(vm)}
 
@@ -291,8 +310,8 @@ class CloudstackWire:
         if job.ended is None:
             return {"jobid": given["jobid"], "jobstatus": 0, "jobprocstatus": 0, "jobresultcode": 0}
         status, result = job.ended
-        code = result.get("errorcode", 0)
-        return {"jobid": given["jobid"], "jobstatus": status, "jobresultcode": code, "jobresult": result}
+        said = {"jobid": given["jobid"], "jobstatus": status, "jobresultcode": result.get("errorcode", 0)}
+        return said | ({"jobresult": result} if result else {"jobresultcode": 530})  # it ended before it could say why
 
     def _go_on(self, job: Job) -> None:
         job.polls -= 1
@@ -388,7 +407,7 @@ class _Handler(WireHandler):
         posted = self.command == "POST"
         if posted:
             self.wire.queries.add(query)
-        self.give(*self.wire.called(self.asked().decode() if posted else query))
+        self.give(*self.wire.called(self.asked().decode() if posted else query, self.command))
 
 
 def _refusal(refused: ApiError) -> bytes:

@@ -362,6 +362,15 @@ def test_members_are_seated_behind_it_and_strangers_are_told(stage: Stage) -> No
     assert driver.seats() == {}
 
 
+def test_a_machine_that_is_not_in_the_rule_s_network_is_refused_in_cloudstack_s_words(stage: Stage) -> None:
+    driver, name = stage.driver(), a_name()
+    bring(driver, next_to_make)
+    machine = stage.wire.add(name, networks=("back",))
+    driver.join(name, machine.address or "", 8080)
+    with pytest.raises(Permanent, match="doesn't belong in the same network"):
+        driver.enable(name)
+
+
 # Crashes and lost answers.
 
 
