@@ -8,11 +8,13 @@ from config.model import (
     Budget,
     Cloud,
     CloudstackCloud,
+    OneflowCloud,
     OpennebulaCloud,
     OpenstackCloud,
     ProcessCloud,
     SimulatedCloud,
 )
+from config.opennebula_document import OpennebulaMachines
 from config.units import CloudId
 
 
@@ -37,15 +39,13 @@ def cloud(id: CloudId, entry: CloudDocument) -> Cloud:
             calls=_calls(entry.calls),
         )
     if (nebula := entry.opennebula) is not None:
-        return OpennebulaCloud(
+        return _opennebula(id, nebula.endpoint, nebula, entry)
+    if (flow := entry.oneflow) is not None:
+        return OneflowCloud(
             id=id,
-            endpoint=nebula.endpoint,
-            user=nebula.user,
-            password=nebula.password.ref,
-            trust=nebula.trust,
-            timeout=nebula.timeout,
-            network=nebula.network,
-            hard=nebula.hard is True,
+            endpoint=flow.endpoint,
+            nebula=_opennebula(id, flow.rpc, flow, entry),
+            vm_name=flow.vm_name,
             budget=budget(entry.budget),
             calls=_calls(entry.calls),
         )
@@ -53,6 +53,21 @@ def cloud(id: CloudId, entry: CloudDocument) -> Cloud:
         access, calls = entry.openstack.access, _calls(entry.calls)
         return OpenstackCloud(id=id, access=access, budget=budget(entry.budget), calls=calls)
     return ProcessCloud(id=id, budget=budget(entry.budget), calls=_calls(entry.calls))
+
+
+def _opennebula(id: CloudId, endpoint: str, machines: OpennebulaMachines, entry: CloudDocument) -> OpennebulaCloud:
+    return OpennebulaCloud(
+        id=id,
+        endpoint=endpoint,
+        user=machines.user,
+        password=machines.password.ref,
+        trust=machines.trust,
+        timeout=machines.timeout,
+        network=machines.network,
+        hard=machines.hard is True,
+        budget=budget(entry.budget),
+        calls=_calls(entry.calls),
+    )
 
 
 def budget(entry: BudgetDocument) -> Budget:

@@ -7,6 +7,7 @@ from types import MappingProxyType
 from config.model import (
     CloudstackRecipe,
     NoProgram,
+    OneflowRecipe,
     OpennebulaRecipe,
     OpenstackRecipe,
     ProcessRecipe,
@@ -46,6 +47,8 @@ def _recipe(entry: ProfileDocument) -> Recipe:
         )
     if entry.image is not None and entry.flavor is not None:
         return _server(entry, image=entry.image, flavor=entry.flavor)
+    if entry.service is not None and entry.role is not None:
+        return OneflowRecipe(service=entry.service, role=entry.role)
     if entry.template is not None and entry.zone is None and entry.offering is None:
         return OpennebulaRecipe(
             template=entry.template, networks=tuple(entry.networks), extra=attributes_of(entry.extra or ())

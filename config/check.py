@@ -19,6 +19,7 @@ from config import (
     pools,
     programs,
     ranks,
+    roles,
     servers,
     shares,
     stairs,
@@ -39,6 +40,7 @@ from config.model import (
     Group,
     HaproxyBalancer,
     Holds,
+    OneflowCloud,
     OpennebulaCloud,
     Policy,
     SharedListener,
@@ -274,7 +276,7 @@ def _unmeasured(catalogue: Catalogue) -> Iterator[Finding]:
     for group in catalogue.groups.values():
         profile = catalogue.profiles.get(group.profile)
         cloud = None if profile is None else catalogue.clouds.get(profile.cloud)
-        if cloud is None or isinstance(cloud, OpennebulaCloud):
+        if cloud is None or isinstance(cloud, OpennebulaCloud | OneflowCloud):
             continue
         for name in group.policies:
             if unseen := _counters(catalogue, name, servers.needs_opennebula):
@@ -352,6 +354,7 @@ _RULES: tuple[Callable[[Catalogue], Iterator[Finding]], ...] = (
     _bounds,
     _build_times,
     programs.fitting,
+    roles.shared,
     pools.reachable,
     servers.unclear,
     servers.kinds,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Annotated, ClassVar
 
 from pydantic import Field
 
 from config.cloudstack_document import CloudstackDocument
 from config.declared import Declared, key, must
+from config.oneflow_document import OneflowDocument
 from config.opennebula_document import OpennebulaDocument
 from config.openstack_document import OpenstackDocument
 from config.scalars import Given, PositiveSpan
@@ -37,9 +37,8 @@ class ProcessDocument(Declared):
 class CloudDocument(Declared):
     """Where members come from. Exactly one kind of cloud."""
 
-    choice: ClassVar[tuple[str, ...]] = ("process", "simulated", "cloudstack", "opennebula", "openstack")
+    choice: ClassVar[tuple[str, ...]] = ("process", "simulated", "cloudstack", "opennebula", "oneflow", "openstack")
     choice_of: ClassVar[str] = "the kind of cloud"
-    later: ClassVar[Mapping[str, str]] = {"oneflow": "roles of OneFlow services"}
 
     process: Annotated[ProcessDocument | None, Given] = key(
         "Members are processes of this machine, each on a loopback address.", {}
@@ -59,6 +58,15 @@ class CloudDocument(Declared):
         "Members are virtual machines, instantiated and terminated over the API of OpenNebula.",
         {
             "endpoint": "http://one.example.org:2633/RPC2",
+            "user": "fleet",
+            "password": {"file": "/etc/trimtab/opennebula.password"},
+        },
+    )
+    oneflow: Annotated[OneflowDocument | None, Given] = key(
+        "Members are nodes of roles of OneFlow services that exist; OneFlow makes them.",
+        {
+            "endpoint": "http://one.example.org:2474",
+            "rpc": "http://one.example.org:2633/RPC2",
             "user": "fleet",
             "password": {"file": "/etc/trimtab/opennebula.password"},
         },

@@ -98,6 +98,22 @@ class OpennebulaCloud:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OneflowCloud:
+    """Members are nodes of roles of OneFlow services that exist."""
+
+    id: CloudId
+    endpoint: str
+    """OneFlow's server."""
+    nebula: OpennebulaCloud
+    """Where its machines are, and whose: the user's that owns the services. OneFlow knows it by the same name."""
+    vm_name: str
+    """How OneFlow's server names machines: its ``vm_name_template``."""
+    budget: Budget = STOCK
+    calls: Calls | None = None
+    """``None``: as many as come."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OpenstackCloud:
     """Members are servers of one OpenStack project."""
 
@@ -107,5 +123,5 @@ class OpenstackCloud:
     calls: Calls | None = None
 
 
-Cloud = ProcessCloud | SimulatedCloud | CloudstackCloud | OpennebulaCloud | OpenstackCloud
+Cloud = ProcessCloud | SimulatedCloud | CloudstackCloud | OpennebulaCloud | OneflowCloud | OpenstackCloud
 """Closed union of the kinds of cloud."""

@@ -21,6 +21,7 @@ from config.clouds import STOCK
 from config.clouds import Budget as Budget  # noqa: PLC0414 part of the model to its readers
 from config.clouds import Cloud as Cloud  # noqa: PLC0414 part of the model to its readers
 from config.clouds import CloudstackCloud as CloudstackCloud  # noqa: PLC0414 part of the model to its readers
+from config.clouds import OneflowCloud as OneflowCloud  # noqa: PLC0414 part of the model to its readers
 from config.clouds import OpennebulaCloud as OpennebulaCloud  # noqa: PLC0414 part of the model to its readers
 from config.clouds import OpenstackCloud as OpenstackCloud  # noqa: PLC0414 part of the model to its readers
 from config.clouds import ProcessCloud as ProcessCloud  # noqa: PLC0414 part of the model to its readers
@@ -37,6 +38,7 @@ from config.parts import Part
 from config.quiet import QuietScope as QuietScope  # noqa: PLC0414 part of the model to its readers
 from config.recipes import CloudstackRecipe as CloudstackRecipe  # noqa: PLC0414 part of the model to its readers
 from config.recipes import NoProgram as NoProgram  # noqa: PLC0414 part of the model to its readers
+from config.recipes import OneflowRecipe as OneflowRecipe  # noqa: PLC0414 part of the model to its readers
 from config.recipes import OpennebulaRecipe as OpennebulaRecipe  # noqa: PLC0414 part of the model to its readers
 from config.recipes import OpenstackRecipe as OpenstackRecipe  # noqa: PLC0414 part of the model to its readers
 from config.recipes import ProcessRecipe as ProcessRecipe  # noqa: PLC0414 part of the model to its readers

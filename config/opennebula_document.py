@@ -104,12 +104,9 @@ def read_user(value: object) -> str:
 User = Annotated[str, PlainValidator(read_user), WithJsonSchema({"type": "string", "pattern": f"^{_USER}$"})]
 
 
-class OpennebulaDocument(TrustingDocument):
-    """Members are virtual machines of a user of OpenNebula."""
+class OpennebulaMachines(TrustingDocument):
+    """What is said of machines of a user of OpenNebula, whoever makes them."""
 
-    hidden: ClassVar[frozenset[str]] = frozenset({"endpoint", "password"})
-
-    endpoint: BaseUrl = must("The address of the XML-RPC API.", "http://one.example.org:2633/RPC2")
     user: User = must("The user that members belong to.", "fleet")
     password: SecretDocument = must(
         "Where the user's password, or a login token, is kept.", {"file": "/etc/trimtab/opennebula.password"}
@@ -121,3 +118,11 @@ class OpennebulaDocument(TrustingDocument):
     hard: Annotated[Yes | None, Given] = key(
         "Removed machines are switched off at once, instead of being asked to stop.", True
     )
+
+
+class OpennebulaDocument(OpennebulaMachines):
+    """Members are virtual machines of a user of OpenNebula."""
+
+    hidden: ClassVar[frozenset[str]] = frozenset({"endpoint", "password"})
+
+    endpoint: BaseUrl = must("The address of the XML-RPC API.", "http://one.example.org:2633/RPC2")

@@ -8,6 +8,7 @@ from pydantic import Field, field_validator
 
 from config.cloudstack_document import Parameters
 from config.declared import Declared, key, must
+from config.oneflow_document import RoleName
 from config.opennebula_document import ExtraAttributes
 from config.openstack_document import OpenstackKeys
 from config.part_document import PartDocument, leading_somewhere
@@ -68,6 +69,8 @@ class ProfileDocument(OpenstackKeys):
         "OpenNebula: attributes that are put in the place of the template's own of the same name.",
         {"CPU": 2, "MEMORY": 4096, "SCHED_REQUIREMENTS": 'CLUSTER_ID = "100"'},
     )
+    service: Annotated[Text | None, Given] = key("OneFlow: the service, by name or id.", "shop")
+    role: Annotated[RoleName | None, Given] = key("OneFlow: the role whose nodes are members.", "frontend")
     parts: dict[Name, PartDocument] = key(
         "What each member has beside its machine, where the cloud makes such: volumes, ports, addresses.",
         {"data": {"volume": {"size": "20GiB"}, "on_delete": "retain"}},

@@ -12,6 +12,8 @@ from config.model import (
     CloudstackCloud,
     CloudstackRecipe,
     ManagedBalancer,
+    OneflowCloud,
+    OneflowRecipe,
     OpennebulaCloud,
     OpennebulaRecipe,
     OpenstackCloud,
@@ -61,6 +63,13 @@ _OPENNEBULA = _Machines(
     needs=("template",),
     more=("networks", "extra"),
 )
+_ONEFLOW = _Machines(
+    recipe=OneflowRecipe,
+    what="nodes of a role of OneFlow",
+    holder="role's template",
+    needs=("service", "role"),
+    more=(),
+)
 _OPENSTACK = _Machines(
     recipe=OpenstackRecipe,
     what="servers of OpenStack",
@@ -72,7 +81,12 @@ _OPENSTACK = _Machines(
     ),
     parts=True,
 )
-_KINDS = {CloudstackCloud: _CLOUDSTACK, OpennebulaCloud: _OPENNEBULA, OpenstackCloud: _OPENSTACK}
+_KINDS = {
+    CloudstackCloud: _CLOUDSTACK,
+    OpennebulaCloud: _OPENNEBULA,
+    OneflowCloud: _ONEFLOW,
+    OpenstackCloud: _OPENSTACK,
+}
 _OF_MACHINES = tuple(dict.fromkeys(key for kind in _KINDS.values() for key in kind.keys))
 _OF_PLAYED = {
     **dict.fromkeys(_OF_PROGRAMS, "run no program"),
@@ -97,7 +111,7 @@ def fitting(catalogue: Catalogue) -> Iterator[Finding]:
                 said = {key: f"members on the simulated cloud {cloud} {why}" for key, why in _OF_PLAYED.items()}
                 yield from _meaningless(catalogue, profile, said)
                 yield from _serving_nothing(catalogue, profile)
-            case CloudstackCloud() | OpennebulaCloud() | OpenstackCloud() as cloud:
+            case CloudstackCloud() | OpennebulaCloud() | OneflowCloud() | OpenstackCloud() as cloud:
                 yield from _of_machines(catalogue, profile, _KINDS[type(cloud)])
             case unknown:
                 assert_never(unknown)

@@ -77,6 +77,15 @@ class OpennebulaRecipe:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OneflowRecipe:
+    """Where a member is to be a node. What it is made of, the service says."""
+
+    service: str
+    """By name or id."""
+    role: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BootVolume:
     """The disk that a server starts from, made of its image, where the flavor's own is not wanted."""
 
@@ -120,5 +129,5 @@ class OpenstackRecipe:
     reach: Reach = _FIRST
 
 
-Recipe = ProcessRecipe | NoProgram | CloudstackRecipe | OpennebulaRecipe | OpenstackRecipe
+Recipe = ProcessRecipe | NoProgram | CloudstackRecipe | OpennebulaRecipe | OneflowRecipe | OpenstackRecipe
 """Closed union of what members are made of."""

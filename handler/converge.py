@@ -17,7 +17,7 @@ from handler.desired import Definition, DesiredState, Limits, Rolling
 from handler.execute import Execution, Tools
 from handler.gather import Gatherer
 from handler.leases import Leases
-from handler.orchestrators.interface import Orchestrator
+from handler.orchestrators.interface import Orchestrator, Standing
 from handler.pacing import Builds, builds_after, next_in
 from handler.passes import Pass, halted, hourly, seen_only, with_tended
 from handler.provisions import Provisions, Tended
@@ -100,6 +100,15 @@ class Converger:
     def cloud(self, declared: Cloud) -> Orchestrator:
         """The driver of a cloud."""
         return self._orchestrator_for(declared)
+
+    def standing(self, definition: Definition) -> int:
+        """How many machines creations would take before any is made (`handler.orchestrators.interface.Standing`).
+
+        Raises:
+            DriverError: that cannot be told.
+        """
+        orchestrator = self._orchestrator_for(definition.cloud)
+        return orchestrator.standing(definition.profile) if isinstance(orchestrator, Standing) else 0
 
     def gather(self, group: GroupId, definition: Definition) -> World:
         """Look once, change nothing.

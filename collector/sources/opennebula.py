@@ -27,7 +27,7 @@ from collector.sources.sample_times import SampleTimes, clock_of
 from config.access import HttpAccess
 from config.counters import OpennebulaAttribute
 from config.errors import TrimtabError
-from config.model import OpennebulaCloud
+from config.model import OneflowCloud, OpennebulaCloud
 from config.units import MemberName, Seconds
 
 _LARGEST = 64 * 1024 * 1024
@@ -158,6 +158,7 @@ def _shares(asked: Round) -> Mapping[OpennebulaCloud, _Wishes]:
     for target in asked.targets if mine else ():
         group = catalogue.groups[target.group]
         cloud = catalogue.clouds.get(catalogue.profiles[group.profile].cloud)
+        cloud = cloud.nebula if isinstance(cloud, OneflowCloud) else cloud
         if not isinstance(cloud, OpennebulaCloud):
             continue
         for counter, row in target.rows.items():

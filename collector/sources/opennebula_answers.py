@@ -15,6 +15,7 @@ from xml.parsers.expat import ExpatError
 from collector.http_failures import Failure
 from collector.samples import Reply
 from collector.sources.numbers import number
+from config.node_orders import ORDER, ordered
 from config.opennebula_attributes import ATTRIBUTES
 
 PAGE = 100
@@ -121,7 +122,7 @@ def _machine(entry: ElementTree.Element) -> Machine:
     mark, polled = user.get("TRIMTAB") or "", number(own.get("LAST_POLL") or "")
     agrees = own.get("NAME") == mark or (user.get("TRIMTAB_VM") or "none") == own.get("ID")
     return Machine(
-        member=mark if agrees else "",
+        member=mark if agrees else "" if mark else ordered(user.get(ORDER) or "", own.get("NAME") or ""),
         runs=(own.get("STATE"), own.get("LCM_STATE")) == (_ACTIVE, _RUNNING),
         monitored_at=0.0 if isinstance(polled, Reply) else polled,
         places=places,

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TypeVar
 
-from config.errors import StoreError
+from config.errors import DriverError, StoreError
 from config.model import Group, Mode
 from config.units import MemberName, Moment, Seconds
 from handler.app.door import Door, Question
@@ -168,6 +168,15 @@ class Keeper:
         await self._door.lower(room, lambda state: lower(group, state, len(records)), records, note)
         room.wake.set()
 
+    async def _standing(self, room: Room) -> int | None:
+        """How many machines the first size has to count beside the members; ``None``: that cannot be told now."""
+        if room.state.desired is not None or hands_off(room):
+            return 0
+        try:
+            return await self._in_thread(lambda: self._converger.standing(room.definition))
+        except DriverError:
+            return None
+
     async def _tell(self, room: Room, before: tuple[Doubt, ...], after: tuple[Doubt, ...]) -> None:
         """Write down when listings begin or cease to be believed, and on which grounds; the same again is no news."""
         if {doubt.ground for doubt in before} == {doubt.ground for doubt in after}:
@@ -222,9 +231,10 @@ class Keeper:
         room.failed_builds, room.back_off_until = done.failed_builds, done.back_off_until
         room.addresses = _addresses(done.world, room.addresses)
         states = {m.name: state_of(m, done.world, room.definition, now.wall) for m in done.world.members}
+        standing = await self._standing(room)
         fleet = Fleet(
-            listed=not done.plan.doubts,
-            marked=sum(member.server is not None for member in done.world.members),
+            listed=not done.plan.doubts and standing is not None,
+            marked=sum(member.server is not None for member in done.world.members) + (standing or 0),
             in_service=sum(state is MemberState.IN_SERVICE for state in states.values()),
             creates_left=done.creates_left,
             back_off_until=done.back_off_until,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from config.model import Profile
 from config.units import GroupId, MemberName, PartName, Seconds
@@ -97,5 +97,18 @@ class Orchestrator(Protocol):
         """Take a member's mark off; the machine goes on, and is nobody's. One that is not there is success.
 
         That holds for machines that were made with a mark as well: they are never listed or found under it again.
+        """
+        ...
+
+
+@runtime_checkable
+class Standing(Protocol):
+    """A driver of a cloud in which machines can stand in a group's place before the group has taken them."""
+
+    def standing(self, profile: Profile) -> int:
+        """How many are there and nobody's. Creations take these, and give them their marks, before any is made.
+
+        Raises:
+            DriverError: that cannot be told.
         """
         ...

@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 
 from config.causes import Cause
 from config.errors import DriverError, Full, Permanent, Transient
+from config.node_orders import ORDER, ordered
 from config.recipes import Extra
 from config.units import Instant, MemberName
 from handler.launches import LaunchId
@@ -42,6 +43,8 @@ class Machine:
     """Empty: it bears none."""
     given: str
     """The id that stands beside its mark; empty: none does."""
+    order: str
+    """The order of OneFlow's that it was made by; empty: none (`config.node_orders`)."""
     state: int
     lcm: int
     nics: tuple[Mapping[str, object], ...]
@@ -59,7 +62,10 @@ class Machine:
         """Which member it is, of any installation.
 
         Its mark says so, and either its name or the id beside the mark agrees: what somebody copied is no member.
+        Without a mark, the order that it was made by says so.
         """
+        if not self.mark:
+            return LaunchId.parse(ordered(self.order, self.name))
         launch = LaunchId.parse(self.mark)
         return launch if launch is not None and (self.name == self.mark or self.given == str(self.id)) else None
 
@@ -107,6 +113,7 @@ def machine_of(entry: object) -> Machine | None:
         user=user,
         mark=text(user_template, MARK),
         given=text(user_template, GIVEN),
+        order=text(user_template, ORDER),
         state=state,
         lcm=lcm,
         nics=tuple(_vectors(getattr(entry, "TEMPLATE", None), "NIC")),

@@ -8,10 +8,19 @@ from typing import assert_never
 
 from config.access import SecretRef
 from config.errors import Refused
-from config.model import Cloud, CloudstackCloud, OpennebulaCloud, OpenstackCloud, ProcessCloud, SimulatedCloud
+from config.model import (
+    Cloud,
+    CloudstackCloud,
+    OneflowCloud,
+    OpennebulaCloud,
+    OpenstackCloud,
+    ProcessCloud,
+    SimulatedCloud,
+)
 from config.units import Instant
 from handler.orchestrators.cloudstack import CloudstackOrchestrator
 from handler.orchestrators.interface import Orchestrator, Papers, no_papers
+from handler.orchestrators.oneflow import OneflowOrchestrator
 from handler.orchestrators.opennebula import OpennebulaOrchestrator
 from handler.orchestrators.openstack import OpenstackOrchestrator
 from handler.orchestrators.process import ProcessOrchestrator
@@ -45,6 +54,8 @@ def orchestrator_for(
             return CloudstackOrchestrator(declaration, installation, clock, read_secret)
         case OpennebulaCloud():
             return OpennebulaOrchestrator(declaration, installation, clock, read_secret)
+        case OneflowCloud():
+            return OneflowOrchestrator(declaration, installation, clock, read_secret)
         case OpenstackCloud():
             return OpenstackOrchestrator(declaration, installation, clock, read_secret)
         case _:

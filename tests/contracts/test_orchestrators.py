@@ -11,6 +11,7 @@ from config.units import GroupId, MemberName
 from handler.orchestrators.interface import Orchestrator
 from handler.world import ServerState
 from tests.support.cloudstack import cloudstack_stage
+from tests.support.oneflow_stage import oneflow_stage
 from tests.support.opennebula import opennebula_stage
 from tests.support.openstack import openstack_stage
 from tests.support.openstack_bed import BEDS
@@ -26,6 +27,7 @@ WEB = GroupId("web")
         pytest.param(simulated_stage, id="simulated"),
         pytest.param(cloudstack_stage, id="cloudstack"),
         pytest.param(opennebula_stage, id="opennebula"),
+        pytest.param(oneflow_stage, id="oneflow"),
         pytest.param(openstack_stage, id="openstack"),
         *BEDS,
     ],

@@ -14,12 +14,12 @@ from config.model import Cloud
 from config.units import GroupId
 from handler.orchestrators.interface import Orchestrator
 from handler.world import Listing, ServerState
-from tests.support import openstack_trials, trials
+from tests.support import oneflow_trials, openstack_trials, trials
 from tests.support.orchestrators import Stage
 from tests.support.trials import Column, Trial
 
 WEB = GroupId("web")
-COLUMNS = (*trials.COLUMNS, openstack_trials.COLUMN)
+COLUMNS = (*trials.COLUMNS, openstack_trials.COLUMN, oneflow_trials.COLUMN)
 
 
 def of(trial: Trial) -> Callable[[Any], Any]:

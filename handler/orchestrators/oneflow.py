@@ -1,0 +1,224 @@
+"""Members are nodes of roles of OneFlow services that exist: OneFlow makes them, and OpenNebula knows them.
+
+Note [Ordered by name]: before a role is scaled, the order of who its next nodes are is put into the role, in a write
+that OneFlow refuses if the role has changed since it was read. Every newcomer bears the order from birth, so it is
+found by its mark whatever answer is lost, as `handler.orchestrators.opennebula` finds its own (docs/adr/0012).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from config.access import SecretRef
+from config.errors import DriverError, Full, Permanent, Transient
+from config.model import OneflowCloud, OneflowRecipe, Profile
+from config.node_orders import names_of, order_of
+from config.units import Instant, MemberName
+from handler.examination import Check
+from handler.orchestrators.interface import Launch
+from handler.orchestrators.oneflow_answers import FAILED_SCALING, RUNNING, WARNING, Role, Service, with_order
+from handler.orchestrators.oneflow_examined import FlowExamination
+from handler.orchestrators.oneflow_services import Services
+from handler.orchestrators.oneflow_wire import FlowWire
+from handler.orchestrators.opennebula import OpennebulaOrchestrator
+from handler.orchestrators.opennebula_answers import GIVEN, MARK, Machine
+from handler.orchestrators.together import Together
+from handler.world import Server, ServerState
+
+_TAKEN = frozenset({ServerState.RUNNING, ServerState.BUILDING, ServerState.PASSING})
+"""States of nodes that a creation may take: what somebody has set aside, or what is broken, is left alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A role of a service, as it was just seen."""
+
+    service: Service
+    role: Role
+    machines: Sequence[Machine]
+    """All of the user's, nodes or not."""
+
+    @property
+    def nodes(self) -> Sequence[Machine]:
+        """Those of the role, in its order."""
+        known = {machine.id: machine for machine in self.machines}
+        return [known[node] for node in self.role.nodes if node in known]
+
+    @property
+    def free(self) -> Sequence[Machine]:
+        """Nodes that are nobody's."""
+        return [node for node in self.nodes if not node.mark and node.launch is None and _may_be_taken(node)]
+
+
+class OneflowOrchestrator(OpennebulaOrchestrator):
+    """The port to the roles that one user has on one OneFlow. What is no creation, is OpenNebula's own."""
+
+    def __init__(
+        self,
+        declaration: OneflowCloud,
+        installation: str,
+        clock: Callable[[], Instant],
+        read_secret: Callable[[SecretRef], str],
+    ) -> None:
+        super().__init__(declaration.nebula, installation, clock, read_secret)
+        self._declaration = declaration
+        self._flow = FlowWire(declaration, read_secret)
+        self._services = Services(declaration.id, self._flow, clock)
+        self._lock = threading.Lock()
+        self._growing: dict[OneflowRecipe, Together[MemberName, Machine]] = {}
+
+    def standing(self, profile: Profile) -> int:
+        """How many nodes of the role are there and nobody's: creations take these before others are made.
+
+        Raises:
+            DriverError: that cannot be told.
+        """
+        return len(self._place(self._recipe(profile)).free)
+
+    def stranger(self, named: str) -> Server | None:
+        """As OpenNebula's own; a member is told by its mark as well, since OneFlow calls its machine otherwise."""
+        for machine in self._pool.read()[0]:
+            if machine.launch is not None and machine.launch.name == named:
+                self._refuse_marked(machine, named)
+        return super().stranger(named)
+
+    def checks(self, profiles: Sequence[Profile], most: int) -> Sequence[Check]:
+        """Questions to OpenNebula and to OneFlow, as `handler.examination.Examined` has them."""
+        examination = FlowExamination(
+            cloud=self._declaration,
+            flow=self._flow,
+            services=self._services,
+            free=lambda recipe: [node.id for node in self._place(recipe).free],
+        )
+        return (*super().checks(profiles, most), *examination.checks(profiles))
+
+    # Making.
+
+    def _made(self, launch: Launch) -> Machine:
+        recipe = self._recipe(launch.profile)
+        with self._lock:
+            together = self._growing.setdefault(recipe, Together(lambda names: self._grown(recipe, names)))
+        machine = together.ask(launch.id.name)
+        self._seen[launch.id.name] = machine.id
+        return machine
+
+    def _recipe(self, profile: Profile) -> OneflowRecipe:
+        if not isinstance(profile.recipe, OneflowRecipe):
+            raise Permanent(f"profile {profile.id} has no role of OneFlow")
+        return profile.recipe
+
+    def _grown(self, recipe: OneflowRecipe, names: Sequence[MemberName]) -> Mapping[MemberName, Machine | DriverError]:
+        """Find members among the nodes that are there; order what is missing, all of it in one scaling."""
+        place = self._place(recipe)
+        there = {name: node for node in place.machines if (name := node.member(self._installation)) in names and name}
+        missing = [name for name in names if name not in there]
+        claimed = {name: self._claimed(name, node) for name, node in zip(missing, place.free, strict=False)}
+        answers: dict[MemberName, Machine | DriverError] = {**there, **claimed}
+        missing = [name for name in missing if name not in claimed]
+        if missing:
+            answers |= self._ordered(place, missing)
+        return answers
+
+    def _place(self, recipe: OneflowRecipe) -> _Place:
+        """Look at a role and its nodes.
+
+        Raises:
+            Permanent: there is no such service or role, or it cannot be scaled.
+            Transient: not all of it could be seen.
+        """
+        service = self._services.find(recipe.service)
+        role = service.roles.get(recipe.role)
+        if role is None:
+            known = ", ".join(service.roles) or "none"
+            raise Permanent(f"{self._about_service(service)} has no role {recipe.role}: its roles are {known}")
+        if role.router:
+            raise Permanent(
+                f"{self._about_service(service)}: role {role.name} is one of virtual routers: they do not scale"
+            )
+        machines, because = self._pool.read()
+        if because:
+            raise Transient(because)
+        listed = {machine.id for machine in machines}
+        asked = [self._machine(node) for node in role.nodes if node not in listed]
+        return _Place(service, role, [*machines, *(machine for machine in asked if machine is not None)])
+
+    def _claimed(self, name: MemberName, node: Machine) -> Machine | DriverError:
+        """Write a mark on a node that is there; whoever writes last has it, so it is read again."""
+        try:
+            self._write(node, ((MARK, name), (GIVEN, str(node.id))))
+            again = self._machine(node.id)
+        except DriverError as error:
+            return error
+        if again is None or again.member(self._installation) != name:
+            return Transient(f"{self._about(name)}: node {node.id} has gone, or is somebody else's by now")
+        return again
+
+    def _ordered(self, place: _Place, missing: Sequence[MemberName]) -> Mapping[MemberName, Machine | DriverError]:
+        service, role = place.service, place.role
+        self._refuse_scaling(place)
+        room = len(missing) if role.most is None else max(role.most - role.cardinality, 0)
+        full = Full(f"{self._about_service(service)}: role {role.name} has max_vms {role.most}: raise it, or lower max")
+        wanted = missing[:room]
+        if not wanted:
+            return dict.fromkeys(missing, full)
+        first = role.next_number
+        called = names_of(
+            self._declaration.vm_name, (service.id, service.name), role.name, range(first, first + len(wanted))
+        )
+        order = order_of(dict(zip(called, wanted, strict=True)))
+        self._flow.ask("PUT", f"/service/{service.id}", with_order(service, role.name, order))
+        size = role.cardinality + len(wanted)
+        scale = {"role_name": role.name, "cardinality": size, "force": False}
+        self._flow.ask("POST", f"/service/{service.id}/scale", scale)
+        return {**dict.fromkeys(missing[room:], full), **self._born(place, wanted)}
+
+    def _refuse_scaling(self, place: _Place) -> None:
+        """Leave a role alone that OneFlow would not scale, or not as it is asked to.
+
+        Raises:
+            Transient: always what passes, or what a person mends at OneFlow.
+        """
+        service, role = place.service, place.role
+        about = f"{self._about_service(service)}: it is {service.state}"
+        if service.state == FAILED_SCALING:
+            self._flow.ask("POST", f"/service/{service.id}/action", {"action": {"perform": "recover", "params": {}}})
+            raise Transient(f"{about}, and is told to recover: {service.complaint or 'its log has no error'}")
+        if service.state == WARNING:
+            raise Transient(f"{about}, and scales only after all its nodes run again (docs/oneflow.md)")
+        if service.state != RUNNING:
+            raise Transient(f"{about}, and scales when it is RUNNING")
+        if role.cardinality != len(role.nodes):
+            counted = f"role {role.name} counts {role.cardinality} nodes and has {len(role.nodes)}"
+            raise Transient(
+                f"{self._about_service(service)}: {counted}: it would scale to another size than it is told"
+            )
+
+    def _born(self, place: _Place, wanted: Sequence[MemberName]) -> Mapping[MemberName, Machine | DriverError]:
+        """Find the newcomers by what they bear; give those marks that bear none of ours, for all are ours."""
+        nodes = self._services.find(str(place.service.id)).roles[place.role.name].nodes
+        asked = [self._machine(node) for node in nodes if node not in place.role.nodes]
+        new = [machine for machine in asked if machine is not None]
+        born = {name: machine for machine in new if (name := machine.member(self._installation)) in wanted and name}
+        answers: dict[MemberName, Machine | DriverError] = {
+            name: self._settled(name, machine) for name, machine in born.items()
+        }
+        others = [machine for machine in new if not machine.mark and machine.launch is None]
+        left = [name for name in wanted if name not in born]
+        answers |= {name: self._claimed(name, machine) for name, machine in zip(left, others, strict=False)}
+        return answers
+
+    def _settled(self, name: MemberName, machine: Machine) -> Machine:
+        """Write down beside the order which member it is, for people and counters. It is known without that."""
+        if machine.mark:
+            return machine
+        self._write(machine, ((MARK, name), (GIVEN, str(machine.id))))
+        return replace(machine, mark=name, given=str(machine.id))
+
+    def _about_service(self, service: Service) -> str:
+        return f"{self._declaration.id}: service {service.name} ({service.id})"
+
+
+def _may_be_taken(machine: Machine) -> bool:
+    return machine.meaning is not None and machine.meaning[1] in _TAKEN

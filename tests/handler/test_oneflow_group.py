@@ -1,0 +1,214 @@
+"""A whole group in a role of OneFlow, over its real protocol, while answers are lost and OneFlow is at something."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from config.model import OneflowRecipe
+from tests.support.cloud_beds import CloudBed
+from tests.support.oneflow_stage import oneflow_stage
+from tests.support.opennebula_wire import DONE, INTERNAL, refused
+from tests.support.wire_server import LOST, UNREACHED, Fault, answered
+from tests.support.worlds import a_definition
+
+
+@pytest.fixture
+def bed() -> Iterator[CloudBed]:
+    recipe = OneflowRecipe(service="web", role="node")
+    profile = replace(a_definition().profile, recipe=recipe)
+    bed = CloudBed(definition=replace(a_definition(), profile=profile), size=0, workers=4)
+    with oneflow_stage(clock=bed.clock) as stage:
+        yield bed.on(stage, lambda: stage.alive, timeout=2.0)
+
+
+def nodes(bed: CloudBed) -> int:
+    """How many nodes the role has; its document agrees with itself."""
+    bed.stage.flow.go_on()
+    role = bed.stage.flow.role(3, "node")
+    assert len(role["nodes"]) == role["cardinality"]
+    return len(role["nodes"])
+
+
+def test_a_group_grows_to_five_and_shrinks_to_two_while_answers_are_lost(bed: CloudBed) -> None:
+    flow = bed.stage.flow
+    flow.script("scale", LOST, UNREACHED, answered(b"<html>", status=502, obeyed=True), LOST)
+    flow.script("PUT", LOST, answered(b"Internal Server Error", status=500))
+    flow.script("GET", answered(b"<html>"), UNREACHED)
+    bed.desire(5)
+    bed.run()
+    bed.clock.advance(10.0)
+    bed.restart()  # the process died; nothing is known but what the store and the cloud know
+
+    bed.settle()
+    bed.whole(5)
+    assert nodes(bed) == 5
+
+    bed.wire.script("vm.action", LOST, UNREACHED, refused(INTERNAL, "later", obeyed=True))
+    bed.desire(2)
+    bed.settle()
+
+    bed.whole(2)
+    assert nodes(bed) == 2
+
+
+@pytest.mark.parametrize("fault", [LOST, UNREACHED], ids=["answer lost", "call lost"])
+@pytest.mark.parametrize(
+    ("api", "call", "after"),
+    [
+        *[("flow", "GET", count) for count in range(3)],
+        *[("flow", call, count) for call in ("POOL", "PUT", "scale") for count in range(2)],
+        *[("wire", call, count) for call in ("vm.info", "vm.update") for count in range(3)],
+    ],
+)
+def test_a_crash_at_any_call_leaves_neither_an_orphan_nor_a_duplicate(
+    bed: CloudBed, api: str, call: str, after: int, fault: Fault
+) -> None:
+    side = bed.stage.flow if api == "flow" else bed.wire
+    side.script(call, *[answered(b"", obeyed=True)] * after, fault)
+    bed.desire(3)
+    bed.run()
+    bed.restart()
+
+    bed.settle()
+
+    bed.whole(3)
+    assert nodes(bed) == 3
+
+
+def test_a_crash_after_which_fewer_are_wanted_leaves_no_orphan(bed: CloudBed) -> None:
+    bed.stage.flow.script("scale", LOST)
+    bed.desire(3)
+    bed.run()
+    bed.restart()
+    bed.desire(1)
+
+    bed.settle()
+
+    bed.whole(1)
+    assert nodes(bed) == 1
+
+
+def test_machines_that_oneflow_forgot_before_it_wrote_them_down_are_members(bed: CloudBed) -> None:
+    bed.stage.flow.forgetful = True
+    bed.desire(2)
+
+    bed.settle()
+
+    bed.whole(2)
+    assert nodes(bed) == 0
+    bed.desire(3)
+    bed.settle()
+    bed.whole(3)
+
+
+def test_what_one_pass_makes_is_one_scaling(bed: CloudBed) -> None:
+    bed.stage.flow.patience = 3
+    bed.desire(4)
+
+    bed.settle()
+
+    bed.whole(4)
+    assert bed.stage.flow.count("scale") == 1
+
+
+def test_nodes_that_are_there_become_members_before_any_is_made(bed: CloudBed) -> None:
+    flow = bed.stage.flow
+    role = flow.role(3, "node")
+    role["cardinality"] = 3
+    flow._deploy(3, role)
+    bed.desire(4)
+
+    bed.settle()
+
+    bed.whole(4)
+    assert flow.count("scale") == 1
+    assert nodes(bed) == 4
+
+
+def test_nodes_that_somebody_adds_are_taken_before_others_are_made(bed: CloudBed) -> None:
+    flow = bed.stage.flow
+    bed.desire(2)
+    bed.settle()
+    scaled = flow.count("scale")
+    role = flow.role(3, "node")
+    role["cardinality"] = 3
+    flow._deploy(3, role)
+    bed.settle()
+    assert len(bed.known()) == 2
+
+    bed.desire(3)
+    bed.settle()
+
+    bed.whole(3)
+    assert flow.count("scale") == scaled
+
+
+def test_where_machines_are_called_otherwise_than_declared_they_are_members_all_the_same(bed: CloudBed) -> None:
+    bed.stage.flow.naming = "vm-$VM_NUMBER-of-$ROLE_NAME"
+    bed.desire(3)
+
+    bed.settle()
+
+    bed.whole(3)
+    assert nodes(bed) == 3
+
+
+def test_a_group_that_a_quota_stops_grows_on_when_there_is_room(bed: CloudBed) -> None:
+    bed.wire.quota = 2
+    bed.desire(3)
+    said = [failure for _ in range(3) for failure in bed.run().messages]
+    assert any("quota" in failure for failure in said)
+    assert len(bed.stage.alive) == 2
+
+    bed.wire.quota = 10
+    bed.settle()
+
+    bed.whole(3)
+    assert nodes(bed) == 3
+
+
+def test_machines_that_fail_to_boot_are_replaced(bed: CloudBed) -> None:
+    bed.wire.failing = 1
+    bed.desire(3)
+
+    bed.settle()
+
+    bed.whole(3)
+    assert nodes(bed) == 3
+
+
+def test_machines_that_were_terminated_by_hand_are_replaced(bed: CloudBed) -> None:
+    bed.desire(3)
+    bed.settle()
+    next(iter(bed.wire.vms.values())).state = DONE
+
+    bed.settle(accept_vanished=True)
+
+    bed.whole(3)
+    assert nodes(bed) == 3
+
+
+def test_max_vms_of_the_role_is_room(bed: CloudBed) -> None:
+    bed.stage.flow.role(3, "node")["max_vms"] = 2
+    bed.desire(3)
+
+    said = [failure for _ in range(3) for failure in bed.run().messages]
+
+    assert any("max_vms 2" in failure for failure in said)
+    assert nodes(bed) == 2
+
+
+def test_a_role_that_counts_other_nodes_than_it_has_is_never_scaled(bed: CloudBed) -> None:
+    bed.desire(2)
+    bed.settle()
+    scaled = bed.stage.flow.count("scale")
+    bed.stage.flow.role(3, "node")["cardinality"] = 5
+    bed.desire(3)
+
+    said = [message for _ in range(3) for message in bed.run().messages]
+
+    assert any("counts 5 nodes and has 2" in message for message in said)
+    assert bed.stage.flow.count("scale") == scaled
