@@ -9,15 +9,17 @@ Source: HAProxy management guide 2.6, section 9.3, ``add server`` and ``del serv
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from config.errors import Permanent, Transient
+from config.errors import DriverError, Permanent, Transient
 from config.units import MemberName
+from handler.balancers.batches import one_by_one
 from handler.balancers.haproxy_answers import Load, Server
 from handler.balancers.haproxy_runtime import NO_SERVER, Runtime, numeric
+from handler.balancers.interface import Change
 from handler.balancers.names import ours
 from handler.launches import LaunchId
-from handler.world import Health, Seat
+from handler.world import Health, Seat, SeatState
 
 NOT_DYNAMIC = "Backend must use a dynamic load balancing to support dynamic servers."
 
@@ -43,13 +45,48 @@ class HaproxyDriver:
         return {(str(server.address), server.port): name for name, server in servers if server.address is not None}
 
     def join(self, member: MemberName, address: str, port: int) -> None:
+        """As `Steering.join`."""
+        Steering(self._runtime).join(member, address, port)
+
+    def enable(self, member: MemberName) -> None:
+        """As `Steering.enable`."""
+        Steering(self._runtime).enable(member)
+
+    def drain(self, member: MemberName) -> None:
+        """As `Steering.drain`."""
+        Steering(self._runtime).drain(member)
+
+    def leave(self, member: MemberName) -> None:
+        """As `Steering.leave`."""
+        Steering(self._runtime).leave(member)
+
+    def apply(self, changes: Sequence[Change]) -> Sequence[DriverError | None]:
+        """Make changes on one connection, as `handler.balancers.interface.Batched`."""
+        with self._runtime.conversation() as runtime:
+            return one_by_one(Steering(runtime), changes)
+
+    def incarnation(self) -> str:
+        """The worker's process id and start time: a reload starts another worker."""
+        process = self._runtime.process()
+        return f"{process.pid}-{process.started}"
+
+
+class Steering:
+    """Changes of a backend's members. Its servers are looked at once, and then known by what was answered."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._known: dict[str, Server] | None = None
+
+    def join(self, member: MemberName, address: str, port: int) -> None:
         """Add a server in maintenance. It is health-checked if any server of the backend is.
 
         One of that name with another address makes way.
         """
         server, target = self._server(member), numeric(member, address)
-        self._runtime.process()
-        servers = self._runtime.servers()
+        if self._known is None:
+            self._runtime.process()
+        servers = self._servers()
         seated = servers.get(member)
         if seated is not None and (seated.address, seated.port) == (target, port):
             return
@@ -59,7 +96,9 @@ class HaproxyDriver:
         where = f"[{target}]:{port}" if target.version == 6 else f"{target}:{port}"  # noqa: PLR2004 the version of IP
         match self._runtime.tell(f"add server {server} {where}{check}"):
             case "New server registered.":
-                return
+                servers[member] = Server(
+                    name=member, address=target, port=port, state=SeatState.PARKED, checked=bool(check)
+                )
             case text if text == NOT_DYNAMIC:
                 raise Permanent(not_dynamic(self._runtime))
             case text:
@@ -68,7 +107,7 @@ class HaproxyDriver:
     def enable(self, member: MemberName) -> None:
         """Make the server ready, and start its health check if it has one."""
         server = self._server(member)
-        seated = self._runtime.servers().get(member)
+        seated = self._servers().get(member)
         if seated is None:
             raise Transient(f"{server} is not a server of {self._runtime.socket}: it must join first")
         if seated.checked:
@@ -93,6 +132,7 @@ class HaproxyDriver:
             case "":
                 pass
             case text if text == NO_SERVER:
+                self._forget(member)
                 return
             case text:
                 raise self._runtime.unexpected(command, text)
@@ -100,11 +140,16 @@ class HaproxyDriver:
         command = f"del server {server}"
         if (text := self._runtime.tell(command)) not in ("Server deleted.", NO_SERVER):
             raise self._runtime.unexpected(command, text)
+        self._forget(member)
 
-    def incarnation(self) -> str:
-        """The worker's process id and start time: a reload starts another worker."""
-        process = self._runtime.process()
-        return f"{process.pid}-{process.started}"
+    def _forget(self, member: MemberName) -> None:
+        if self._known is not None:
+            self._known.pop(member, None)
+
+    def _servers(self) -> dict[str, Server]:
+        if self._known is None:
+            self._known = dict(self._runtime.servers())
+        return self._known
 
     def _server(self, member: MemberName) -> str:
         return f"{self._runtime.named()}/{ours(member)}"

@@ -12,7 +12,7 @@ from config.errors import DriverError
 from config.model import HaproxyBalancer, ServerTemplate
 from handler.balancers.haproxy import NOT_DYNAMIC, not_dynamic
 from handler.balancers.haproxy_runtime import Runtime
-from handler.balancers.haproxy_slots import HaproxySlots
+from handler.balancers.haproxy_template import look, lost
 from handler.balancers.remarks import Remark
 
 _PROBE = "trimtab-probe"
@@ -61,9 +61,8 @@ def _dynamic(runtime: Runtime) -> Iterator[tuple[bool, str]]:
 
 
 def _template(runtime: Runtime, template: ServerTemplate, most: int) -> Iterator[tuple[bool, str]]:
-    driver = HaproxySlots(runtime, template)
-    slots = driver.look()
-    yield from ((True, driver.lost(slot)) for slot in slots.nameless)
+    slots = look(runtime, template)
+    yield from ((True, lost(runtime, template, slot)) for slot in slots.nameless)
     there, backend = len(slots.servers), f"backend {runtime.backend} at {runtime.socket}"
     counted = f"{backend} has {there} servers {template.prefix}1, {template.prefix}2 …"
     if there < most:

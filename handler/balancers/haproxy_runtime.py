@@ -6,7 +6,8 @@ Source: HAProxy management guide 2.6, section 9.3; the texts of answers were rea
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from pathlib import Path
 from typing import TypeVar
@@ -14,6 +15,7 @@ from typing import TypeVar
 from config.causes import Cause
 from config.errors import Permanent, Transient
 from config.units import MemberName, Seconds
+from handler.balancers.conversation import conversation
 from handler.balancers.exchange import Address, exchange
 from handler.balancers.haproxy_answers import (
     Load,
@@ -48,12 +50,30 @@ class Runtime:
         socket: a path, or ``host:port``.
         backend: the one backend that is steered.
         within: how long an answer may take, all of it.
+        ask: gives a command and returns the whole answer, or raises `OSError`; on a connection of its own each, if
+            left out.
     """
 
-    def __init__(self, socket: str, backend: str, *, within: Seconds = _WITHIN) -> None:
+    def __init__(
+        self, socket: str, backend: str, *, within: Seconds = _WITHIN, ask: Callable[[bytes], bytes] | None = None
+    ) -> None:
         self.socket = socket
         self.backend = backend
         self._within = within
+        self._ask = ask or self._ask_alone
+
+    @contextmanager
+    def conversation(self) -> Iterator[Runtime]:
+        """The same process for several commands, on one connection. Not for several threads.
+
+        Raises:
+            Transient: there is no connection.
+        """
+        talk = conversation(_address(self.socket), within=self._within, at_most=_LONGEST_ANSWER)
+        with ExitStack() as stack:
+            with self._heard():
+                ask = stack.enter_context(talk)
+            yield Runtime(self.socket, self.backend, within=self._within, ask=ask)
 
     def process(self) -> Process:
         """Who answers, if it is able to do what is asked of it."""
@@ -101,14 +121,26 @@ class Runtime:
         """For an answer that nobody has taught us."""
         return Transient(f"HAProxy at {self.socket} answered {command!r} with {text[:200]!r}", retry_after=1.0)
 
-    def _answer(self, command: str) -> str:
+    def _ask_alone(self, command: bytes) -> bytes:
+        return exchange(_address(self.socket), command, within=self._within, at_most=_LONGEST_ANSWER)
+
+    @contextmanager
+    def _heard(self) -> Iterator[None]:
+        """Put what a socket does into words."""
         try:
-            raw = exchange(_address(self.socket), f"{command}\n".encode(), within=self._within, at_most=_LONGEST_ANSWER)
+            yield
         except PermissionError as problem:
             said = f"{self.socket} may not be opened by this user: join the socket's group"
             raise Permanent(said, cause=Cause.CREDENTIALS) from problem
+        except (FileNotFoundError, ConnectionRefusedError) as problem:
+            said = f"HAProxy does not answer at {self.socket}: nothing listens there: {opening(self.socket)}"
+            raise Transient(said) from problem
         except OSError as problem:
-            raise Transient(f"HAProxy does not answer at {self.socket}: {str(problem) or 'too slow'}") from problem
+            raise Transient(f"HAProxy does not answer at {self.socket}: {_words(problem)}") from problem
+
+    def _answer(self, command: str) -> str:
+        with self._heard():
+            raw = self._ask(f"{command}\n".encode())
         answer = raw.decode(errors="replace")
         if not answer.endswith("\n"):  # also an empty one, which would pass for the success of a silent command
             raise Transient(f"HAProxy at {self.socket}: an answer without its end: {answer[-80:]!r}")
@@ -134,6 +166,17 @@ def numeric(member: MemberName, address: str) -> IPv4Address | IPv6Address:
         return ip_address(address)
     except ValueError as problem:
         raise Permanent(f"{member} has the address {address!r}: HAProxy is given IP addresses only") from problem
+
+
+def opening(socket: str) -> str:
+    """How to have HAProxy listen at a socket."""
+    return f"see that it runs, with `stats socket {socket} level admin` in its section global"
+
+
+def _words(problem: OSError) -> str:
+    if isinstance(problem, TimeoutError):
+        return "too slow"
+    return problem.strerror or str(problem) or type(problem).__name__
 
 
 def _address(socket: str) -> Address:

@@ -13,7 +13,7 @@ A process that cannot be read makes the balancer unreadable; changes still go to
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Protocol
 
 from config.errors import DriverError, Permanent, Transient
@@ -22,23 +22,25 @@ from config.units import MemberName
 from handler.balancers.haproxy import HaproxyDriver
 from handler.balancers.haproxy_runtime import Runtime
 from handler.balancers.haproxy_slots import HaproxySlots
-from handler.balancers.interface import Attendance, Balancer
+from handler.balancers.interface import Attendance, Balancer, Batched, Change, Move, Reverting
 from handler.balancers.names import ours
 from handler.world import Health, Seat, SeatState
 
 
-class OneOf(Balancer, Attendance, Protocol):
-    """A process that can say who sits where."""
+class OneOf(Balancer, Attendance, Batched, Protocol):
+    """A process that can say who sits where, and takes many changes in one go."""
 
 
-def haproxy(declaration: HaproxyBalancer) -> Balancer:
-    """The driver of a declared HAProxy, of one process or of several."""
-    processes = [_one(Runtime(socket, declaration.backend), declaration) for socket in declaration.sockets]
+def haproxy(declaration: HaproxyBalancer, *, mends: bool = True) -> Balancer:
+    """The driver of a declared HAProxy, of one process or of several; ``mends`` as that of `HaproxySlots`."""
+    processes = [_one(Runtime(socket, declaration.backend), declaration, mends) for socket in declaration.sockets]
     return processes[0] if len(processes) == 1 else HaproxySeveral(processes)
 
 
-def _one(runtime: Runtime, declaration: HaproxyBalancer) -> OneOf:
-    return HaproxyDriver(runtime) if declaration.template is None else HaproxySlots(runtime, declaration.template)
+def _one(runtime: Runtime, declaration: HaproxyBalancer, mends: bool) -> OneOf:
+    if declaration.template is None:
+        return HaproxyDriver(runtime)
+    return HaproxySlots(runtime, declaration.template, mends=mends)
 
 
 class HaproxySeveral:
@@ -76,6 +78,42 @@ class HaproxySeveral:
         """Have every process forget the member."""
         self._everywhere(lambda process: process.leave(member))
 
+    def unseat(self, member: MemberName) -> None:
+        """As `handler.balancers.interface.Reverting`, on every process that may come back so."""
+        self._everywhere(lambda process: process.unseat(member) if isinstance(process, Reverting) else None)
+
+    def apply(self, changes: Sequence[Change]) -> Sequence[DriverError | None]:
+        """Make changes on every process, each on one connection; those that have forgotten a member seat it again.
+
+        Raises:
+            DriverError: no process answered.
+        """
+        reminders = self._reminders(changes)
+        told = [self._told(process, changes, reminders[process]) for process in self._processes]
+        if all(isinstance(answers, DriverError) for answers in told):
+            raise _gravest([answers for answers in told if isinstance(answers, DriverError)])
+        each = [[answers] * len(changes) if isinstance(answers, DriverError) else answers for answers in told]
+        failures = ([failure for failure in failed if failure is not None] for failed in zip(*each, strict=True))
+        return [_gravest(failed) if failed else None for failed in failures]
+
+    def _told(
+        self, process: OneOf, changes: Sequence[Change], reminders: Sequence[Change]
+    ) -> Sequence[DriverError | None] | DriverError:
+        try:
+            return process.apply([*reminders, *changes])[len(reminders) :]
+        except DriverError as failure:
+            return failure
+
+    def _reminders(self, changes: Sequence[Change]) -> Mapping[OneOf, Sequence[Change]]:
+        """Members that are to get work, and that some processes know and others do not: they join there."""
+        enabled = {change.member for change in changes if change.move is Move.ENABLE}
+        places = {process: _places(process, enabled) for process in self._processes}
+        known = {member: place for each in places.values() for member, place in each.items()}
+        return {
+            process: [Change(move=Move.JOIN, member=each, at=at) for each, at in known.items() if each not in here]
+            for process, here in places.items()
+        }
+
     def occupants(self) -> Mapping[tuple[str, int], str]:
         """Everyone who is seated on any of them, whoever that is."""
         return {place: name for process in reversed(self._processes) for place, name in process.occupants().items()}
@@ -93,7 +131,21 @@ class HaproxySeveral:
             except DriverError as failure:
                 failures.append(failure)
         if failures:
-            raise min(failures, key=lambda failed: not isinstance(failed, Permanent))
+            raise _gravest(failures)
+
+
+def _gravest(failures: Sequence[DriverError]) -> DriverError:
+    """What must be mended before what passes."""
+    return min(failures, key=lambda failed: not isinstance(failed, Permanent))
+
+
+def _places(process: OneOf, members: Collection[MemberName]) -> Mapping[MemberName, tuple[str, int]]:
+    """Where a process has members; nowhere, if nobody is asked for or it does not answer."""
+    try:
+        occupants = process.occupants() if members else {}
+    except DriverError:  # what is to be changed there fails by itself
+        return {}
+    return {MemberName(name): place for place, name in occupants.items() if name in members}
 
 
 def _place_of(member: MemberName, occupants: Mapping[tuple[str, int], str]) -> tuple[str, int] | None:

@@ -10,77 +10,54 @@ An entry is made before the slot gets the address and taken away after it has lo
 never without a name, whenever we are interrupted. One that is all the same (the map was not saved) stops everything:
 who leaves might still be given work there. A slot is free while it is in maintenance and has no address.
 
+Note [From an earlier state]: HAProxy may come back with the state of an earlier time. Where the map is of that time
+too, slots are given work for members that have gone since; convergence, which knows who has, calls
+`HaproxySlots.unseat`. Where the map is of another time, slots are nameless. If the map names most of those that are
+given work it was loaded, and the few others are put into maintenance: if one was a member's after all, it is seated
+again within a pass. If it does not, it was lost, and nothing is touched.
+
 Source: HAProxy management guide 2.6, section 9.3, ``set server``, ``add map``; configuration manual, ``init-addr``.
 """
 
 from __future__ import annotations
 
-import re
+import logging
 import threading
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from ipaddress import IPv4Address, IPv6Address
 
-from config.errors import Permanent, Transient
+from config.errors import DriverError, Permanent, Transient
 from config.model import ServerTemplate
 from config.units import MemberName
-from handler.balancers.haproxy import HaproxyDriver, seat_of
-from handler.balancers.haproxy_answers import Server, read_map
+from handler.balancers.batches import one_by_one
+from handler.balancers.haproxy import HaproxyDriver, Steering, seat_of
+from handler.balancers.haproxy_answers import Server
 from handler.balancers.haproxy_runtime import Runtime, numeric
+from handler.balancers.haproxy_template import NOWHERE, Slots, is_nowhere, look, lost, place, place_of
+from handler.balancers.interface import Change
 from handler.balancers.names import ours
-from handler.launches import LaunchId
-from handler.world import Seat, SeatState
+from handler.world import Seat
 
-_NO_MAP = "Unknown map identifier."
 _CHANGED = ("IP changed from", "no need to change the addr")
-_NOWHERE = "0.0.0.0"  # noqa: S104 the address of a slot that has none
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Slots:
-    """What the servers of a template do, and for whom: one moment of it."""
-
-    servers: Mapping[str, Server]
-    """Slots by name, in HAProxy's order."""
-    names: Mapping[str, str]
-    """``address:port`` → member."""
-    others: Mapping[str, Server]
-    """The rest of the backend's servers."""
-
-    @property
-    def dynamic(self) -> Mapping[MemberName, Server]:
-        """Members that are servers of their own."""
-        return {MemberName(name): server for name, server in self.others.items() if LaunchId.parse(name) is not None}
-
-    @property
-    def taken(self) -> Mapping[MemberName, Server]:
-        """Slots by the members that they serve, whoever else's are there."""
-        named = {self.names.get(place_of(slot)): slot for slot in self.servers.values()}
-        return {MemberName(name): slot for name, slot in named.items() if name is not None and LaunchId.parse(name)}
-
-    @property
-    def free(self) -> tuple[Server, ...]:
-        """Slots that nobody uses."""
-        return tuple(slot for slot in self.servers.values() if slot.state is SeatState.PARKED and _is_nowhere(slot))
-
-    @property
-    def nameless(self) -> tuple[Server, ...]:
-        """Slots that are given work, and nobody knows whose."""
-        working = (slot for slot in self.servers.values() if slot.state is not SeatState.PARKED)
-        return tuple(slot for slot in working if _is_nowhere(slot) or place_of(slot) not in self.names)
+_log = logging.getLogger(__name__)
 
 
 class HaproxySlots:
     """The `Balancer` of one process of a `config.model.HaproxyBalancer` with a template.
 
     Members that are dynamic servers, from a time without a template, are served on until they leave.
+
+    Args:
+        runtime: the process.
+        template: its servers and their map.
+        mends: whether looking at seats puts slots from an earlier state into maintenance.
     """
 
-    def __init__(self, runtime: Runtime, template: ServerTemplate) -> None:
+    def __init__(self, runtime: Runtime, template: ServerTemplate, *, mends: bool = True) -> None:
         self._runtime = runtime
         self._template = template
+        self._mends = mends
         self._dynamic = HaproxyDriver(runtime)
-        self._slot = re.compile(re.escape(template.prefix) + "[0-9]+")
         self._choosing = threading.RLock()
         """Of two who join at once, both would find the same slot free."""
 
@@ -92,33 +69,84 @@ class HaproxySlots:
         """
         loads = self._runtime.loads()
         with self._choosing:
-            slots = self.look()
-        if slots.nameless:
-            raise Permanent(self.lost(slots.nameless[0]))
+            slots = look(self._runtime, self._template)
+            if slots.nameless:
+                slots = self._without_nameless(slots)
         seated = {**slots.dynamic, **slots.taken}
         return {name: seat_of(name, server, loads.get(server.name)) for name, server in seated.items()}
 
-    def look(self) -> Slots:
-        """Read slots and map."""
-        servers = self._runtime.servers()
-        slots = {name: server for name, server in servers.items() if self._slot.fullmatch(name)}
-        if not slots:
-            raise Permanent(
-                f"backend {self._runtime.backend} at {self._runtime.socket} has no servers "
-                f"{self._template.prefix}1, {self._template.prefix}2 …: add a server-template with that prefix"
-            )
-        return Slots(
-            servers=slots,
-            names=self._runtime.read(f"show map {self._template.map}", self._names),
-            others={name: server for name, server in servers.items() if name not in slots},
-        )
+    def _without_nameless(self, before: Slots) -> Slots:
+        """Free slots from an earlier state, if two looks find the same: slots and map are read one after the other."""
+        if not (self._mends and before.is_named):
+            raise Permanent(lost(self._runtime, self._template, before.nameless[0]))
+        steering = self._steering(self._runtime)
+        for slot in steering.slots.nameless:
+            if slot in before.nameless:
+                where = place_of(slot) or "no address"
+                _log.warning("%s: %s had work from an earlier state, at %s", self._runtime.socket, slot.name, where)
+                steering.vacate(slot)
+        return steering.slots
 
     def occupants(self) -> Mapping[tuple[str, int], str]:
         """Every server of the backend that has an address: slots under the name that the map has, or their own."""
-        slots = self.look()
+        slots = look(self._runtime, self._template)
         named = [(slots.names.get(place_of(slot), slot.name), slot) for slot in slots.servers.values()]
         found = [*slots.others.items(), *named]
-        return {(str(server.address), server.port): name for name, server in found if not _is_nowhere(server)}
+        return {(str(server.address), server.port): name for name, server in found if not is_nowhere(server)}
+
+    def join(self, member: MemberName, address: str, port: int) -> None:
+        """As `SlotSteering.join`."""
+        numeric(ours(member), address)
+        self._runtime.process()
+        with self._choosing:
+            self._steering(self._runtime).join(member, address, port)
+
+    def enable(self, member: MemberName) -> None:
+        """As `SlotSteering.enable`."""
+        self._steering(self._runtime).enable(member)
+
+    def drain(self, member: MemberName) -> None:
+        """As `SlotSteering.drain`."""
+        self._steering(self._runtime).drain(member)
+
+    def leave(self, member: MemberName) -> None:
+        """As `SlotSteering.leave`."""
+        with self._choosing:
+            self._steering(self._runtime).leave(member)
+
+    def unseat(self, member: MemberName) -> None:
+        """As `handler.balancers.interface.Reverting`."""
+        self.leave(member)
+
+    def apply(self, changes: Sequence[Change]) -> Sequence[DriverError | None]:
+        """Make changes on one connection, as `handler.balancers.interface.Batched`."""
+        with self._choosing, self._runtime.conversation() as runtime:
+            runtime.process()
+            return one_by_one(self._steering(runtime), changes)
+
+    def incarnation(self) -> str:
+        """The worker's process id and start time."""
+        return self._dynamic.incarnation()
+
+    def _steering(self, runtime: Runtime) -> SlotSteering:
+        return SlotSteering(runtime, self._template)
+
+
+class SlotSteering:
+    """Changes of who is in which slot. Slots are looked at once, and then known by what was answered."""
+
+    def __init__(self, runtime: Runtime, template: ServerTemplate) -> None:
+        self._runtime = runtime
+        self._template = template
+        self._dynamic = Steering(runtime)
+        self._known: Slots | None = None
+
+    @property
+    def slots(self) -> Slots:
+        """As they stand."""
+        if self._known is None:
+            self._known = look(self._runtime, self._template)
+        return self._known
 
     def join(self, member: MemberName, address: str, port: int) -> None:
         """Put the member into a free slot, in maintenance. It is health-checked if the template says so.
@@ -130,25 +158,20 @@ class HaproxySlots:
             Permanent: somebody who is no member has the place.
         """
         target = numeric(ours(member), address)
-        self._runtime.process()
-        place = _place(target, port)
-        with self._choosing:
-            slots = self.look()
-            seated = slots.taken.get(member, slots.dynamic.get(member))
-            if seated is not None and place_of(seated) == place:
-                return
-            if member in slots.dynamic:
-                self._dynamic.leave(member)
-            stale = slots.names.get(place)
-            for other in (member, stale):
-                if other is not None and other in slots.taken:
-                    self._vacate(slots.taken[MemberName(other)])
-                    slots = self.look()
-            if place in map(place_of, slots.servers.values()):
-                raise Permanent(
-                    f"{self._runtime.backend}: {place} is the place of {stale or 'somebody unnamed'} already"
-                )
-            self._take(slots, member, target, port)
+        there = place(target, port)
+        seated = self.slots.taken.get(member, self.slots.dynamic.get(member))
+        if seated is not None and place_of(seated) == there:
+            return
+        if member in self.slots.dynamic:
+            self._dynamic.leave(member)
+            self._known = None
+        stale = self.slots.names.get(there)
+        for other in (member, stale):
+            if other is not None and other in self.slots.taken:
+                self.vacate(self.slots.taken[MemberName(other)])
+        if there in map(place_of, self.slots.servers.values()):
+            raise Permanent(f"{self._runtime.backend}: {there} is the place of {stale or 'somebody unnamed'} already")
+        self._take(member, target, port)
 
     def enable(self, member: MemberName) -> None:
         """Make the slot ready."""
@@ -172,32 +195,31 @@ class HaproxySlots:
         if slot is None:
             self._dynamic.leave(member)
         else:
-            self._vacate(slot)
+            self.vacate(slot)
 
-    def incarnation(self) -> str:
-        """The worker's process id and start time."""
-        return self._dynamic.incarnation()
-
-    def _take(self, slots: Slots, member: MemberName, target: IPv4Address | IPv6Address, port: int) -> None:
-        if not slots.free:
-            raise Transient(
-                f"all {len(slots.servers)} servers of the template {self._template.prefix} in backend "
-                f"{self._runtime.backend} are taken: declare more of them, above the group's max"
-            )
-        slot, place = slots.free[0], _place(target, port)
-        verb = "set" if place in slots.names else "add"
-        self._runtime.must_be_silent(f"{verb} map {self._template.map} {place} {member}")
-        self._move(slot, f"{target} port {port}")
-
-    def _vacate(self, slot: Server) -> None:
-        with self._choosing:
-            server = self._named(slot)
-            self._runtime.must_be_silent(f"set server {server} state maint")
-            self._runtime.tell(f"shutdown sessions server {server}")
-            self._move(slot, _NOWHERE)
+    def vacate(self, slot: Server) -> None:
+        """Put a slot into maintenance, end its sessions, and take away its address and then its name."""
+        server = self._named(slot)
+        self._runtime.must_be_silent(f"set server {server} state maint")
+        self._runtime.tell(f"shutdown sessions server {server}")
+        self._move(slot, NOWHERE)
+        if not is_nowhere(slot):
             command = f"del map {self._template.map} {place_of(slot)}"
             if (text := self._runtime.tell(command)) not in ("", "Key not found."):
                 raise self._runtime.unexpected(command, text)
+        self._known = self.slots.without(slot)
+
+    def _take(self, member: MemberName, target: IPv4Address | IPv6Address, port: int) -> None:
+        if not self.slots.free:
+            raise Transient(
+                f"all {len(self.slots.servers)} servers of the template {self._template.prefix} in backend "
+                f"{self._runtime.backend} are taken: declare more of them, above the group's max"
+            )
+        slot, there = self.slots.free[0], place(target, port)
+        verb = "set" if there in self.slots.names else "add"
+        self._runtime.must_be_silent(f"{verb} map {self._template.map} {there} {member}")
+        self._move(slot, f"{target} port {port}")
+        self._known = self.slots.taking(slot, member, target, port)
 
     def _move(self, slot: Server, where: str) -> None:
         command = f"set server {self._named(slot)} addr {where}"
@@ -205,41 +227,7 @@ class HaproxySlots:
             raise self._runtime.unexpected(command, text)
 
     def _slot_of(self, member: MemberName) -> Server | None:
-        return self.look().taken.get(member)
-
-    def _names(self, answer: str) -> Mapping[str, str]:
-        if answer.startswith(_NO_MAP):
-            raise Permanent(
-                f"HAProxy at {self._runtime.socket} has loaded no map {self._template.map}: "
-                "make the file, and name it in HAProxy's configuration"
-            )
-        return read_map(answer)
-
-    def lost(self, slot: Server) -> str:
-        """What is wrong with a nameless slot, and how to mend it."""
-        where = f"HAProxy at {self._runtime.socket} gives {self._named(slot)} work"
-        if _is_nowhere(slot):
-            return (
-                f"{where}, which has lost its address: put it into maintenance, and give the template a name for an "
-                f"address, and `init-addr last,{_NOWHERE}`, for the state file to bring addresses back"
-            )
-        return (
-            f"{where} at {place_of(slot)}, and {self._template.map} does not say whose: save the map where the state "
-            "is saved; to go on, add the place to it, or put the server into maintenance"
-        )
+        return self.slots.taken.get(member)
 
     def _named(self, slot: Server) -> str:
         return f"{self._runtime.named()}/{slot.name}"
-
-
-def place_of(slot: Server) -> str:
-    """The key of the map."""
-    return "" if slot.address is None else _place(slot.address, slot.port)
-
-
-def _place(address: IPv4Address | IPv6Address, port: int) -> str:
-    return f"[{address}]:{port}" if isinstance(address, IPv6Address) else f"{address}:{port}"
-
-
-def _is_nowhere(slot: Server) -> bool:
-    return slot.address is None or slot.address.is_unspecified

@@ -95,6 +95,15 @@ class Batched(Protocol):
 
 
 @runtime_checkable
+class Reverting(Protocol):
+    """A balancer that may come back with the seats of an earlier time, and give work where nobody is any more."""
+
+    def unseat(self, member: MemberName) -> None:
+        """Take its seat from a member that is proved gone. Not seated is success."""
+        ...
+
+
+@runtime_checkable
 class Attendance(Protocol):
     """A balancer that can tell who else sits there: asked before a whole group is put behind it."""
 

@@ -1,0 +1,65 @@
+"""Many changes of one balancer, made one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol, assert_never
+
+from config.errors import DriverError, Permanent
+from config.units import MemberName
+from handler.balancers.interface import Change, Move
+
+
+class Steered(Protocol):
+    """What takes the four moves, as `handler.balancers.interface.Balancer` says them."""
+
+    def join(self, member: MemberName, address: str, port: int) -> None:
+        """Seat a member."""
+        ...
+
+    def enable(self, member: MemberName) -> None:
+        """Give it work."""
+        ...
+
+    def drain(self, member: MemberName) -> None:
+        """Give it nothing new."""
+        ...
+
+    def leave(self, member: MemberName) -> None:
+        """Forget it."""
+        ...
+
+
+def one_by_one(balancer: Steered, changes: Sequence[Change]) -> list[DriverError | None]:
+    """Make changes, as `handler.balancers.interface.Batched.apply` answers them."""
+    failed: dict[MemberName, DriverError] = {}
+    answers: list[DriverError | None] = []
+    for change in changes:
+        if change.member not in failed:
+            try:
+                make(balancer, change)
+            except DriverError as error:
+                failed[change.member] = error
+        answers.append(failed.get(change.member))
+    return answers
+
+
+def make(balancer: Steered, change: Change) -> None:
+    """Make one change.
+
+    Raises:
+        Permanent: a member is to join, and it is not said where.
+    """
+    match change.move:
+        case Move.JOIN:
+            if change.at is None:
+                raise Permanent(f"{change.member} has no address to join with")
+            balancer.join(change.member, *change.at)
+        case Move.ENABLE:
+            balancer.enable(change.member)
+        case Move.DRAIN:
+            balancer.drain(change.member)
+        case Move.LEAVE:
+            balancer.leave(change.member)
+        case _:
+            assert_never(change.move)
