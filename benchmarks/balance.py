@@ -15,11 +15,16 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from config.model import HaproxyBalancer, ServerTemplate
+from config.units import BalancerId, MemberName
+from handler.balancers.haproxy_several import haproxy as driver_of
+from handler.balancers.interface import Batched, Change, Move
 from tests.support.daemon import Daemon, a_daemon
 from tests.support.haproxy import Haproxy, running_haproxy
 
 _ROOT = Path(__file__).parents[1]
 _MANY, _FEW = 20, 5
+_TOGETHER = 100
 _WORKERS, _EACH = 20, 50
 """Together 1,000 requests a second."""
 _FOR = 20
@@ -40,6 +45,9 @@ def run() -> Iterator[tuple[str, float, str]]:
             print(f"  not measured: apt-get install {program}")
             return
     for way, slots in (("dynamic servers", 0), ("servers of a template", 24)):
+        many = _TOGETHER + 24 if slots else 0
+        with tempfile.TemporaryDirectory(prefix="ttb") as place, running_haproxy(Path(place), slots=many) as haproxy:
+            yield from _together(way, haproxy, many)
         with tempfile.TemporaryDirectory(prefix="ttb") as place, running_haproxy(Path(place), slots=slots) as haproxy:
             declared: dict[str, object] = {"socket": str(haproxy.socket), "backend": haproxy.backend}
             if slots:
@@ -48,6 +56,28 @@ def run() -> Iterator[tuple[str, float, str]]:
             model = _MODEL.format(balancer=json.dumps(declared), root=_ROOT, command=command)
             with a_daemon(model) as daemon:
                 yield from _measured(way, daemon.start(), haproxy)
+
+
+def _together(way: str, haproxy: Haproxy, slots: int) -> Iterator[tuple[str, float, str]]:
+    """How long the four changes of many members take on one connection, without a daemon."""
+    declared = HaproxyBalancer(
+        id=BalancerId("edge"),
+        socket=str(haproxy.socket),
+        backend=haproxy.backend,
+        template=ServerTemplate(prefix="slot", map=str(haproxy.map)) if slots else None,
+    )
+    driver = driver_of(declared)
+    assert isinstance(driver, Batched)
+    names = [MemberName(f"web-k3f9ab-{number}") for number in range(1, _TOGETHER + 1)]
+    for move in Move:
+        changes = [
+            Change(move=move, member=name, at=("127.0.0.1", at) if move is Move.JOIN else None)
+            for at, name in enumerate(names, start=1001)
+        ]
+        began = time.perf_counter()
+        answers = driver.apply(changes)
+        yield f"{way}: {_TOGETHER} members {move.value}", (time.perf_counter() - began) * 1000, "ms"
+        assert not any(answers), answers
 
 
 def _measured(way: str, daemon: Daemon, haproxy: Haproxy) -> Iterator[tuple[str, float, str]]:

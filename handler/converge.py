@@ -28,6 +28,7 @@ from handler.steps import Create, MakePart, Outcome, Plan
 from handler.store.interface import Creates, Store, StoredGroup
 from handler.traffic import Traffic
 from handler.uncollected import uncollected
+from handler.unseating import unseat
 from handler.world import Phase, Record, World
 from trigger.requests import GroupState, Pause
 
@@ -186,14 +187,18 @@ class Converger:
                     return halted(seen.only(stored), str(error))
         if _hands_off(stored):
             return seen.only(stored)
-        planned = seen.plan
-        execution = Execution(self._tools(stored.definition, world), world, minted, goes_on=_goes_on(stored, latest))
+        planned, tools = seen.plan, self._tools(stored.definition, world)
+        try:
+            seated = () if only is not None else unseat(self._gatherer.reverted[stored.id], stored.id, tools)
+        except StoreError as error:
+            return halted(seen.only(stored), str(error))
+        execution = Execution(tools, world, minted, goes_on=_goes_on(stored, latest))
         outcomes = execution.run(planned.steps)
         self._quotas.passed(stored.id, stored.definition.cloud.id, outcomes)
         for wait, members in execution.waits.items():
             planned = planned.waiting(wait, members)
         done = self._concluded(stored, replace(seen, plan=planned), outcomes)
-        done = replace(done, unread=self._quotas.news(reading))
+        done = replace(done, unread=self._quotas.news(reading), retries=(*done.retries, *seated))
         return done if execution.halted is None else halted(done, execution.halted)
 
     def _looked(self, stored: StoredGroup) -> _Look:

@@ -37,7 +37,7 @@ from handler.world import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gatherer:
-    """Looks, and changes nothing. It remembers only of whom listings said the same, how often in a row."""
+    """Looks, and changes nothing. It remembers of whom listings said the same, in a row, and its last look."""
 
     installation: str
     store: Store
@@ -49,6 +49,8 @@ class Gatherer:
     traffic: Traffic
     _passing: dict[GroupId, Mapping[MemberName, Instant]] = field(default_factory=dict, init=False, repr=False)
     _streaks: dict[GroupId, Mapping[MemberName, Streak]] = field(default_factory=dict, init=False, repr=False)
+    reverted: dict[GroupId, Mapping[BalancerId, Set[MemberName]]] = field(default_factory=dict, init=False, repr=False)
+    """Of the last look: whom balancers give work though they are proved gone and on no listing."""
 
     def gather(self, group: GroupId, definition: Definition) -> World:
         """Look once. A cloud or balancer that does not answer makes the world incomplete, never an exception.
@@ -66,6 +68,8 @@ class Gatherer:
         let_go = self._let_go(group, (listed.keys() | served) - records.keys())
         listed = {name: server for name, server in listed.items() if name not in let_go}
         unseen, gone = self._strangers(group, listed.keys() - records.keys(), served - let_go)
+        over = served - let_go - unseen - listed.keys() if listing.complete else frozenset()
+        self.reverted[group] = {balancer: names for balancer, names in _worked(seatings, over) if names}
         missing = unseen | (records.keys() - listed.keys()) if listing.complete else frozenset()
         found = self._found(orchestrator, definition.cloud, (listed.keys() - records.keys()) | missing)
         silent = self._unsettled(group, (unseen | gone) - found.keys(), listing, at)
@@ -219,6 +223,14 @@ def _served(seatings: Mapping[BalancerId, Seating]) -> frozenset[MemberName]:
     """Whom balancers give work, whoever they are."""
     seats = (seat for seating in seatings.values() if seating.seats is not None for seat in seating.seats.values())
     return frozenset(seat.member for seat in seats if seat.works)
+
+
+def _worked(
+    seatings: Mapping[BalancerId, Seating], names: Set[MemberName]
+) -> Iterator[tuple[BalancerId, Set[MemberName]]]:
+    """Which of these each balancer gives work."""
+    for balancer, seating in seatings.items():
+        yield balancer, {seat.member for seat in (seating.seats or {}).values() if seat.works and seat.member in names}
 
 
 def _only(ours: frozenset[MemberName], seating: Seating) -> Seating:

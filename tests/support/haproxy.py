@@ -104,6 +104,13 @@ class Haproxy:
         self.process = _start(self.config, self.log)
         self._wait()
 
+    def crash(self) -> None:
+        """End the process at once and start another one, with the state that was kept last."""
+        self.process.kill()
+        self.process.wait()
+        self.process = _start(self.config, self.log)
+        self._wait()
+
     def _wait(self) -> None:
         def answers() -> bool:
             with contextlib.suppress(OSError, StopIteration):

@@ -133,6 +133,67 @@ def test_a_slot_with_work_of_which_nobody_knows_whose_it_is_stops_everything(hap
         a_driver(haproxy).seats()
 
 
+def with_work(haproxy: Haproxy, *slots: int) -> None:
+    """Slots of an earlier state, of which the map of today knows nothing."""
+    for slot in slots:
+        haproxy.ask(f"set server web/slot{slot} addr 127.0.0.7 port {90 + slot}; set server web/slot{slot} state ready")
+
+
+def test_a_slot_from_an_earlier_state_is_put_into_maintenance_where_the_map_names_the_others(haproxy: Haproxy) -> None:
+    driver, one, two, new = a_driver(haproxy), a_name(), a_name(), a_name()
+    for at, name in enumerate((one, two), 81):
+        driver.join(name, "127.0.0.1", at)
+        driver.enable(name)
+    with_work(haproxy, 3)
+
+    assert {name: seat.state for name, seat in driver.seats().items()} == {one: SERVING, two: SERVING}
+
+    driver.join(new, "127.0.0.7", 93)
+    assert state_of(driver, new) is PARKED, "the slot is free, and so is the place"
+
+
+@pytest.mark.parametrize("slots", [(2,), (2, 3)], ids=["one and one", "one and two"])
+def test_where_the_map_names_no_majority_nothing_is_touched(haproxy: Haproxy, slots: tuple[int, ...]) -> None:
+    driver, one = a_driver(haproxy), a_name()
+    driver.join(one, "127.0.0.1", 81)
+    driver.enable(one)
+    with_work(haproxy, *slots)
+    before = haproxy.ask("show servers state web")
+
+    with pytest.raises(Permanent, match="does not say whose"):
+        driver.seats()
+
+    assert haproxy.ask("show servers state web") == before
+
+
+def test_whoever_only_looks_mends_nothing(haproxy: Haproxy) -> None:
+    driver = a_driver(haproxy)
+    for at in (81, 82):
+        name = a_name()
+        driver.join(name, "127.0.0.1", at)
+        driver.enable(name)
+    with_work(haproxy, 3)
+    template = ServerTemplate(prefix="slot", map=str(haproxy.map))
+
+    with pytest.raises(Permanent, match=r"slot3 work at 127\.0\.0\.7:93"):
+        HaproxySlots(Runtime(str(haproxy.socket), "web"), template, mends=False).seats()
+
+
+def test_a_member_that_is_gone_comes_back_with_an_old_state_and_is_unseated(haproxy: Haproxy) -> None:
+    driver, gone, stays = a_driver(haproxy), a_name(), a_name()
+    for at, name in enumerate((gone, stays), 81):
+        driver.join(name, "127.0.0.1", at)
+        driver.enable(name)
+    haproxy.keep()
+    driver.leave(gone)
+    haproxy.crash()
+    assert state_of(driver, gone) is SERVING
+
+    driver.unseat(gone)
+
+    assert {name: seat.state for name, seat in driver.seats().items()} == {stays: SERVING}
+
+
 def test_a_slot_that_somebody_else_has_named_is_theirs(haproxy: Haproxy) -> None:
     driver, name = a_driver(haproxy), a_name()
     haproxy.ask(f"add map {haproxy.map} 127.0.0.1:81 payments")
