@@ -43,6 +43,7 @@ def _paged(entries: list[dict[str, Any]], key: str, request: Request, most: int)
     """One page, and whether there is another."""
     ids = [entry["id"] for entry in entries]
     marker = request.query.get("marker")
+    most = min(most, int(request.query.get("limit", most)))
     if marker is not None and marker not in ids and key == "floatingips":
         return {key: []}  # Neutron says no word, though what was marked is gone
     if marker is not None and marker not in ids:
@@ -90,7 +91,9 @@ class PartsNeutron(Neutron):
         asked = {key: value for key, value in request.query.items() if key in {"name", "description", "status"}}
         there = [entry for entry in getattr(self, kind).values() if entry["id"] not in self.hidden]
         found = [entry for entry in there if all(entry.get(key) == value for key, value in asked.items())]
-        return _paged(sorted(found, key=lambda entry: str(entry["id"])), kind, request, self.most)
+        page = _paged(sorted(found, key=lambda entry: str(entry["id"])), kind, request, self.most)
+        wanted = request.fields
+        return page | {kind: [{key: each[key] for key in each if not wanted or key in wanted} for each in page[kind]]}
 
     def _made(self, kind: str, given: dict[str, Any]) -> dict[str, Any]:
         if len(getattr(self, kind)) >= self.quota.get(kind, 10_000):
