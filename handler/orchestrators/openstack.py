@@ -113,7 +113,11 @@ class OpenstackOrchestrator:
 
     def parts(self, group: GroupId) -> PartListing:
         """Complete when Neutron and Cinder showed every port, floating address and volume of the project."""
-        return self._parts.of(group)
+        return self._parts.of(lambda mark: mark.group == group)
+
+    def all_parts(self) -> PartListing:
+        """As `parts`, of all groups."""
+        return self._parts.of(lambda mark: True)
 
     def find_part(self, member: MemberName, name: PartName) -> MadePart | None:
         """``None`` only after complete listings of all three kinds."""
