@@ -94,6 +94,7 @@ def pair(fronts: tuple[OpenstackStage, Front]) -> Iterator[Pair]:
         (COMPUTE, "GET", "/servers", None, "2.200"),
         (COMPUTE, "GET", "/flavors", None, "2.69"),
         (COMPUTE, "GET", "/os-server-groups", None, "2.69"),
+        (COMPUTE, "GET", "/limits", None, "2.69"),
         (IMAGE, "GET", "/images?status=active", None, None),
         (NETWORK, "GET", "/networks?fields=id&fields=name", None, None),
         (NETWORK, "GET", "/security-groups?fields=id&fields=name", None, None),

@@ -207,6 +207,8 @@ class Cinder:
             return 200, {"volume_types": self.things.volume_type}
         if kind == "attachments":
             return self._attachments(request, rest)
+        if kind == "limits":
+            return 200, {"limits": {"rate": [], "absolute": self._limits()}}
         if kind != "volumes":
             raise _cinder(404, "The resource could not be found.")
         self._looked()
@@ -215,6 +217,13 @@ class Cinder:
         if rest == ["detail"]:
             return 200, self._listed(request)
         return self._of(request, rest)
+
+    def _limits(self) -> dict[str, int]:
+        used = {
+            "totalVolumesUsed": len(self.volumes),
+            "totalGigabytesUsed": sum(v["size"] for v in self.volumes.values()),
+        }
+        return {"maxTotalVolumes": self.quota, "maxTotalVolumeGigabytes": -1, **used}
 
     def _of(self, request: Request, rest: list[str]) -> tuple[int, Any]:
         volume = self.volumes.get(rest[0])
