@@ -14,7 +14,7 @@ from typing import Protocol, runtime_checkable
 from config.causes import MENDING, Cause
 from config.model import Profile
 from config.units import Instant, Seconds
-from handler.headroom import Limit
+from handler.headroom import Limit as Limit  # noqa: PLC0414 - drivers have it from here
 
 _ASKEW: Seconds = 30.0
 """From here on clocks disagree: well beyond what a slow answer explains, well within what ages are judged by."""

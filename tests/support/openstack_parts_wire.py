@@ -43,7 +43,6 @@ def _paged(entries: list[dict[str, Any]], key: str, request: Request, most: int)
     """One page, and whether there is another."""
     ids = [entry["id"] for entry in entries]
     marker = request.query.get("marker")
-    most = min(most, int(request.query.get("limit", most)))
     if marker is not None and marker not in ids and key == "floatingips":
         return {key: []}  # Neutron says no word, though what was marked is gone
     if marker is not None and marker not in ids:
@@ -91,9 +90,7 @@ class PartsNeutron(Neutron):
         asked = {key: value for key, value in request.query.items() if key in {"name", "description", "status"}}
         there = [entry for entry in getattr(self, kind).values() if entry["id"] not in self.hidden]
         found = [entry for entry in there if all(entry.get(key) == value for key, value in asked.items())]
-        page = _paged(sorted(found, key=lambda entry: str(entry["id"])), kind, request, self.most)
-        wanted = request.fields
-        return page | {kind: [{key: each[key] for key in each if not wanted or key in wanted} for each in page[kind]]}
+        return _paged(sorted(found, key=lambda entry: str(entry["id"])), kind, request, self.most)
 
     def _made(self, kind: str, given: dict[str, Any]) -> dict[str, Any]:
         if len(getattr(self, kind)) >= self.quota.get(kind, 10_000):
@@ -207,8 +204,6 @@ class Cinder:
             return 200, {"volume_types": self.things.volume_type}
         if kind == "attachments":
             return self._attachments(request, rest)
-        if kind == "limits":
-            return 200, {"limits": {"rate": [], "absolute": self._limits()}}
         if kind != "volumes":
             raise _cinder(404, "The resource could not be found.")
         self._looked()
@@ -217,13 +212,6 @@ class Cinder:
         if rest == ["detail"]:
             return 200, self._listed(request)
         return self._of(request, rest)
-
-    def _limits(self) -> dict[str, int]:
-        used = {
-            "totalVolumesUsed": len(self.volumes),
-            "totalGigabytesUsed": sum(v["size"] for v in self.volumes.values()),
-        }
-        return {"maxTotalVolumes": self.quota, "maxTotalVolumeGigabytes": -1, **used}
 
     def _of(self, request: Request, rest: list[str]) -> tuple[int, Any]:
         volume = self.volumes.get(rest[0])
