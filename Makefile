@@ -23,7 +23,7 @@ test: ## all tests
 
 test-real: ## the drivers' promises, kept on a real OpenStack: CLOUD=demo of the clouds.yaml that OS_CLIENT_CONFIG_FILE names
 	@.ci/environment requirements-dev.txt
-	@TRIMTAB_REAL_OPENSTACK=$(CLOUD) $(BIN)/pytest tests/contracts tests/end_to_end/test_openstack_bed.py -k "openstack-bed or openstack_bed" $(PYTEST)
+	@TRIMTAB_REAL_OPENSTACK=$(CLOUD) $(BIN)/pytest tests/contracts tests/end_to_end -k "openstack-bed or openstack_bed" $(PYTEST)
 
 nightly: ## search the invariants of convergence for as long as a night allows: RUNS=10000, new ones each time
 	@.ci/environment requirements-dev.txt

@@ -58,19 +58,22 @@ class DriverError(TrimtabError):
     """A cloud or a balancer did not do what was asked. Drivers raise exactly its two subclasses.
 
     A driver that knows the ``cause`` says it, and what to do in its message; of the others it is looked for in the
-    message.
+    message. Where more can be done than `config.causes.MENDING` says of the cause, the message ends with ``mend``.
     """
 
-    def __init__(self, message: str = "", *, cause: Cause | None = None) -> None:
-        super().__init__(message)
+    def __init__(self, message: str = "", *, cause: Cause | None = None, mend: str = "") -> None:
+        super().__init__(f"{message}: {mend}" if mend else message)
         self.cause = cause
+        self.mend = mend
 
 
 class Transient(DriverError):
     """It may work later. ``retry_after`` is the other side's own wish, in seconds, if it has one."""
 
-    def __init__(self, message: str, *, retry_after: Seconds | None = None, cause: Cause | None = None) -> None:
-        super().__init__(message, cause=cause)
+    def __init__(
+        self, message: str, *, retry_after: Seconds | None = None, cause: Cause | None = None, mend: str = ""
+    ) -> None:
+        super().__init__(message, cause=cause, mend=mend)
         self.retry_after = retry_after
 
 

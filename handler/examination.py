@@ -14,7 +14,7 @@ from typing import Protocol, runtime_checkable
 from config.causes import MENDING, Cause
 from config.model import Profile
 from config.units import Instant, Seconds
-from handler.headroom import Limit as Limit  # noqa: PLC0414 - drivers have it from here
+from handler.headroom import Limit, Quota, headroom_of
 
 _ASKEW: Seconds = 30.0
 """From here on clocks disagree: well beyond what a slow answer explains, well within what ages are judged by."""
@@ -91,6 +91,15 @@ class Examined(Protocol):
             profiles: what groups make of this cloud.
             most: how many members they may have, all together.
         """
+        ...
+
+
+@runtime_checkable
+class Inspected(Protocol):
+    """A driver of a balancer that can be asked for more than its members."""
+
+    def checks(self, name: str) -> Sequence[Check]:
+        """Say what can be asked, as `Examined`; ``name``: the balancer's id in the file."""
         ...
 
 
@@ -176,3 +185,17 @@ def quota_look(machines: Limit, others: Sequence[Limit], most: int, present: int
     if spent and wanted:
         return wrong(f"no {' and no '.join(spent)} left: {told}", MENDING[Cause.QUOTA])
     return fine(told)
+
+
+def room_look(quotas: Sequence[Quota], most: int, present: int) -> Look:
+    """Say the same of what members take of other things than machines.
+
+    >>> ports = Quota(limit=Limit(what="ports", used=4, most=10), each=2)
+    >>> room_look([ports], 12, 4).words
+    'there is room for 3 more members, and groups may want 8: ports 4 of 10, and each takes 2'
+    """
+    room, needed = headroom_of(quotas, {}), max(most - present, 0)
+    if room is not None and room.members < needed:
+        words = f"there is room for {room.members} more members, and groups may want {needed}: {room.by}"
+        return wrong(words, MENDING[Cause.QUOTA])
+    return fine(", ".join(str(quota.limit) for quota in quotas))

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from config.units import BalancerId, CloudId, GroupId, Instant, MemberName, Seconds
 from handler.desired import Definition
 from handler.launches import LaunchId
+from handler.parts import PartListing
 from handler.removals import is_stuck
 from handler.store.interface import Abandoned
 from handler.world import Listing, Phase, Record, Server
@@ -33,6 +34,8 @@ class Kind(enum.Enum):
     """A machine that was proved gone, and is listed again."""
     ABANDONED = "abandoned"
     """A machine that a person told us to forget: never touched again."""
+    PART = "part"
+    """A volume, port or address that bears our mark, of a member that nobody remembers and that has no machine."""
     SEAT = "seat"
     """A place on a balancer under a name of ours, with no member behind it."""
 
@@ -50,14 +53,14 @@ class Item:
     """When it was made, or its removal began; ``None``: not known."""
     because: str
     server_id: str | None = None
-    """The cloud's own id, where it is known."""
+    """The cloud's own id, where it is known; of a part, the part's."""
     raw_state: str = ""
     """The cloud's own word; empty: not listed."""
 
     @property
     def can_be_abandoned(self) -> bool:
         """Whether there is anything that could be forgotten."""
-        return self.kind not in {Kind.ABANDONED, Kind.SEAT}
+        return self.kind not in {Kind.ABANDONED, Kind.PART, Kind.SEAT}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +89,7 @@ class Found:
 def garbage_of(
     known: Known,
     listings: Mapping[CloudId, Listing],
+    parts: Mapping[CloudId, PartListing],
     seated: Mapping[BalancerId, Collection[MemberName]],
     now: Instant,
 ) -> tuple[Item, ...]:
@@ -94,6 +98,7 @@ def garbage_of(
     Args:
         known: what is remembered.
         listings: of every cloud that answered, machines of all groups.
+        parts: of members, of every cloud that was asked for them and answered.
         seated: whom each balancer seats that could be read, others of its users included.
         now: what age is measured to.
     """
@@ -102,6 +107,7 @@ def garbage_of(
         *_members(known, listed, now),
         *(item for cloud, listing in listings.items() for item in _machines(known, cloud, listing)),
         *_vanished(known, listings, listed),
+        *(item for cloud, told in parts.items() for item in _parts(known, cloud, told, listings.get(cloud))),
         *(item for balancer, names in seated.items() for item in _seats(known, balancer, names, listed)),
     ]
     return tuple(sorted(items, key=lambda item: (item.group, item.name, item.kind.value, item.where)))
@@ -181,6 +187,29 @@ def _vanished(known: Known, listings: Mapping[CloudId, Listing], listed: Mapping
             since=let_go.at,
             because=f"abandoned by {let_go.by}; its cloud cannot be read, so nobody knows whether it is there",
             server_id=let_go.server_id,
+        )
+
+
+def _parts(known: Known, cloud: CloudId, told: PartListing, machines: Listing | None) -> Iterator[Item]:
+    """Yield what is left of members. While a cloud shows not all its machines, nobody knows that one has none."""
+    if machines is None or not machines.complete:
+        return
+    there = {server.name for server in machines.servers}
+    for member, part in told.parts:
+        launch = _ours(known, member)
+        if launch is None or member in known.records or member in there:
+            continue
+        let_go = known.abandoned.get(member)
+        whose = "nobody remembers" if let_go is None else f"{let_go.by} abandoned"
+        yield Item(
+            kind=Kind.PART,
+            name=member,
+            group=launch.group,
+            where=cloud,
+            since=None,
+            because=f"its part {part.name}, of a member that {whose}: take it away at the cloud",
+            server_id=part.id,
+            raw_state=part.state.value,
         )
 
 

@@ -9,13 +9,15 @@ from functools import partial
 from config.errors import DriverError
 from config.model import Balancer as DeclaredBalancer
 from config.model import Catalogue, Cloud
-from config.units import BalancerId, GroupId, Instant, MemberName
+from config.units import BalancerId, CloudId, GroupId, Instant, MemberName
 from handler.abreast import abreast
 from handler.balancers.interface import Balancer
 from handler.desired import Definition
 from handler.garbage import Found, Known, garbage_of
 from handler.launches import LaunchId
 from handler.orchestrators.interface import Orchestrator
+from handler.orchestrators.parts import PartMaker
+from handler.parts import PartListing
 from handler.store.interface import Store
 from handler.world import Listing
 
@@ -43,17 +45,22 @@ class Sweep:
         balancers = _balancers(definitions.values()) | dict(catalogue.balancers)
         told = abreast([partial(self._listing, each) for each in clouds.values()], _WORKERS)
         listings = dict(zip(clouds, told, strict=True))
+        making = [each for each in clouds.values() if each.id in _with_parts(definitions.values(), catalogue)]
+        shown = abreast([partial(self._parts, each) for each in making], _WORKERS)
+        parts = {cloud.id: listing for cloud, listing in zip(making, shown, strict=True) if listing is not None}
         read = abreast([partial(self._seated, each) for each in balancers.values()], _WORKERS)
         seats = dict(zip(balancers, read, strict=True))
         items = garbage_of(
             self._known(definitions, listings.values()),
             {cloud: listing for cloud, listing in listings.items() if listing.complete or listing.servers},
+            parts,
             {balancer: names for balancer, names in seats.items() if not isinstance(names, str)},
             self.clock(),
         )
         partly = (f"cloud {cloud}: {listing.because}" for cloud, listing in listings.items() if not listing.complete)
+        lacking = (f"parts on cloud {cloud}: {each.because}" for cloud, each in parts.items() if not each.complete)
         unread = (f"balancer {balancer}: {because}" for balancer, because in seats.items() if isinstance(because, str))
-        return Found(items=items, unseen=(*partly, *unread))
+        return Found(items=items, unseen=(*partly, *lacking, *unread))
 
     def _known(self, definitions: Mapping[GroupId, Definition], listings: Iterable[Listing]) -> Known:
         records = {record.name: record for group in definitions for record in self.store.members(group)}
@@ -78,12 +85,26 @@ class Sweep:
         except DriverError as error:
             return Listing(servers=(), complete=False, because=str(error))
 
+    def _parts(self, cloud: Cloud) -> PartListing | None:
+        """Parts of members; ``None``: the cloud makes none."""
+        try:
+            maker = self.orchestrator_for(cloud)
+            return maker.all_parts() if isinstance(maker, PartMaker) else None
+        except DriverError as error:
+            return PartListing(parts=(), complete=False, because=str(error))
+
     def _seated(self, balancer: DeclaredBalancer) -> Collection[MemberName] | str:
         """Whom it seats, or why that cannot be read."""
         try:
             return tuple(self.balancer_for(balancer).seats())
         except DriverError as error:
             return str(error) or type(error).__name__
+
+
+def _with_parts(definitions: Iterable[Definition], catalogue: Catalogue) -> set[CloudId]:
+    """The clouds on which a profile declares parts: of others nobody needs the permission to list them."""
+    profiles = [*(each.profile for each in definitions), *catalogue.profiles.values()]
+    return {profile.cloud for profile in profiles if profile.parts}
 
 
 def _balancers(definitions: Iterable[Definition]) -> dict[BalancerId, DeclaredBalancer]:

@@ -10,20 +10,18 @@ from functools import partial
 
 from config.causes import MENDING, Cause
 from config.errors import DriverError, Permanent, TrimtabError
-from config.managed import ManagedBalancer
-from config.model import Balancer, Catalogue, Cloud, Group, HaproxyBalancer, SharedListener, SimulatedCloud
+from config.model import Balancer, Catalogue, Cloud, Group, SimulatedCloud
 from config.units import BalancerId, CloudId, ProfileId, Seconds
 from handler.app import clock
-from handler.balancers.haproxy_remarks import remarks_on
+from handler.app.examining_balancers import ACCESS, PLAYED
+from handler.app.examining_balancers import checks_of as checks_of_balancer
 from handler.balancers.interface import Balancer as BalancerPort
 from handler.causes import understood
 from handler.examination import UNREACHED, About, Check, Examined, Finding, Look, Verdict, fine, untold, wrong
 from handler.orchestrators.interface import Orchestrator
 
-_ACCESS = "access"
 _ABREAST = 8
 """Questions at a time: a burst of them is answered no sooner by a cloud that is busy."""
-_PLAYED = "is played by Trimtab itself: there is nothing to reach"
 _LAST = (Verdict.OK, Verdict.UNKNOWN, Verdict.PROBLEM)
 
 
@@ -48,7 +46,7 @@ def checks_of(catalogue: Catalogue, drivers: Drivers) -> Iterator[Check]:
     for cloud in catalogue.clouds.values():
         yield from _of_cloud(catalogue, cloud, drivers)
     for balancer in catalogue.balancers.values():
-        yield from _of_balancer(balancer, _most(_behind(catalogue, balancer.id)), drivers)
+        yield from checks_of_balancer(balancer, _most(_behind(catalogue, balancer.id)), drivers.balancer)
 
 
 def asked(checks: Sequence[Check], within: Seconds) -> tuple[Look, ...]:
@@ -84,40 +82,53 @@ def _look(check: Check) -> Look:
         return check.look()
     except DriverError as error:
         said = understood(error)
-        mend = MENDING[said.cause] if said.cause is not None else check.mend
-        mend = mend if said.cause is not None or isinstance(error, Permanent) else UNREACHED
+        mend = _mending(check, error, said.cause)
         return wrong(said.words.removesuffix(f": {mend}"), mend)
     except TrimtabError as error:
-        return wrong(str(error))
+        return wrong(str(error), CORRECT)
 
 
-_OF_THE_CLOUD = frozenset({UNREACHED, MENDING[Cause.CREDENTIALS], MENDING[Cause.LIBRARY]})
+def _mending(check: Check, error: DriverError, cause: Cause | None) -> str:
+    """What to do: as the driver says, by the cause, as the check has it where the other side only says no."""
+    if error.mend or cause is not None:
+        return error.mend or MENDING[cause or Cause.SERVICE]
+    return (check.mend or CORRECT) if isinstance(error, Permanent) else UNREACHED
+
+
+CORRECT = "correct what these words name, in the file or over there, and ask again"
+"""How to mend what nobody says more about."""
+_OF_THE_CLOUD = frozenset({UNREACHED, MENDING[Cause.CREDENTIALS]})
 """How to mend what is wrong with a whole cloud."""
 
 
 def _without_echoes(catalogue: Catalogue, checks: Sequence[Check], looks: Sequence[Look]) -> tuple[Look, ...]:
-    """Say once that a cloud cannot be asked, and not again of all that it was to be asked."""
+    """Say once that a cloud or balancer does not answer or let us in, and not again of all that it was to be asked."""
+    closed = {
+        (check.about, check.name): {look.mend, *_OF_THE_CLOUD} - {CORRECT, ""}
+        for check, look in zip(checks, looks, strict=True)
+        if check.what == ACCESS and look.verdict is Verdict.PROBLEM
+    }
 
     def is_echo(check: Check, look: Look) -> bool:
-        return check.what != _ACCESS and look.mend in _OF_THE_CLOUD and _cloud_of(catalogue, check) in closed
+        return check.what != ACCESS and look.mend in closed.get(_of_whom(catalogue, check), ())
 
-    closed = {
-        check.name
-        for check, look in zip(checks, looks, strict=True)
-        if check.about is About.CLOUD and check.what == _ACCESS and look.mend in _OF_THE_CLOUD
-    }
-    echo = Look(verdict=Verdict.UNKNOWN, words="not told, since the cloud cannot be asked")
-    return tuple(echo if is_echo(*each) else each[1] for each in zip(checks, looks, strict=True))
+    echoes = (is_echo(check, look) for check, look in zip(checks, looks, strict=True))
+    return tuple(_ECHO[check.about] if echo else look for check, look, echo in zip(checks, looks, echoes, strict=True))
 
 
-def _cloud_of(catalogue: Catalogue, check: Check) -> str | None:
-    match check.about:
-        case About.CLOUD:
-            return check.name
-        case About.PROFILE:
-            return catalogue.profiles[ProfileId(check.name)].cloud
-        case About.BALANCER:
-            return None
+_NOT_TOLD = "not told, since the cloud does not answer or let us in"
+_ECHO = {
+    About.CLOUD: untold(_NOT_TOLD),
+    About.PROFILE: untold(_NOT_TOLD),
+    About.BALANCER: untold("not told, for what is said of its access"),
+}
+
+
+def _of_whom(catalogue: Catalogue, check: Check) -> tuple[About, str]:
+    """Who is asked."""
+    if check.about is About.PROFILE:
+        return About.CLOUD, catalogue.profiles[ProfileId(check.name)].cloud
+    return check.about, check.name
 
 
 def _finding(catalogue: Catalogue, check: Check, look: Look) -> Finding:
@@ -149,10 +160,10 @@ def _concerned(catalogue: Catalogue, check: Check) -> Iterable[Group]:
 def _of_cloud(catalogue: Catalogue, cloud: Cloud, drivers: Drivers) -> Iterator[Check]:
     named = partial(Check, about=About.CLOUD, name=cloud.id)
     if isinstance(cloud, SimulatedCloud):
-        yield named(what=_ACCESS, look=lambda: fine(_PLAYED))
+        yield named(what=ACCESS, look=lambda: fine(PLAYED))
         return
     driver = drivers.cloud(cloud)
-    yield named(what=_ACCESS, look=partial(_members, driver))
+    yield named(what=ACCESS, look=partial(_members, driver))
     if isinstance(driver, Examined):
         groups = _on(catalogue, cloud.id)
         used = dict.fromkeys(group.profile for group in groups)
@@ -164,47 +175,6 @@ def _members(driver: Orchestrator) -> Look:
     if not listing.complete:
         return wrong(f"machines cannot be listed completely: {listing.because}", UNREACHED)
     return fine(f"answers, and lets us list machines: {_counted(len(listing.servers), 'member')} of ours")
-
-
-# Balancers
-
-
-def _of_balancer(balancer: Balancer, most: int, drivers: Drivers) -> Iterator[Check]:
-    named = partial(Check, about=About.BALANCER, name=balancer.id)
-    if words := _ours(balancer):
-        yield named(what=_ACCESS, look=lambda: fine(words))
-        return
-    yield named(what=_ACCESS, look=partial(_seats, drivers.balancer, balancer), mend=MENDING[Cause.BALANCER])
-    if isinstance(balancer, HaproxyBalancer):
-        yield named(what="settings", look=partial(_settings, drivers.balancer, balancer, most))
-
-
-def _ours(balancer: Balancer) -> str:
-    """Why there is nothing to reach; empty: there is."""
-    match balancer:
-        case SharedListener():
-            return f"is held by the daemon itself, on {balancer.address}:{balancer.port}: there is nothing to reach"
-        case ManagedBalancer(cloud=SimulatedCloud()):
-            return _PLAYED
-        case _:
-            return ""
-
-
-def _seats(driver_for: Callable[[Balancer], BalancerPort], balancer: Balancer) -> Look:
-    return fine(f"answers, and shows {_counted(len(driver_for(balancer).seats()), 'member')}")
-
-
-def _settings(driver_for: Callable[[Balancer], BalancerPort], balancer: HaproxyBalancer, most: int) -> Look:
-    try:
-        driver_for(balancer).seats()
-    except DriverError:
-        return untold("not looked at, since it does not show its members")
-    remarks = remarks_on(balancer, most)
-    grave = [remark.words for remark in remarks if remark.grave]
-    if grave:
-        return wrong("; ".join(grave), "correct HAProxy's configuration as told, or the balancer's declaration")
-    light = "; ".join(remark.words for remark in remarks)
-    return Look(verdict=Verdict.OK, words=light or "members can be added, as many as there may be")
 
 
 # Groups

@@ -43,7 +43,7 @@ class GarbageDesk:
 
         Raises:
             NoSuch: nothing of this name is garbage.
-            Refused: it was abandoned before, or there is only a seat.
+            Refused: it was abandoned before, or there are only parts or a seat.
         """
         found = await self.look(None)
         item = next((item for item in found.items if item.name == name and item.can_be_abandoned), None)
@@ -85,6 +85,8 @@ def _unfit(name: MemberName, found: Found) -> Exception:
     kinds = {item.kind for item in found.items if item.name == name}
     if Kind.ABANDONED in kinds:
         return Refused(f"{name} is abandoned already")
+    if Kind.PART in kinds:
+        return Refused(f"of {name} there are only parts: take them away at the cloud")
     if Kind.SEAT in kinds:
         return Refused(f"of {name} there is only a seat: take it away at the balancer")
     names = [item.name for item in found.items if item.can_be_abandoned]

@@ -13,7 +13,7 @@ createTags (resource type LoadBalancer).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -21,7 +21,9 @@ from config.access import SecretRef
 from config.balancers import CloudstackRuleBalancer
 from config.errors import DriverError, Permanent, Transient
 from config.units import Instant, MemberName, Seconds
+from handler.balancers.cloudstack_rule_examined import checks_of
 from handler.balancers.names import ours
+from handler.examination import Check
 from handler.launches import LaunchId
 from handler.orchestrators.cloudstack_answers import Machine, machine_of, text
 from handler.orchestrators.cloudstack_jobs import Jobs
@@ -63,7 +65,12 @@ class CloudstackRuleDriver:
     ) -> None:
         self._there = declaration
         self._wire = Wire(declaration.cloud, read_secret)
+        self._clock = clock
         self._jobs = Jobs(self._wire, clock, wait, declaration.cloud.job_timeout)
+
+    def checks(self, name: str) -> Sequence[Check]:
+        """As `handler.examination.Inspected`."""
+        return checks_of(name, self._there.cloud, self._wire, self._clock)
 
     def seats(self) -> Mapping[MemberName, Seat]:
         """Members that are assigned, or tagged as waiting. Nobody tells their connections, nor their health."""

@@ -37,6 +37,16 @@ def remarks_on(declaration: HaproxyBalancer, most: int) -> tuple[Remark, ...]:
     return tuple(found)
 
 
+def versions_of(declaration: HaproxyBalancer) -> str:
+    """What processes a balancer has.
+
+    Raises:
+        DriverError: one does not answer, or is too old.
+    """
+    told = [Runtime(socket, declaration.backend).process().version for socket in declaration.sockets]
+    return "HAProxy " + ", ".join(dict.fromkeys(".".join(map(str, version)) for version in told))
+
+
 def _look(runtime: Runtime, template: ServerTemplate | None, most: int) -> Iterator[tuple[bool, str]]:
     runtime.process()
     runtime.servers()

@@ -130,11 +130,11 @@ class Runtime:
         try:
             yield
         except PermissionError as problem:
-            said = f"{self.socket} may not be opened by this user: join the socket's group"
-            raise Permanent(said, cause=Cause.CREDENTIALS) from problem
+            said = f"{self.socket} may not be opened by this user"
+            raise Permanent(said, cause=Cause.CREDENTIALS, mend="join the socket's group") from problem
         except (FileNotFoundError, ConnectionRefusedError) as problem:
-            said = f"HAProxy does not answer at {self.socket}: nothing listens there: {opening(self.socket)}"
-            raise Transient(said) from problem
+            said = f"HAProxy does not answer at {self.socket}: nothing listens there"
+            raise Transient(said, mend=opening(self.socket)) from problem
         except OSError as problem:
             raise Transient(f"HAProxy does not answer at {self.socket}: {_words(problem)}") from problem
 
@@ -146,13 +146,11 @@ class Runtime:
             raise Transient(f"HAProxy at {self.socket}: an answer without its end: {answer[-80:]!r}")
         text = answer.strip()
         if text in _NO_BACKEND:
-            raise Permanent(
-                f"HAProxy at {self.socket} has no backend {self.backend}: put it into its configuration, or detach",
-                cause=Cause.POOL,
-            )
+            said = f"HAProxy at {self.socket} has no backend {self.backend}"
+            raise Permanent(said, cause=Cause.POOL, mend="put it into its configuration, or detach")
         if text == "Permission denied":
-            said = f"HAProxy at {self.socket} refused `{command}`: its stats socket needs `level admin`"
-            raise Permanent(said, cause=Cause.CREDENTIALS)
+            said = f"HAProxy at {self.socket} refused `{command}`"
+            raise Permanent(said, cause=Cause.CREDENTIALS, mend="its stats socket needs `level admin`")
         return answer
 
 

@@ -18,6 +18,7 @@ from config.balancers import NetscalerBalancer
 from config.errors import DriverError, Permanent, Transient
 from config.units import Instant, MemberName
 from handler.balancers.names import ours
+from handler.balancers.netscaler_examined import checks_of
 from handler.balancers.nitro_answers import (
     ALREADY_THERE,
     NO_SUCH_RESOURCE,
@@ -32,6 +33,7 @@ from handler.balancers.nitro_answers import (
     things,
 )
 from handler.balancers.nitro_wire import Call, NitroWire
+from handler.examination import Check
 from handler.world import Health, Seat, SeatState
 
 _BOUND = "servicegroup_servicegroupmember_binding"
@@ -50,6 +52,7 @@ class NetscalerDriver:
     ) -> None:
         self._there = declaration
         self._wire = NitroWire(declaration, read_secret, clock)
+        self._clock = clock
         self._group = quote(declaration.service_group, safe="")
         self._unsaved = threading.Event()
 
@@ -63,6 +66,10 @@ class NetscalerDriver:
         found = members(self._bindings())
         counts = self._connections() if found else {}
         return {name: _seat(name, places, counts, checked=checked) for name, places in found.items()}
+
+    def checks(self, name: str) -> Sequence[Check]:
+        """As `handler.examination.Inspected`."""
+        return checks_of(name, self._wire, self._clock)
 
     def occupants(self) -> Mapping[tuple[str, int], str]:
         """Everyone bound, whoever that is."""

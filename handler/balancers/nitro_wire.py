@@ -19,6 +19,7 @@ import aiohttp
 
 from config.access import SecretRef
 from config.balancers import NetscalerBalancer
+from config.causes import Cause
 from config.errors import DriverError, Permanent, Transient, TrimtabError
 from config.units import Instant, Seconds
 from handler.balancers.nitro_answers import (
@@ -36,6 +37,7 @@ from handler.balancers.nitro_answers import (
     text,
 )
 
+_GROUPS = "name a service group that `show servicegroup` lists, or add it"
 _AT_MOST = 16 * 2**20
 _LOCKED_FOR: Seconds = 300.0
 """How long a refused password is not tried again: appliances count tries over some minutes."""
@@ -61,6 +63,7 @@ class _Answer:
     status: int
     body: bytes = field(repr=False)
     retry_after: str = ""
+    date: str | None = None
 
 
 class NitroWire:
@@ -113,6 +116,14 @@ class NitroWire:
             raise Transient(f"{self._about}: the answer is not whole: {found.doubt}")
         return found.document
 
+    def date(self, call: Call) -> str | None:
+        """The field Date of an answer; ``None``: it has none. Raises as `must`."""
+        answer = self._sent(call, self._enter(None))
+        found = self._decoded(answer)
+        if isinstance(found, Refusal):
+            raise self.error(found)
+        return answer.date
+
     def error(self, refusal: Refusal) -> DriverError:
         """What a refusal means to whoever asked."""
         if refusal.code == NOT_PRIMARY or "secondary" in refusal.said.lower():
@@ -121,11 +132,12 @@ class NitroWire:
                 "declare the address that follows the primary, a SNIP with management access"
             )
         if refusal.code in FORBIDDEN:
-            return Permanent(f"{self._about}: {self._there.user} may not do that ({refusal.said}): extend its policy")
+            denied = f"{self._about}: {self._there.user} may not do that ({refusal.said})"
+            return Permanent(denied, cause=Cause.CREDENTIALS, mend="extend its policy")
         if refusal.code in WRONG_PASSWORD:
             return Permanent(f"{self._about}: {refusal.said}")
         if refusal.code == NO_SUCH_RESOURCE:
-            return Permanent(f"{self._about}: {refusal.said}")
+            return Permanent(f"{self._about}: {refusal.said}", cause=Cause.POOL, mend=_GROUPS)
         return Transient(f"{self._about}: {refusal.said}")
 
     def _enter(self, over: str | None) -> str:
@@ -150,7 +162,8 @@ class NitroWire:
             said = found.said.replace(password, "…") if password else found.said
             if found.code in WRONG_PASSWORD or is_expired(found):
                 self._denied = password, Instant(self._clock() + _LOCKED_FOR)
-                raise Permanent(f"{self._about}: {self._there.user} cannot log in: {said}")
+                refused = f"{self._about}: {self._there.user} cannot log in: {said}"
+                raise Permanent(refused, cause=Cause.CREDENTIALS, mend="correct user and password in the file")
             raise self.error(Refusal(code=found.code, status=found.status, said=said))
         token = text(found.document, "sessionid")
         if _TOKEN.fullmatch(token) is None:
@@ -200,7 +213,10 @@ class NitroWire:
                 if len(body) > _AT_MOST:
                     raise ValueError(f"an answer of more than {_AT_MOST} bytes")
             return _Answer(
-                status=response.status, body=bytes(body), retry_after=response.headers.get("Retry-After", "")
+                status=response.status,
+                body=bytes(body),
+                retry_after=response.headers.get("Retry-After", ""),
+                date=response.headers.get("Date"),
             )
 
     def _trusted(self) -> ssl.SSLContext | bool:

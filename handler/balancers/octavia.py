@@ -17,9 +17,11 @@ from config.access import SecretRef
 from config.errors import DriverError, Permanent, Transient
 from config.openstack import OctaviaBalancer
 from config.units import CloudId, Instant, MemberName, Seconds
+from handler.balancers import octavia_examined
 from handler.balancers.interface import Change, Move
 from handler.balancers.octavia_changes import Stock, planned
 from handler.balancers.octavia_pool import Place, Pool, wait
+from handler.examination import Check
 from handler.openstack.connection import Connection
 from handler.world import Seat
 
@@ -47,7 +49,8 @@ class OctaviaDriver:
         self._stock = Stock(subnet=declaration.subnet, weight=declaration.weight)
         if declaration.access is None:
             raise Permanent(f"{declaration.id}: {declaration.cloud} is no cloud of OpenStack")
-        connection = Connection(CloudId(declaration.id), declaration.access, read_secret)
+        self._clock = clock
+        self._connection = connection = Connection(CloudId(declaration.id), declaration.access, read_secret)
         place = Place(pool=declaration.pool, load_balancer=declaration.load_balancer)
         self._pool = Pool(connection, place, self._within, clock, wait)
         self._turn, self._lock = threading.Lock(), threading.Lock()
@@ -66,6 +69,10 @@ class OctaviaDriver:
     def occupants(self) -> Mapping[tuple[str, int], str]:
         """Everyone in the pool, whoever that is."""
         return {(entry.address, entry.port): entry.name or entry.id for entry in self._pool.members()}
+
+    def checks(self, name: str) -> Sequence[Check]:
+        """As `handler.examination.Inspected`."""
+        return octavia_examined.checks_of(name, self._connection, self._pool, self._clock)
 
     def join(self, member: MemberName, address: str, port: int) -> None:
         """Add a member that is down. One of that name with another address makes way."""

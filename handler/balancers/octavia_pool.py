@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from config.causes import Cause
 from config.errors import Permanent, Transient
 from config.units import Instant, Seconds
 from handler.balancers.octavia_answers import Entry, PoolStatus, Tree, load_balancer_of, page_of, pool_of
 from handler.openstack.answers import Answer, entries, mapping, text
 from handler.openstack.connection import LOAD_BALANCER, Connection
-from handler.openstack.ids import LOAD_BALANCER_KIND, POOL, Ids
+from handler.openstack.ids import LOAD_BALANCER_KIND, POOL, Ids, Kind
 
 _OLDEST = (2, 11)
 """The first with ``additive_only``. An older one would delete the members that a batch does not list."""
@@ -22,6 +23,12 @@ _FIRST_PAUSE: Seconds = 0.1
 _LONGEST_PAUSE: Seconds = 1.0
 _GROWTH = 1.5
 _GONE: Final = frozenset({404})
+_POOLS: Final = "name one that `openstack loadbalancer pool list` shows to this project, or detach the group from it"
+_MAKE_POOL: Final = "make one with `openstack loadbalancer pool create`, or declare the balancer on the cloud"
+_LISTED: Final = {
+    POOL.word: _POOLS,
+    LOAD_BALANCER_KIND.word: "name one that `openstack loadbalancer list` shows to this project",
+}
 _IMMUTABLE: Final = frozenset({409})
 
 
@@ -141,6 +148,14 @@ class Pool:
             waited, pause = waited + pause, min(pause * _GROWTH, _LONGEST_PAUSE)
         raise Transient(f"{self._about} {what} for {self._within:.0f} s")
 
+    def state(self) -> Tree:
+        """Whether pool and load balancer take changes now.
+
+        Raises:
+            Permanent: one of them is in ERROR, or gone.
+        """
+        return self._tree()
+
     def _tree(self) -> Tree:
         """Whether pool and load balancer take changes: a load balancer may be ACTIVE above a pool that is not.
 
@@ -158,7 +173,7 @@ class Pool:
         match tree:
             case Tree.ERROR:
                 mend = "have it failed over, or make it anew"
-                raise Permanent(f"{self._about}: the {what} is in ERROR and takes no changes: {mend}")
+                raise Permanent(f"{self._about}: the {what} is in ERROR and takes no changes", mend=mend)
             case Tree.GONE:
                 self._lose()
                 raise Permanent(f"{self._about}: the {what} was deleted")
@@ -175,7 +190,7 @@ class Pool:
         answer = self._ask("GET", path, but=_GONE)
         if answer.status in _GONE:
             self._lose()
-            raise Permanent(f"{self._about}: there is no such pool")
+            raise Permanent(f"{self._about}: there is no such pool", cause=Cause.POOL, mend=_POOLS)
         return answer
 
     def _check_accepted(self, answer: Answer, method: str, path: str) -> None:
@@ -201,17 +216,26 @@ class Pool:
     def _found(self) -> str:
         written, above = self._place.pool, self._place.load_balancer
         if written is not None:
-            return self._ids.of(POOL, written)
-        own = self._ids.of(LOAD_BALANCER_KIND, above or "")
+            return self._named(POOL, written)
+        own = self._named(LOAD_BALANCER_KIND, above or "")
         query = urllib.parse.urlencode({"loadbalancer_id": own})
         pools = entries(self._connection.ask(LOAD_BALANCER, "GET", f"/lbaas/pools?{query}").body, "pools")
         if pools is None:
             raise Transient(f"{self._connection.id}: pools: the answer makes no sense")
         found = sorted({text(pool, "id") for pool in pools} - {""})
         if len(found) != 1:
-            mend = f": write the id of one of them as pool: {', '.join(found)}" if found else ""
-            raise Permanent(f"{self._connection.id}: the load balancer {above} has {len(found)} pools{mend}")
+            mend = f"write the id of one of them as pool: {', '.join(found)}" if found else _MAKE_POOL
+            said = f"{self._connection.id}: the load balancer {above} has {len(found)} pools"
+            raise Permanent(said, cause=Cause.POOL, mend=mend)
         return found[0]
+
+    def _named(self, kind: Kind, written: str) -> str:
+        try:
+            return self._ids.of(kind, written)
+        except Permanent as error:
+            if " called " not in str(error):  # it is not about the name
+                raise
+            raise Permanent(str(error), cause=Cause.POOL, mend=_LISTED[kind.word]) from None
 
     def _check_version(self) -> None:
         offered = self._connection.offered(LOAD_BALANCER)

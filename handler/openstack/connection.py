@@ -40,7 +40,11 @@ _MAJOR = {COMPUTE: "2.1", IMAGE: "2", NETWORK: "2", LOAD_BALANCER: "2", BLOCK_ST
 _LONGEST_WAIT: Seconds = 3600.0
 _NOBODY: Final = frozenset[int]()
 _UNAUTHORISED = 401
+_NOT_FOUND = 404
 _REFUSING = range(400, 600)
+_UNKNOWN = "could not find application credential"
+_UNKNOWN_HERE = "Keystone knows no application credential of this id: it is another cloud's, or was deleted"
+_CREATE = "create one with `openstack application credential create trimtab`, and write its id and secret into the file"
 
 
 class NoService(Permanent):
@@ -185,6 +189,8 @@ class Connection:
         said = None if response is None else _decoded(response)
         status = error.http_status if isinstance(error.http_status, int) else 0
         body = {"message": reason(said) or "Keystone gives no reason"}
+        if status == _NOT_FOUND and _UNKNOWN in reason(said).lower():
+            return Permanent(f"{self.id}: {_UNKNOWN_HERE}", cause=Cause.CREDENTIALS, mend=_CREATE)
         return refusal(Answer(status=status, body=body, retry_after=wish), about)
 
     # Sessions

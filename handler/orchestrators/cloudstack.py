@@ -19,12 +19,14 @@ from config.errors import DriverError, Permanent, Transient
 from config.model import CloudstackCloud, CloudstackRecipe, Profile
 from config.units import GroupId, Instant, MemberName, Seconds
 from handler.examination import Check
+from handler.headroom import Quota
 from handler.launches import LaunchId
 from handler.orchestrators.cloudstack_answers import JobState, Machine, machine_of, refusal, text
 from handler.orchestrators.cloudstack_examined import Examination
 from handler.orchestrators.cloudstack_ids import AFFINITY_GROUP, NETWORK, OFFERING, TEMPLATE, ZONE, Ids
 from handler.orchestrators.cloudstack_jobs import Jobs, wait
 from handler.orchestrators.cloudstack_names import MARK, RELEASED, TAG, host_name, mark_of, member_of, short_name
+from handler.orchestrators.cloudstack_quotas import Meter
 from handler.orchestrators.cloudstack_wire import Wire
 from handler.orchestrators.interface import Launch
 from handler.orchestrators.turns import Turns
@@ -52,6 +54,7 @@ class CloudstackOrchestrator:
         self._wire = Wire(declaration, read_secret)
         self._jobs = Jobs(self._wire, clock, wait, declaration.job_timeout)
         self._ids = Ids(declaration.id, self._wire, clock)
+        self._meter = Meter(cloud=declaration.id, wire=self._wire, ids=self._ids)
         self._turns = Turns()
 
     def list(self, group: GroupId) -> Listing:
@@ -176,6 +179,12 @@ class CloudstackOrchestrator:
             present=lambda: len(self.list_all().servers),
         )
         return examination.checks(profiles, most)
+
+    # For whoever is about to make members.
+
+    def quotas(self, profile: Profile) -> Sequence[Quota]:
+        """The limits of the account or project, as `handler.orchestrators.metered.Metered` has them."""
+        return self._meter.quotas(profile)
 
     # Making.
 

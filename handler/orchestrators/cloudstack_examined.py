@@ -14,7 +14,8 @@ from config.causes import MENDING
 from config.errors import Permanent, Transient
 from config.model import CloudstackCloud, CloudstackRecipe, Profile
 from config.units import Instant
-from handler.examination import About, Check, Limit, Look, fine, found, quota_look, untold, wrong
+from handler.examination import About, Check, Look, fine, found, quota_look, untold, wrong
+from handler.headroom import Limit
 from handler.orchestrators.clocks import look_at_clock
 from handler.orchestrators.cloudstack_answers import text
 from handler.orchestrators.cloudstack_ids import AFFINITY_GROUP, NETWORK, OFFERING, TEMPLATE, ZONE, Ids, Kind
@@ -52,7 +53,7 @@ class Examination:
         return fine(f"CloudStack {version}") if version else untold("CloudStack does not tell its version")
 
     def _quota(self, most: int) -> Look:
-        owners = self._owners()
+        owners = owners_of(self.wire)
         if len(owners) != 1:
             return untold(f"{len(owners)} accounts or projects are listed, and not the one alone")
         machines = limit_of(owners[0], "vm", "machines")
@@ -61,15 +62,8 @@ class Examination:
         others = (limit_of(owners[0], key, what) for key, what in _COUNTED)
         return quota_look(machines, [limit for limit in others if limit is not None], most, self.present())
 
-    def _owners(self) -> tuple[object, ...]:
-        """Whose limits count: the account's, or the project's, which are told in the same words."""
-        project = self.wire.project.id
-        if project is None:
-            return self.wire.every("listAccounts", "account").read
-        return self.wire.every("listProjects", "project", id=project).read
-
     def _project(self) -> Look:
-        owners = self._owners()
+        owners = owners_of(self.wire)
         if not owners:
             said = f"there is no project {self.cloud.project} that the account is in"
             return wrong(said, "name another, or add the account to it")
@@ -111,6 +105,14 @@ class Examination:
         if id.lower() not in {text(entry, "id").lower() for entry in entries.read}:
             said = f"no {kind.word} that the account can see has the id {id}"
             raise Permanent(f"{self.cloud.id}: {said}", cause=kind.cause)
+
+
+def owners_of(wire: Wire) -> tuple[object, ...]:
+    """Whose limits count: the account's, or the project's, which are told in the same words. There should be one."""
+    project = wire.project.id
+    if project is None:
+        return wire.every("listAccounts", "account").read
+    return wire.every("listProjects", "project", id=project).read
 
 
 def limit_of(account: object, key: str, what: str) -> Limit | None:

@@ -15,6 +15,7 @@ from config.errors import Permanent, Transient
 from config.model import OpennebulaCloud, OpennebulaRecipe, Profile
 from config.units import GroupId, Instant, MemberName, Seconds
 from handler.examination import Check
+from handler.headroom import Quota
 from handler.launches import LaunchId
 from handler.orchestrators.interface import Launch
 from handler.orchestrators.opennebula_answers import (
@@ -29,6 +30,7 @@ from handler.orchestrators.opennebula_answers import (
 )
 from handler.orchestrators.opennebula_examined import Examination
 from handler.orchestrators.opennebula_ids import NETWORK, TEMPLATE, Ids
+from handler.orchestrators.opennebula_quotas import Meter
 from handler.orchestrators.opennebula_states import ACTIVE, SHUTDOWN
 from handler.orchestrators.opennebula_wire import Wire
 from handler.orchestrators.shared import Shared
@@ -56,6 +58,7 @@ class OpennebulaOrchestrator:
         self._clock = clock
         self._wire = Wire(declaration, read_secret)
         self._ids = Ids(declaration.id, self._wire, clock)
+        self._meter = Meter(wire=self._wire, ids=self._ids)
         self._turns = Turns()
         self._pool = Shared(self._machines)
         self._seen: dict[MemberName, int] = {}
@@ -193,6 +196,12 @@ class OpennebulaOrchestrator:
             present=lambda: len(self.list_all().servers),
         )
         return examination.checks(profiles, most)
+
+    # For whoever is about to make members.
+
+    def quotas(self, profile: Profile) -> Sequence[Quota]:
+        """The quotas of the user and of its group, as `handler.orchestrators.metered.Metered` has them."""
+        return self._meter.quotas(profile)
 
     # Making and removing.
 

@@ -16,6 +16,7 @@ from config.model import OpenstackCloud, Profile
 from config.parts import Part
 from config.units import GroupId, Instant, MemberName, PartName, Seconds
 from handler.examination import Check
+from handler.headroom import Quota
 from handler.launches import LaunchId
 from handler.openstack.connection import Connection
 from handler.openstack.ids import Ids
@@ -25,6 +26,7 @@ from handler.orchestrators.openstack_departures import Departures
 from handler.orchestrators.openstack_examined import Examination
 from handler.orchestrators.openstack_nova import GONE, Nova
 from handler.orchestrators.openstack_parts import Parts
+from handler.orchestrators.openstack_quotas import Meter
 from handler.orchestrators.openstack_request import request_of
 from handler.orchestrators.turns import Turns
 from handler.parts import MadePart, PartListing
@@ -56,6 +58,7 @@ class OpenstackOrchestrator:
         self._installation = installation
         self._nova = Nova(connection)
         self._ids = Ids(connection, clock)
+        self._meter = Meter(connection=connection, nova=self._nova, ids=self._ids)
         self._parts = Parts(connection, self._nova, self._ids, self._is_ours)
         self._departures = Departures(self._nova, clock, wait)
         self._turns = Turns()
@@ -113,7 +116,11 @@ class OpenstackOrchestrator:
 
     def parts(self, group: GroupId) -> PartListing:
         """Complete when Neutron and Cinder showed every port, floating address and volume of the project."""
-        return self._parts.of(group)
+        return self._parts.of(lambda mark: mark.group == group)
+
+    def all_parts(self) -> PartListing:
+        """As `parts`, of all groups."""
+        return self._parts.of(lambda mark: True)
 
     def find_part(self, member: MemberName, name: PartName) -> MadePart | None:
         """``None`` only after complete listings of all three kinds."""
@@ -204,6 +211,12 @@ class OpenstackOrchestrator:
             present=lambda: len(self.list_all().servers),
         )
         return examination.checks(profiles, most)
+
+    # For whoever is about to make members.
+
+    def quotas(self, profile: Profile) -> Sequence[Quota]:
+        """The limits of the project, as `handler.orchestrators.metered.Metered` has them."""
+        return self._meter.quotas(profile)
 
     # Making.
 

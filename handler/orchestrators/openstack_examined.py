@@ -1,7 +1,7 @@
 """What `trimtab doctor` asks one OpenStack project.
 
 Source: Compute API 2.1, ``/limits``, ``/os-keypairs/{name}``, ``/os-availability-zone``; Image and Networking API v2.
-Quotas of Neutron (ports) and Cinder (volumes) are not asked for.
+Quotas of Neutron and Cinder are those of `handler.orchestrators.openstack_part_quotas`.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from config.errors import Permanent, Transient
 from config.model import OpenstackRecipe, Profile
 from config.parts import Address, Port, Spec, Volume
 from config.units import CloudId, Instant
-from handler.examination import About, Check, Look, clock_look, fine, found, quota_look, untold, wrong
-from handler.headroom import Limit
+from handler.examination import About, Check, Look, clock_look, fine, found, quota_look, room_look, untold, wrong
+from handler.headroom import Limit, Quota
 from handler.openstack.answers import entries, mapping, text
 from handler.openstack.connection import COMPUTE, Connection
 from handler.openstack.ids import (
@@ -32,6 +32,14 @@ from handler.openstack.ids import (
     Kind,
 )
 from handler.orchestrators.openstack_nova import GONE, Nova
+from handler.orchestrators.openstack_part_quotas import (
+    Needs,
+    network_quotas,
+    of_network,
+    of_volumes,
+    volume_quotas,
+    wanted,
+)
 
 _MENDING = {
     IMAGE_KIND.word: Cause.IMAGE,
@@ -63,6 +71,7 @@ class Examination:
             named(what="version", look=self._version),
             named(what="clock", look=self._clock),
             named(what="quota", look=lambda: self._quota(most)),
+            *self._quotas_beside(profiles, most),
             *(check for profile in profiles for check in self._of(profile)),
         )
 
@@ -84,6 +93,21 @@ class Examination:
             return untold("Nova does not tell the project's limits")
         others = (limit_of(limits, *each) for each in _COUNTED)
         return quota_look(machines, [limit for limit in others if limit is not None], most, self.present())
+
+    def _quotas_beside(self, profiles: Sequence[Profile], most: int) -> Iterator[Check]:
+        """Those of other services, as far as members take anything of theirs."""
+        named = partial(Check, about=About.CLOUD, name=self.cloud)
+        for what, of, quotas in (
+            ("network quota", of_network, network_quotas),
+            ("volume quota", of_volumes, volume_quotas),
+        ):
+            each = wanted(profiles, of)
+            if any(each.values()):
+                yield named(what=what, look=partial(self._beside, quotas, each, most))
+
+    def _beside(self, quotas: Callable[[Connection, Needs], tuple[Quota, ...]], each: Needs, most: int) -> Look:
+        read = quotas(self.connection, each)
+        return room_look(read, most, self.present()) if read else untold("its quotas are not told")
 
     # What members are made of
 

@@ -16,7 +16,7 @@ from typing import Final
 from config.errors import DriverError, Transient
 from config.model import OpenstackRecipe, Profile
 from config.parts import Address, Part, Port, Volume
-from config.units import GroupId, MemberName, PartName
+from config.units import MemberName, PartName
 from handler.launches import LaunchId
 from handler.openstack.answers import mapping, text
 from handler.openstack.connection import BLOCK_STORAGE, Connection, NoService
@@ -59,7 +59,7 @@ class Parts:
         """Ids of what this object made: it can be asked for, whatever listings show."""
         self._had_volumes = False
 
-    def of(self, group: GroupId) -> PartListing:
+    def of(self, wanted: Callable[[LaunchId], bool]) -> PartListing:
         """As `handler.orchestrators.parts.PartMaker.parts`: what cannot be read makes it partial."""
         found: dict[_Key, list[Piece]] = {}
         told: list[str] = []
@@ -71,7 +71,7 @@ class Parts:
             told += [because] if because else []
             for piece in pieces:
                 mark = LaunchId.parse(piece.member)
-                if mark is not None and mark.group == group and self._is_ours(mark):
+                if mark is not None and wanted(mark) and self._is_ours(mark):
                     found.setdefault((piece.member, piece.name), []).append(piece)
         parts = tuple((member, _made(counting(found[member, name])[0])) for member, name in sorted(found))
         return PartListing(parts=parts, complete=not told, because="; ".join(told))

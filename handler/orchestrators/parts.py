@@ -21,6 +21,10 @@ class PartMaker(Protocol):
         """List the parts of the group's members, by mark; say whether that is all of them."""
         ...
 
+    def all_parts(self) -> PartListing:
+        """List those of every group of this installation, as `parts` does those of one: of groups forgotten too."""
+        ...
+
     def find_part(self, member: MemberName, name: PartName) -> MadePart | None:
         """Ask for one part. ``None`` is a *definite* not-found; anything less certain raises `Transient`."""
         ...

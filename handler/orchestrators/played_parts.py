@@ -38,9 +38,9 @@ class PlayedParts:
         self._changed: dict[int, PlayedPart] = {}
         self._last = 0
 
-    def of(self, mark: str) -> PartListing:
-        """The parts of all members of one group and installation."""
-        shown = [part for part in self.there() if part.member.rpartition("-")[0] == mark]
+    def of(self, mark: str | None) -> PartListing:
+        """The parts of all members of one group and installation; ``None``: of all members."""
+        shown = [part for part in self.there() if part.member and mark in {None, part.member.rpartition("-")[0]}]
         return PartListing(parts=tuple((MemberName(part.member), part.seen) for part in shown), complete=True)
 
     def find(self, member: str, name: str) -> MadePart | None:

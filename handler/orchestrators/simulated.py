@@ -87,6 +87,11 @@ class SimulatedOrchestrator:
         mark = self._mark(group)
         return self._answered(lambda cloud, now: cloud.ask_parts(lambda parts: parts.of(mark), now))
 
+    def all_parts(self) -> PartListing:
+        """As `parts`, of all groups."""
+        told = self._answered(lambda cloud, now: cloud.ask_parts(lambda parts: parts.of(None), now))
+        return replace(told, parts=tuple((member, part) for member, part in told.parts if self._is_ours(member)))
+
     def find_part(self, member: MemberName, name: PartName) -> MadePart | None:
         """``None`` is definite. Another installation's parts are nobody's here."""
         if not self._is_ours(member):

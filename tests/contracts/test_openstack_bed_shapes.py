@@ -15,29 +15,12 @@ from handler.openstack.ids import Ids
 from handler.orchestrators.openstack_answers import mark_of
 from handler.orchestrators.openstack_request import request_of
 from tests.support.openstack import OpenstackStage, an_access, openstack_stage
-from tests.support.openstack_bed import CLOUD, BedStage, Front, a_front, wall
+from tests.support.openstack_bed import CLOUD, BedStage, Front, a_front, misfits, wall
 from tests.support.openstack_octavia_wire import Octavia
 
 pytestmark = pytest.mark.skipif(not CLOUD, reason="no real OpenStack is here: see make test-real")
 
 NOBODY = "00000000-0000-0000-0000-000000000001"
-_NULLABLE = {"OS-EXT-STS:task_state", "subnet_id", "monitor_address", "monitor_port"}
-
-
-def misfits(ours: Any, real: Any, where: str = "") -> Iterator[str]:
-    """Where ours has what the real one does not have. Where the real one has nothing, nothing is known."""
-    if real is None or (ours is None and where.rpartition(".")[2] in _NULLABLE):
-        return
-    if type(ours) is not type(real):
-        yield f"{where}: {type(ours).__name__} for {type(real).__name__}"
-    elif isinstance(ours, dict) and not where.endswith((".metadata", ".addresses")):
-        for key, value in ours.items():
-            if key in real:
-                yield from misfits(value, real[key], f"{where}.{key}")
-            else:
-                yield f"{where}.{key}: is not there"
-    elif isinstance(ours, list) and ours and real:
-        yield from misfits(ours[0], real[0], f"{where}[]")
 
 
 @dataclass
@@ -111,6 +94,7 @@ def pair(fronts: tuple[OpenstackStage, Front]) -> Iterator[Pair]:
         (COMPUTE, "GET", "/servers", None, "2.200"),
         (COMPUTE, "GET", "/flavors", None, "2.69"),
         (COMPUTE, "GET", "/os-server-groups", None, "2.69"),
+        (COMPUTE, "GET", "/limits", None, "2.69"),
         (IMAGE, "GET", "/images?status=active", None, None),
         (NETWORK, "GET", "/networks?fields=id&fields=name", None, None),
         (NETWORK, "GET", "/security-groups?fields=id&fields=name", None, None),

@@ -12,7 +12,9 @@ import pytest
 from config.errors import DriverError, Full, Permanent, Transient
 from config.model import Cloud
 from config.units import GroupId
+from handler.headroom import headroom_of
 from handler.orchestrators.interface import Orchestrator
+from handler.orchestrators.metered import Metered
 from handler.world import Listing, ServerState
 from tests.support import oneflow_trials, openstack_trials, trials
 from tests.support.orchestrators import Stage
@@ -169,6 +171,32 @@ def test_a_quota_means_full_says_so_and_leaves_nothing(cloud: Orchestrator, stag
         cloud.create(stage.launch())
 
     assert stage.count(stage.launch().id.name) == 0
+
+
+@pytest.mark.parametrize("column", COLUMNS, ids=lambda column: column.name)
+def test_a_cloud_says_what_room_it_has_or_it_is_said_why_not(column: Column, stage: Stage) -> None:
+    assert isinstance(stage.driver(), Metered) is (Trial.ROOM in column.cells)
+
+
+@of(Trial.ROOM)
+def test_the_room_that_is_read_is_the_room_that_there_is(cloud: Orchestrator, stage: Stage) -> None:
+    assert isinstance(cloud, Metered)
+    left = []
+    for number in (1, 2, 3):
+        left.append(headroom_of(cloud.quotas(stage.launch().profile), {}))
+        cloud.create(stage.launch(number))
+    left.append(headroom_of(cloud.quotas(stage.launch().profile), {}))
+
+    assert [None if room is None else room.members for room in left] == [3, 2, 1, 0]
+    with pytest.raises(Full, match="quota"):
+        cloud.create(stage.launch(4))
+
+
+@of(Trial.NOT_ALLOWED)
+def test_what_room_there_is_is_not_guessed(cloud: Orchestrator, stage: Stage) -> None:
+    assert isinstance(cloud, Metered)
+    with pytest.raises(Permanent, match="refused"):
+        cloud.quotas(stage.launch().profile)
 
 
 @of(Trial.SLOW)

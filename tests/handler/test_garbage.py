@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from config.units import CloudId, GroupId, Instant, MemberName
+from config.units import CloudId, GroupId, Instant, MemberName, PartName
 from handler.garbage import Item, Kind, Known, garbage_of
+from handler.parts import MadePart, PartListing, PartState
 from handler.store.interface import Abandoned
 from handler.world import Attempts, Listing, Phase, Record, Server, ServerState
 from tests.support.worlds import EDGE, INSTALLATION, NOW, WEB, a_definition, a_record, a_server, name_of
@@ -35,9 +36,9 @@ def known(*records: Record, gone: Iterable[MemberName] = (), abandoned: Iterable
     )
 
 
-def found(what: Known, *servers: Server, seated: Collection[MemberName] = (), complete: bool = True):
+def found(what: Known, *servers: Server, seated: Collection[MemberName] = (), complete: bool = True, parts: Any = ()):
     listing = Listing(servers=servers, complete=complete)
-    return garbage_of(what, {BOX: listing}, {EDGE: seated}, NOW)
+    return garbage_of(what, {BOX: listing}, {BOX: PartListing(parts=parts, complete=True)}, {EDGE: seated}, NOW)
 
 
 def kinds(items: Iterable[Item]) -> list[tuple[str, Kind]]:
@@ -121,7 +122,7 @@ def test_what_was_abandoned_is_shown_until_its_cloud_says_that_it_is_gone() -> N
     assert found(what) == ()
     (item,) = found(what, complete=False)
     assert (item.kind, item.since) == (Kind.ABANDONED, ago(60))
-    assert kinds(garbage_of(what, {}, {}, NOW)) == [(ONE, Kind.ABANDONED)]
+    assert kinds(garbage_of(what, {}, {}, {}, NOW)) == [(ONE, Kind.ABANDONED)]
 
 
 def test_garbage_comes_by_group_and_name_whatever_the_order_of_the_listing() -> None:
@@ -130,3 +131,29 @@ def test_garbage_comes_by_group_and_name_whatever_the_order_of_the_listing() -> 
     names = [item.name for item in found(known(), *machines)]
     assert names == sorted(names)
     assert found(known(), *machines) == found(known(), *reversed(machines))
+
+
+FRONT = MadePart(name=PartName("front"), id="sim-part-1", state=PartState.READY)
+
+
+@pytest.mark.parametrize(
+    ("what", "machines", "why"),
+    [
+        pytest.param(known(), [], "of a member that nobody remembers", id="of a lost store"),
+        pytest.param(known(gone=[ONE]), [], "of a member that nobody remembers", id="of one that is gone"),
+        pytest.param(known(abandoned=[ONE]), [], "of a member that ada abandoned", id="of an abandoned intent"),
+        pytest.param(known(a_record(1)), [], None, id="of a member"),
+        pytest.param(known(), [a_machine()], None, id="taken up with its machine"),
+    ],
+)
+def test_a_part_without_a_member_and_a_machine(what: Known, machines: list[Server], why: str | None) -> None:
+    items = [item for item in found(what, *machines, parts=((ONE, FRONT),)) if item.kind is Kind.PART]
+    assert len(items) == (why is not None)
+    for item in items:
+        assert (item.name, item.where, item.server_id, item.can_be_abandoned) == (ONE, BOX, "sim-part-1", False)
+        assert f"its part front, {why}" in item.because
+
+
+def test_a_part_is_no_garbage_while_its_cloud_does_not_show_all_machines_nor_is_that_of_others() -> None:
+    assert [item for item in found(known(), complete=False, parts=((ONE, FRONT),)) if item.kind is Kind.PART] == []
+    assert found(known(), parts=((MemberName("web-zzzzzz-1"), FRONT),)) == ()

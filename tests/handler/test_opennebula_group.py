@@ -7,9 +7,10 @@ from dataclasses import replace
 
 import pytest
 
+from handler.steps import Wait
 from tests.support.cloud_beds import CloudBed
 from tests.support.opennebula import a_template_recipe, opennebula_stage
-from tests.support.opennebula_wire import DONE, INTERNAL, refused
+from tests.support.opennebula_wire import AUTHORISATION, DONE, INTERNAL, refused
 from tests.support.wire_server import LOST, UNREACHED, answered
 from tests.support.worlds import a_definition
 
@@ -54,7 +55,26 @@ def test_a_group_whose_guests_do_not_stop_shrinks_all_the_same(bed: CloudBed) ->
     bed.whole(1)
 
 
-def test_a_group_that_a_quota_stops_says_so_and_leaves_nothing_behind(bed: CloudBed) -> None:
+def test_a_group_makes_as_many_as_its_quota_lets_it_says_so_and_the_rest_once_it_may(bed: CloudBed) -> None:
+    bed.wire.quota = 5
+    bed.desire(8)
+
+    done = bed.settle_within_quota()
+
+    assert bed.wire.count("template.instantiate") == 5
+    assert (dict(done.plan.waits), done.plan.quota) == ({Wait.QUOTA: 3}, "machines 5 of 5")
+    assert done.messages == ("no room for 3 more: machines 5 of 5: raise the account's limit, or lower max",)
+    bed.whole(5)
+
+    bed.wire.quota = 100
+    bed.clock.advance(done.next_in or 0.0)
+    bed.settle()
+    bed.whole(8)
+    assert bed.wire.count("template.instantiate") == 8
+
+
+def test_a_group_whose_quota_may_not_be_read_is_refused_says_so_and_leaves_nothing_behind(bed: CloudBed) -> None:
+    bed.wire.script("user.info", *[refused(AUTHORISATION, "Not authorized to perform USE USER [2].")] * 9)
     bed.wire.quota = 3
     bed.desire(5)
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from handler.steps import Wait
 from tests.support.cloud_beds import CloudBed
 from tests.support.openstack import a_server_recipe, openstack_stage
 from tests.support.openstack_wire import error
@@ -46,7 +47,26 @@ def test_a_group_grows_to_five_and_shrinks_to_two_while_answers_are_lost(bed: Cl
     bed.whole(2)
 
 
-def test_a_group_that_a_quota_stops_says_so_and_leaves_nothing_behind(bed: CloudBed) -> None:
+def test_a_group_makes_as_many_as_its_quota_lets_it_says_so_and_the_rest_once_it_may(bed: CloudBed) -> None:
+    bed.stage.nova.quota = 5
+    bed.desire(8)
+
+    done = bed.settle_within_quota()
+
+    assert bed.wire.count("POST /servers") == 5
+    assert (dict(done.plan.waits), done.plan.quota) == ({Wait.QUOTA: 3}, "machines 5 of 5")
+    assert done.messages == ("no room for 3 more: machines 5 of 5: raise the account's limit, or lower max",)
+    bed.whole(5)
+
+    bed.stage.nova.quota = 100
+    bed.clock.advance(done.next_in or 0.0)
+    bed.settle()
+    bed.whole(8)
+    assert bed.wire.count("POST /servers") == 8
+
+
+def test_a_group_whose_quota_may_not_be_read_is_refused_says_so_and_leaves_nothing_behind(bed: CloudBed) -> None:
+    bed.wire.script("GET /limits", *[error(403, "Policy doesn't allow os_compute_api:limits to be performed.")] * 9)
     bed.stage.nova.quota = 3
     bed.desire(5)
 

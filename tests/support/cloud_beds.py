@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Any, Self
 
+from handler.passes import Pass
+from handler.steps import Result, Wait
 from handler.world import Phase
 from tests.support.beds import Bed
 
@@ -22,6 +24,16 @@ class CloudBed(Bed):
         super().restart()
         if hasattr(self, "stage"):
             self.orchestrator = self.stage.driver(**self._fields)
+
+    def settle_within_quota(self) -> Pass:
+        """Run passes until nothing but room is waited for. No call ever fails."""
+        for _ in range(50):
+            done = self.run()
+            assert {outcome.result for outcome in done.outcomes} <= {Result.DONE}
+            if not done.plan.steps and {wait for wait, _ in done.plan.waits} == {Wait.QUOTA}:
+                return done
+            self.clock.advance(done.next_in or 1.0)
+        raise AssertionError(f"not settled: {done.plan}")
 
     def whole(self, size: int) -> None:
         """No duplicate, no orphan: what runs, what is remembered and what serves are the same."""

@@ -60,8 +60,6 @@ class Vm:
     """The whole call that made it."""
     tags: dict[str, str] = field(default_factory=dict)
     project: str | None = None
-    measured: dict[str, Any] = field(default_factory=dict)
-    """What StatsCollector has of it."""
 
 
 @dataclass
@@ -80,7 +78,8 @@ class CloudstackWire:
     clock: Callable[[], float] = time.time
     polls: int = 1
     quota: int = 1000
-    version: str = "4.22.0.0"
+    cores: int | None = None
+    """Of the account; ``None``: as many as it likes."""
     may_expunge: bool = True
     forbidden: set[str] = field(default_factory=set)
     """Commands that the account's role does not have."""
@@ -102,11 +101,11 @@ class CloudstackWire:
         default_factory=lambda: {
             "zone": [{"name": "par1"}, {"name": "par2"}],
             "template": [{"name": "web"}],
-            "serviceoffering": [{"name": "small"}],
+            "serviceoffering": [{"name": "small", "cpunumber": 2, "cpuspeed": 1000, "memory": 2048}],
             "network": [{"name": "tier"}, {"name": "back"}],
             "affinitygroup": [{"name": "apart"}],
             "project": [{"name": "fleet", "state": "Active", "vmlimit": "10", "vmtotal": 2}],
-            "account": [{"name": "shop", "vmlimit": "20", "vmtotal": 3, "cpulimit": "Unlimited", "cputotal": 6}],
+            "account": [{"name": "shop"}],
         }
     )
     before: Callable[[str], None] = lambda command: None
@@ -211,8 +210,7 @@ class CloudstackWire:
             "updateVirtualMachine": self._update,
             "queryAsyncJobResult": self._job,
             "listVirtualMachines": self._list_machines,
-            "listVirtualMachinesMetrics": self._list_machines,
-            "listCapabilities": lambda _: {"capability": {"cloudstackversion": self.version}},
+            "listCapabilities": lambda _: {"capability": {"cloudstackversion": "4.22.0.0"}},
             "createTags": partial(self._tag, command),
             "deleteTags": partial(self._tag, command),
         }
@@ -240,6 +238,8 @@ class CloudstackWire:
             raise ApiError(
                 535, "Maximum number of resources of type 'user_vm' for account name=shop has been exceeded."
             )
+        if self.cores is not None and 2 * len(self._present()) + 2 > self.cores:
+            raise ApiError(535, "Maximum number of resources of type 'cpu' for account name=shop has been exceeded.")
         details = {key.partition("].")[2]: value for key, value in given.items() if key.startswith("details[")}
         vm = self.add(
             given["name"],
@@ -342,9 +342,7 @@ class CloudstackWire:
             found = [vm for vm in found if vm is self._named(given["id"])]
         if "tags[0].key" in given:
             found = [vm for vm in found if vm.tags.get(given["tags[0].key"]) == given["tags[0].value"]]
-        measured = "stats" in given.get("details", "").split(",")
-        shown = [self._shown(vm) | (vm.measured if measured else {}) for vm in found]
-        return self._page("virtualmachine", shown, given)
+        return self._page("virtualmachine", [self._shown(vm) for vm in found], given)
 
     def _list(self, command: str, given: dict[str, str]) -> dict[str, Any]:
         kind = _ENVELOPES.get(command, command.removeprefix("list").lower().removesuffix("s"))
@@ -354,6 +352,8 @@ class CloudstackWire:
         found = [
             entry for entry in entries if by in entry["name"] and (zone is None or entry.get("zoneid", zone) == zone)
         ]
+        if kind == "account":
+            found = [{**entry, **self._counted()} for entry in found]
         if kind in _OF_PROJECTS:
             self._permit(given)
             found = [entry for entry in found if entry.get("projectid") == given.get("projectid")]
@@ -362,6 +362,12 @@ class CloudstackWire:
         if "id" in given:
             found = [entry for entry in found if entry["id"] == given["id"]]
         return self._page(kind, found, given)
+
+    def _counted(self) -> dict[str, Any]:
+        """What an account may have and has; limits are texts, totals are numbers."""
+        there = len(self._present())
+        cores = "Unlimited" if self.cores is None else str(self.cores)
+        return {"vmlimit": str(self.quota), "vmtotal": there, "cpulimit": cores, "cputotal": 2 * there}
 
     def _permit(self, given: dict[str, str]) -> None:
         """A project that is named must be one of the account's."""

@@ -125,6 +125,10 @@ class House:
     def machines(self) -> set[MemberName]:
         return self.cloud.ours(INSTALLATION, WEB)
 
+    def parts(self) -> list[tuple[str, str]]:
+        """All parts that there are, by whose mark they bear."""
+        return [(part.member, part.name) for part in self.cloud.simulation.parts.there()]
+
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[Up]:
         """One daemon's life."""

@@ -178,6 +178,10 @@ class FakeCloud:
             mark = LaunchId(installation=INSTALLATION, group=group, sequence=1).name.rpartition("-")[0]
             return self._ask(lambda now: self.simulation.ask_parts(lambda parts: parts.of(mark), now))
 
+    def all_parts(self) -> PartListing:
+        with self.faults.around("parts"):
+            return self._ask(lambda now: self.simulation.ask_parts(lambda parts: parts.of(None), now))
+
     def find_part(self, member: MemberName, name: PartName) -> MadePart | None:
         with self.faults.around("find_part"):
             return self._ask(lambda now: self.simulation.ask_parts(lambda parts: parts.find(member, name), now))

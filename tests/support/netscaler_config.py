@@ -83,6 +83,9 @@ class Configuration:
 
     def _calls(self) -> Mapping[tuple[str, str], Callable[[_Asked], Reply]]:
         return {
+            ("GET", "nsversion"): lambda _: _done(
+                nsversion={"version": "NetScaler NS13.1: Build 48.47.nc", "mode": "0"}
+            ),
             ("GET", "server"): self._show_server,
             ("GET", "server_binding"): self._show_used,
             ("GET", "servicegroup"): self._show_group,

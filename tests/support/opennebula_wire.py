@@ -23,7 +23,7 @@ from tests.support.wire_server import Fault, WireHandler, served
 USER, PASSWORD = "fleet", "s3cr-et:& <of the wire>"
 AUTHENTICATION, AUTHORISATION, NO_EXISTS, ACTION = 0x100, 0x200, 0x400, 0x800
 API, INTERNAL, ALLOCATE, LOCKED = 0x1000, 0x2000, 0x4000, 0x8000
-PENDING, ACTIVE, DONE, POWEROFF = 1, 3, 6, 8
+PENDING, ACTIVE, DONE = 1, 3, 6
 RUNNING, EPILOG, SHUTDOWN, BOOT_FAILURE = 3, 11, 12, 36
 _FAILURES = {36, 37, 38, 39, 40, 41, 42, 44, 46, 47, 48, 49, 50, 61}
 
@@ -77,6 +77,8 @@ class OpennebulaWire:
     clock: Callable[[], float] = time.time
     looks: int = 1
     quota: int = 1000
+    cores: float = -1
+    """Of the user; -1: what the defaults say, which is any number."""
     group_quota: int = -2
     """-2: there is none."""
     descending: bool = True
@@ -188,7 +190,7 @@ class OpennebulaWire:
             "system.version": lambda: "7.4.0",
             "user.info": lambda _: self._holder("USER", user),
             "group.info": lambda _: self._holder("GROUP", user),
-            "template.info": lambda own, *_: self._one("VMTEMPLATE", own, {k: v[0] for k, v in self.templates.items()}),
+            "template.info": lambda own, *_: self._template(own),
             "vn.info": lambda own, *_: self._one("VNET", own, self.networks),
         }
         if method not in own:
@@ -203,6 +205,8 @@ class OpennebulaWire:
             text = f"User [2] : user [2] limit of {self.quota} reached for VMS quota in VM."
             raise ApiError(AUTHORISATION, text)
         attributes = {**self.templates[template][1], **parsed(extra)}
+        if 0 <= self.cores < self._cores_of(user) + float(attributes["CPU"]):
+            raise ApiError(AUTHORISATION, f"User [2] : user [2] limit of {self.cores} reached for CPU quota in VM.")
         number = len(self.vms) + 7
         nics = [self._nic(self._network(nic), number) for nic in _each(attributes.pop("NIC", []))]
         own = {key: attributes.pop(key) for key in ("CPU", "MEMORY", "VCPU", "DISK", "CONTEXT") if key in attributes}
@@ -233,9 +237,6 @@ class OpennebulaWire:
     def _action(self, action: str, id: int) -> int:
         vm = self._known(id)
         vm.calls.append(action)
-        if action == "resume" and vm.state == POWEROFF:
-            vm.state, vm.lcm = ACTIVE, RUNNING
-            return id
         assert action in {"terminate", "terminate-hard"}, action
         if vm.state == ACTIVE:
             stopping = action == "terminate-hard" and vm.lcm == SHUTDOWN
@@ -291,10 +292,22 @@ class OpennebulaWire:
             raise ApiError(NO_EXISTS, f"Error getting {kind.lower()} [{own}].")
         return f"<{kind}><ID>{own}</ID><NAME>{escape(entries[own])}</NAME></{kind}>"
 
+    def _cores_of(self, user: str) -> float:
+        return sum(
+            float(vm.template.get("CPU", 0)) for vm in self.vms.values() if vm.owner == user and vm.state != DONE
+        )
+
+    def _template(self, own: int) -> str:
+        told = self._one("VMTEMPLATE", own, {k: v[0] for k, v in self.templates.items()})
+        single = {key: value for key, value in self.templates[own][1].items() if isinstance(value, str)}
+        inside = "".join(f"<{key}><![CDATA[{value}]]></{key}>" for key, value in single.items())
+        return told.replace("</VMTEMPLATE>", f"<TEMPLATE>{inside}</TEMPLATE></VMTEMPLATE>")
+
     def _holder(self, kind: str, user: str) -> str:
         """A user or a group with its quotas; a group has none of its own."""
         used = sum(vm.owner == user and vm.state != DONE for vm in self.vms.values())
-        own = f"<VM><VMS>{self.quota if kind == 'USER' else -1}</VMS><VMS_USED>{used}</VMS_USED><CPU>-1</CPU></VM>"
+        own = f"<VM><VMS>{self.quota if kind == 'USER' else -1}</VMS><VMS_USED>{used}</VMS_USED>"
+        own += f"<CPU>{self.cores if kind == 'USER' else -1}</CPU><CPU_USED>{self._cores_of(user)}</CPU_USED></VM>"
         default = f"<VM_QUOTA><VM><VMS>{self.group_quota}</VMS></VM></VM_QUOTA>"
         defaults = f"<DEFAULT_{kind}_QUOTAS>{default}</DEFAULT_{kind}_QUOTAS>"
         return f"<{kind}><ID>2</ID><NAME>{user}</NAME><VM_QUOTA>{own}</VM_QUOTA>{defaults}</{kind}>"

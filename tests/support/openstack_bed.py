@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from config.errors import DriverError
 from config.model import OpenstackCloud, OpenstackRecipe, Profile
 from config.openstack import CloudsYaml, OpenstackAccess
 from config.parts import Address, Part, Port, Volume
@@ -23,8 +24,8 @@ from config.units import CloudId, GroupId, Instant, MemberName, PartName, Profil
 from handler.balancers.octavia_answers import Entry, page_of
 from handler.launches import LaunchId
 from handler.openstack.answers import Answer, entries, mapping
-from handler.openstack.connection import COMPUTE, LOAD_BALANCER, NETWORK, Connection
-from handler.openstack.ids import Ids
+from handler.openstack.connection import BLOCK_STORAGE, COMPUTE, LOAD_BALANCER, NETWORK, Connection
+from handler.openstack.ids import NETWORK_KIND, Ids
 from handler.orchestrators.interface import Launch
 from handler.orchestrators.openstack import OpenstackOrchestrator
 from handler.orchestrators.openstack_answers import id_of
@@ -41,6 +42,7 @@ OUTSIDE = os.environ.get("TRIMTAB_REAL_OUTSIDE", "public")
 """The network that floating addresses are from."""
 CLOUD = os.environ.get("TRIMTAB_REAL_OPENSTACK", "")
 _PATIENCE: Seconds = 120.0
+_NULLABLE = {"OS-EXT-STS:task_state", "subnet_id", "monitor_address", "monitor_port"}
 _SHELVES = {Volume: VOLUMES, Port: PORTS, Address: ADDRESSES}
 _AT = {shelf.path: shelf for shelf in SHELVES}
 
@@ -64,6 +66,22 @@ def no_secrets(_: object) -> str:
 
 def wall() -> Instant:
     return Instant(time.time())
+
+
+def misfits(ours: Any, real: Any, where: str = "") -> Iterator[str]:
+    """Where ours has what the real one does not have. Where the real one has nothing, nothing is known."""
+    if real is None or (ours is None and where.rpartition(".")[2] in _NULLABLE):
+        return
+    if type(ours) is not type(real):
+        yield f"{where}: {type(ours).__name__} for {type(real).__name__}"
+    elif isinstance(ours, dict) and not where.endswith((".metadata", ".addresses")):
+        for key, value in ours.items():
+            if key in real:
+                yield from misfits(value, real[key], f"{where}.{key}")
+            else:
+                yield f"{where}.{key}: is not there"
+    elif isinstance(ours, list) and ours and real:
+        yield from misfits(ours[0], real[0], f"{where}[]")
 
 
 class Patient:
@@ -162,6 +180,16 @@ class BedStage:
             if answer.status != 404:
                 found.append(marked(mapping(answer.body, _AT[path].single)))
         return sorted(found)
+
+    @property
+    def makes_parts(self) -> bool:
+        """Whether there are an outer network and volumes to make parts of."""
+        try:
+            Ids(self.connection, wall).of(NETWORK_KIND, OUTSIDE)
+            self.connection.ask(BLOCK_STORAGE, "GET", "/volumes/detail")
+        except DriverError:
+            return False
+        return True
 
     def _take_away(self) -> None:
         for path, own_id in sorted(self.made):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+import urllib.parse
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -149,9 +150,17 @@ class Nova:
         }
         if request.label.startswith("DELETE /servers/{id}/metadata/"):
             return self._forgotten(request)
+        if request.path.startswith("/flavors/"):
+            return 200, {"flavor": self._flavor(urllib.parse.unquote(request.path.removeprefix("/flavors/")))}
         if request.label not in routes:
             raise _refused(404, "The resource could not be found.")
         return routes[request.label](request, int(spoken))
+
+    def _flavor(self, own_id: str) -> dict[str, Any]:
+        found = [entry for entry in self.things.flavor if entry["id"] == own_id]
+        if not found:
+            raise _refused(404, f"Flavor {own_id} could not be found.")
+        return {"vcpus": 1, "ram": 2048, "disk": 0, "OS-FLV-EXT-DATA:ephemeral": 0, "links": [], **found[0]}
 
     def _limits(self) -> dict[str, int]:
         used = {"totalInstancesUsed": len(self.vms), "totalCoresUsed": len(self.vms), "totalRAMUsed": 0}
@@ -184,6 +193,9 @@ class Nova:
             raise _refused(403, f"Quota exceeded for instances: {told}")
         for holder in self.holders:
             holder.refuse(given)
+        if 0 <= self.cores <= len(self.vms):
+            told = f"Requested 1, but already used {len(self.vms)} of {self.cores} cores"
+            raise _refused(403, f"Quota exceeded for cores: {told}")
         first = networks[0].get("uuid") if isinstance(networks, list) else mint("network net")
         named = next((entry["name"] for entry in self.things.network if entry["id"] == first), "net")
         vm = self.add(given["name"], metadata=dict(given.get("metadata", {})), given=body, network=named)

@@ -43,6 +43,7 @@ def _paged(entries: list[dict[str, Any]], key: str, request: Request, most: int)
     """One page, and whether there is another."""
     ids = [entry["id"] for entry in entries]
     marker = request.query.get("marker")
+    most = min(most, int(request.query.get("limit", most)))
     if marker is not None and marker not in ids and key == "floatingips":
         return {key: []}  # Neutron says no word, though what was marked is gone
     if marker is not None and marker not in ids:
@@ -69,6 +70,8 @@ class PartsNeutron(Neutron):
 
     def answer(self, request: Request) -> tuple[int, Any]:
         kind, _, own_id = request.path.strip("/").partition("/")
+        if kind == "quotas":
+            return self._quotas(own_id)
         if kind not in _UNKNOWN_OF:
             return super().answer(request)
         if request.method == "POST":
@@ -86,11 +89,22 @@ class PartsNeutron(Neutron):
             there[own_id] |= request.body[kind.removesuffix("s")]
         return 200, {kind.removesuffix("s"): there[own_id]}
 
+    def _quotas(self, whose: str) -> tuple[int, Any]:
+        if whose == "tenant":
+            return 200, {"tenant": {"tenant_id": PROJECT}}
+        if whose != f"{PROJECT}/details.json":
+            raise _neutron(404, "HTTPNotFound", "The resource could not be found.")
+        limits = {kind.removesuffix("s"): self.quota.get(kind, -1) for kind in _UNKNOWN_OF}
+        used = {"port": len(self.ports), "floatingip": len(self.floatingips)}
+        return 200, {"quota": {key: {"limit": limits[key], "used": used[key], "reserved": 0} for key in limits}}
+
     def _listed(self, kind: str, request: Request) -> dict[str, Any]:
         asked = {key: value for key, value in request.query.items() if key in {"name", "description", "status"}}
         there = [entry for entry in getattr(self, kind).values() if entry["id"] not in self.hidden]
         found = [entry for entry in there if all(entry.get(key) == value for key, value in asked.items())]
-        return _paged(sorted(found, key=lambda entry: str(entry["id"])), kind, request, self.most)
+        page = _paged(sorted(found, key=lambda entry: str(entry["id"])), kind, request, self.most)
+        wanted = request.fields
+        return page | {kind: [{key: each[key] for key in each if not wanted or key in wanted} for each in page[kind]]}
 
     def _made(self, kind: str, given: dict[str, Any]) -> dict[str, Any]:
         if len(getattr(self, kind)) >= self.quota.get(kind, 10_000):
@@ -183,6 +197,7 @@ class Cinder:
     kind: str = "volumev3"
     root: str = f"/v3/{PROJECT}"
     quota: int = 1000
+    gigabytes: int = -1
     builds: int = 0
     deletes: int = 0
     most: int = 1000
@@ -204,6 +219,8 @@ class Cinder:
             return 200, {"volume_types": self.things.volume_type}
         if kind == "attachments":
             return self._attachments(request, rest)
+        if kind == "limits":
+            return 200, {"limits": {"rate": [], "absolute": self._limits()}}
         if kind != "volumes":
             raise _cinder(404, "The resource could not be found.")
         self._looked()
@@ -212,6 +229,13 @@ class Cinder:
         if rest == ["detail"]:
             return 200, self._listed(request)
         return self._of(request, rest)
+
+    def _limits(self) -> dict[str, int]:
+        used = {
+            "totalVolumesUsed": len(self.volumes),
+            "totalGigabytesUsed": sum(v["size"] for v in self.volumes.values()),
+        }
+        return {"maxTotalVolumes": self.quota, "maxTotalVolumeGigabytes": self.gigabytes, **used}
 
     def _of(self, request: Request, rest: list[str]) -> tuple[int, Any]:
         volume = self.volumes.get(rest[0])

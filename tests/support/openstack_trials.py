@@ -79,6 +79,12 @@ def _used_up(stage: OpenstackStage) -> Orchestrator:
     return stage.driver()
 
 
+def _cores_for_three(stage: OpenstackStage) -> Orchestrator:
+    stage.stranger("by-hand")
+    stage.nova.quota, stage.nova.cores = 20, 4
+    return stage.driver()
+
+
 def _wrong_secret(stage: OpenstackStage) -> Orchestrator:
     stage.secrets["SECRET"] = "not it"
     return stage.driver()
@@ -111,6 +117,7 @@ COLUMN = Column(
         Trial.AMBIGUOUS: _two_images,
         Trial.UNICODE: _unicode_openstack,
         Trial.QUOTA: _used_up,
+        Trial.ROOM: _cores_for_three,
         Trial.SLOW: _befalling("GET /servers/detail", *[_DRIP] * 3),
         Trial.MALFORMED: _befalling(
             "GET /servers/detail", answered(b"\xff\x00 no json"), answered(b"[]"), answered(b'{"servers": [3, {}]}')

@@ -35,6 +35,8 @@ class Request:
     query: Mapping[str, str]
     body: Any
     headers: Mapping[str, str]
+    fields: frozenset[str] = frozenset()
+    """What entries of a listing are to be shown by; none: all that there is."""
 
     @property
     def label(self) -> str:
@@ -104,10 +106,11 @@ class OpenstackWire:
     def called(self, method: str, target: str, body: bytes, headers: Mapping[str, str]) -> tuple[Fault, bytes, str]:
         """Answer one request; the fault that befalls the answer, the answer, and a new token if one is given."""
         parts = urllib.parse.urlsplit(target)
-        query = dict(urllib.parse.parse_qsl(parts.query, keep_blank_values=True))
+        asked = urllib.parse.parse_qsl(parts.query, keep_blank_values=True)
+        query, fields = dict(asked), frozenset(value for key, value in asked if key == "fields")
         said = json.loads(body) if body else None
         service, path = self._addressed(parts.path)
-        request = Request(method, path, query, said, headers)
+        request = Request(method, path, query, said, headers, fields)
         with self.lock:
             self.calls.append(request.label)
             queue = self.faults[request.label]

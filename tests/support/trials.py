@@ -39,6 +39,7 @@ class Trial(enum.Enum):
     AMBIGUOUS = "a name in the profile means two things"
     UNICODE = "names are not ASCII"
     QUOTA = "a quota is used up"
+    ROOM = "quotas leave room for three, and the scarcer one is of cores where the cloud counts them"
     SLOW = "answers take longer than they may"
     MALFORMED = "answers make no sense"
     STILLBORN = "machines fail while they are built"
@@ -97,6 +98,7 @@ _PROCESS = Column(
         Trial.NOT_ALLOWED: "there are no credentials",
         Trial.AMBIGUOUS: "profiles name programs by their path",
         Trial.QUOTA: "what the kernel limits is lacking for a while, not refused for good",
+        Trial.ROOM: "what a user may have is counted in threads, and nobody knows how many a member will start",
         Trial.SLOW: "the kernel is not waited for",
         Trial.STILLBORN: "a process that ends is gone, and is tried with the driver itself",
     },
@@ -127,6 +129,7 @@ _SIMULATED = Column(
         Trial.EVENTUAL: _played(listing=ListingFaults(lag=3600.0)),
         Trial.FOREIGN: _played(foreign=3),
         Trial.QUOTA: _played(quota=0),
+        Trial.ROOM: _played(quota=5, foreign=2),
         Trial.SLOW: _outage,
         Trial.STILLBORN: _played(stillborn=1.0),
     },
@@ -204,6 +207,12 @@ def _full(stage: CloudstackStage) -> Orchestrator:
     return stage.driver()
 
 
+def _room_for_three(stage: CloudstackStage) -> Orchestrator:
+    stage.stranger("by-hand")
+    stage.wire.quota, stage.wire.cores = 20, 8
+    return stage.driver()
+
+
 def _unknown_key(stage: CloudstackStage) -> Orchestrator:
     stage.secrets["SECRET"] = "not it"
     return stage.driver()
@@ -239,6 +248,7 @@ _CLOUDSTACK = Column(
         Trial.AMBIGUOUS: _two_templates,
         Trial.UNICODE: _unicode_cloud,
         Trial.QUOTA: _full,
+        Trial.ROOM: _room_for_three,
         Trial.SLOW: _scripted("listVirtualMachines", *[_DRIP] * 3),
         Trial.MALFORMED: _scripted("listVirtualMachines", *_GARBAGE),
         Trial.STILLBORN: _without_capacity,
@@ -313,6 +323,12 @@ def _used_up(stage: OpennebulaStage) -> Orchestrator:
     return stage.driver()
 
 
+def _cores_for_three(stage: OpennebulaStage) -> Orchestrator:
+    stage.wire.add("by-hand", template={"CPU": "0.5"})
+    stage.wire.quota, stage.wire.cores = 20, 3.5
+    return stage.driver()
+
+
 def _unknown_password(stage: OpennebulaStage) -> Orchestrator:
     stage.secrets["PASSWORD"] = "not it"
     return stage.driver()
@@ -351,6 +367,7 @@ _OPENNEBULA = Column(
         Trial.AMBIGUOUS: _two_owners,
         Trial.UNICODE: _unicode_nebula,
         Trial.QUOTA: _used_up,
+        Trial.ROOM: _cores_for_three,
         Trial.SLOW: _told("vmpool.infoextended", *[answered(b" " * 200, drip=0.05)] * 3),
         Trial.MALFORMED: _told("vmpool.infoextended", *_SENSELESS),
         Trial.STILLBORN: _failing_to_boot,

@@ -13,7 +13,7 @@ from config.errors import Full, Permanent, Refused, Transient
 from config.load import parse
 from config.model import Balancer, Catalogue, Cloud, HaproxyBalancer, ProcessCloud
 from config.units import Instant
-from handler.app.examining import Drivers, asked, examined
+from handler.app.examining import CORRECT, Drivers, asked, examined
 from handler.balancers.haproxy_several import haproxy
 from handler.balancers.interface import Balancer as BalancerPort
 from handler.examination import UNREACHED, About, Check, Finding, Look, Verdict, fine
@@ -47,7 +47,8 @@ def raising(error: Exception) -> Callable[[], Look]:
         ),
         pytest.param(Permanent("Image 7 could not be found."), None, MENDING[Cause.IMAGE], id="a cause in the words"),
         pytest.param(Full("prod: quota: 4 of 4"), None, MENDING[Cause.QUOTA], id="quota"),
-        pytest.param(Refused("the variable KEY holds no secret"), "the variable KEY holds no secret", "", id="refused"),
+        pytest.param(Refused("the variable KEY is not set"), "the variable KEY is not set", CORRECT, id="refused"),
+        pytest.param(Permanent("no pool", cause=Cause.POOL, mend="make one"), "no pool", "make one", id="its own"),
     ],
 )
 def test_what_drivers_raise_is_a_problem_and_how_to_mend_it(error: Exception, words: str | None, mend: str) -> None:
@@ -162,4 +163,4 @@ def test_a_haproxy_that_refuses_members_is_told_with_what_to_do(tmp_path: Path) 
     assert "forgets the members" in said["settings"].words
     (problem,) = [each for each in astray if each.name == "edge" and each.verdict is Verdict.PROBLEM]
     assert "nowhere" in problem.words
-    assert problem.mend == MENDING[Cause.POOL]
+    assert problem.mend == "put it into its configuration, or detach"

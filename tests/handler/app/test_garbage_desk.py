@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from config.errors import Refused, Transient
-from config.units import GroupId, MemberName
+from config.units import GroupId, Instant, MemberName
 from handler.garbage import Kind
 from handler.status import GroupCondition, MemberState
 from handler.web.daemon import NoSuch
@@ -126,6 +126,49 @@ def test_machines_and_seats_of_groups_that_nobody_remembers_are_found(house: Hou
 
     house.run(scene)
     assert house.cloud.destroyed == []
+
+
+def with_ports() -> str:
+    """The same group on a cloud that makes parts."""
+    front = "parts: {front: {port: {network: web}}}"
+    on_openstack = model().replace("box: {process: {}}", "box: {openstack: {cloud: prod}}")
+    return on_openstack.replace("command: [serve]", f"image: web, flavor: small, {front}")
+
+
+def test_parts_of_an_abandoned_intent_stay_on_the_list(house: House) -> None:
+    house.declare(with_ports())
+    house.cloud.faults.always["create"] = house.cloud.faults.always["find"] = Transient("no answer")
+
+    async def scene(up: Up) -> None:
+        await up.until(lambda: len(house.parts()) == 2)
+        async with up.engine.keeper.between(up.room):
+            record = record_of(up, ONE)
+            assert record is not None
+            old = replace(record, intended_at=Instant(record.intended_at - 86400.0))
+            up.store.save((old,), up.room.definition.cloud.id)
+        assert await kinds(up) == {ONE: Kind.OPEN_INTENT}
+        await up.desk.garbage.abandon(ONE, by="ada")
+        found = [item for item in (await up.desk.garbage.look(None)).items if item.name == ONE]
+        assert [(item.kind, item.because) for item in found] == [
+            (Kind.PART, "its part front, of a member that ada abandoned: take it away at the cloud")
+        ]
+        with pytest.raises(Refused, match="there are only parts"):
+            await up.desk.garbage.abandon(ONE, by="ada")
+        assert (ONE, "front") in house.parts()
+
+    house.run(scene)
+
+
+def test_parts_that_cannot_be_listed_are_told_of(house: House) -> None:
+    house.declare(with_ports())
+
+    async def scene(up: Up) -> None:
+        await up.grown(2)
+        house.cloud.faults.always["parts"] = Transient("no answer")
+        assert (await up.desk.garbage.look(None)).unseen == ("parts on cloud box: no answer",)
+        house.cloud.faults.clear()
+
+    house.run(scene)
 
 
 def test_members_are_no_garbage_and_cannot_be_abandoned(house: House) -> None:

@@ -100,10 +100,10 @@ def test_a_new_secret_takes_effect_once_the_old_one_is_refused(stage: OpenstackS
     ask()
 
 
-def test_an_unknown_credential_is_refused_with_keystones_words(stage: OpenstackStage) -> None:
+def test_an_unknown_credential_is_told_with_how_to_make_one(stage: OpenstackStage) -> None:
     stage.wire.secrets.clear()
 
-    with pytest.raises(Permanent, match="refused: Could not find Application Credential"):
+    with pytest.raises(Permanent, match=r"knows no application credential of this id.*: create one with `openstack"):
         asking(stage)()
 
 

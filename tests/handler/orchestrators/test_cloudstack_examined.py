@@ -22,6 +22,9 @@ def stage() -> Iterator[CloudstackStage]:
 
 
 def test_an_account_in_order_is_found_in_order(stage: CloudstackStage) -> None:
+    stage.wire.quota = 20
+    for name in ("a", "b", "c"):
+        stage.stranger(name)
     found = looks(stage.driver(), a_machine_recipe(affinity_groups=("apart",)))
 
     assert {verdict for each in verdicts(found).values() for verdict in each} == {OK}
@@ -57,6 +60,7 @@ def test_without_its_zone_nothing_in_it_is_looked_for(stage: CloudstackStage) ->
 
 
 def test_groups_that_may_outgrow_the_account_are_told(stage: CloudstackStage) -> None:
+    stage.wire.quota = 17
     (quota,) = looks(stage.driver(), most=18)["quota"]
 
     assert quota.words.startswith("there is room for 17 more machines, and groups may want 18")

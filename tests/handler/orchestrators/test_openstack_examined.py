@@ -9,11 +9,14 @@ import pytest
 
 from config.errors import Permanent
 from config.parts import Address, Part, Port, Spec, Volume
+from config.recipes import BootVolume
 from config.units import Instant, PartName
+from handler.examination import Look
 from handler.orchestrators import openstack_examined
-from tests.support.examined import OK, PROBLEM, looks, verdicts
+from tests.support.examined import OK, PROBLEM, UNKNOWN, looks, verdicts
 from tests.support.openstack import OpenstackStage, a_server_recipe, openstack_stage
 from tests.support.openstack_wire import SECRET, mint
+from tests.support.wire_server import answered
 
 NOWHERE = "00000000-0000-0000-0000-000000000000"
 WHOLE = a_server_recipe(
@@ -81,6 +84,83 @@ def test_what_a_profile_names_and_nobody_has_is_a_problem_of_its_own(
 
     assert [each for each, seen in verdicts(found).items() if PROBLEM in seen] == [what]
     assert "in the profile" in found[what][-1].mend
+
+
+DISKS = (Part(name=PartName("a"), spec=Volume(size=2**31)), Part(name=PartName("b"), spec=Volume(size=2**30 + 1)))
+FRONT = (
+    Part(name=PartName("front"), spec=Port(network="net")),
+    Part(name=PartName("public"), spec=Address(network="net", port=PartName("front"))),
+)
+
+
+def beside(stage: OpenstackStage, what: str, *parts: Part, most: int = 4, **fields: object) -> Look | None:
+    """What the check of a quota beside Nova's finds; ``None``: there is no such check."""
+    profile = replace(stage.launch(**fields).profile, parts=parts)
+    return next((check.look() for check in stage.driver().checks([profile], most) if check.what == what), None)
+
+
+@pytest.mark.parametrize(
+    ("what", "parts", "quota", "words"),
+    [
+        pytest.param("network quota", (), {}, "ports 0 without a limit", id="ports without a limit"),
+        pytest.param("network quota", (), {"ports": 4}, "ports 0 of 4", id="as many ports as members"),
+        pytest.param(
+            "network quota",
+            FRONT,
+            {"ports": 7, "floatingips": 9},
+            "there is room for 3 more members, and groups may want 4: ports 0 of 7, and each takes 2",
+            id="a port of their own, and one more",
+        ),
+        pytest.param(
+            "network quota",
+            FRONT,
+            {"ports": 9, "floatingips": 3},
+            "there is room for 3 more members, and groups may want 4: floating addresses 0 of 3",
+            id="addresses",
+        ),
+        pytest.param(
+            "volume quota",
+            DISKS,
+            {"volumes": 100, "gigabytes": 15},
+            "there is room for 3 more members, and groups may want 4: GiB of volumes 0 of 15, and each takes 4",
+            id="whole GiB of volumes",
+        ),
+    ],
+)
+def test_quotas_of_other_services_are_told_in_members(
+    stage: OpenstackStage, what: str, parts: tuple[Part, ...], quota: dict[str, int], words: str
+) -> None:
+    stage.neutron.quota = {kind: most for kind, most in quota.items() if kind in {"ports", "floatingips"}}
+    stage.cinder.quota, stage.cinder.gigabytes = quota.get("volumes", 1000), quota.get("gigabytes", -1)
+
+    look = beside(stage, what, *parts)
+
+    assert look is not None
+    assert look.words == words
+    assert (look.verdict is PROBLEM) is bool(look.mend) is words.startswith("there is room")
+
+
+def test_the_disk_that_a_server_starts_from_is_a_volume_too(stage: OpenstackStage) -> None:
+    stage.cinder.quota = 2
+
+    look = beside(stage, "volume quota", boot_volume=BootVolume(size=20), most=3)
+
+    assert look is not None
+    assert look.words == "there is room for 2 more members, and groups may want 3: volumes 0 of 2"
+
+
+def test_what_members_do_not_take_is_not_asked_for(stage: OpenstackStage) -> None:
+    assert beside(stage, "network quota", no_network=True) is None
+    assert beside(stage, "volume quota") is None
+
+
+def test_a_neutron_that_tells_no_quotas_is_no_problem(stage: OpenstackStage) -> None:
+    stage.wire.script("GET /quotas/tenant", answered(b'{"message": "no"}', status=404))
+
+    look = beside(stage, "network quota")
+
+    assert look is not None
+    assert look.verdict is UNKNOWN
 
 
 def test_cores_that_are_used_up_are_told(stage: OpenstackStage) -> None:
