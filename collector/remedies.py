@@ -74,6 +74,47 @@ _REMEDIES: Mapping[tuple[str, Reply], str] = MappingProxyType(
             Reply.NO_SUCH_COUNTER,
         ): "the machine has no such attribute: onevm show tells which it has; measured ones come after a while",
         ("opennebula", Reply.STALE): "the hypervisors have not measured for so long: look at OpenNebula's monitoring",
+        (
+            "cloudstack",
+            Reply.REFUSED,
+        ): "CloudStack has no running machine that is the member: look at its state, and whether it was renamed",
+        (
+            "cloudstack",
+            Reply.AUTH,
+        ): "look at api_key and secret of the cloud, at both clocks, and whether its role has "
+        "listVirtualMachinesMetrics",
+        (
+            "cloudstack",
+            Reply.NO_SUCH_COUNTER,
+        ): "CloudStack does not have it (yet): look whether its own page of the machine shows it",
+        (
+            "cloudstack",
+            Reply.STALE,
+        ): "CloudStack measures nothing new: look at vm.stats.interval (lag allows for a longer one) and at the host",
+        ("nova", Reply.REFUSED): "no running server of the project is the member: look at its state and its metadata",
+        (
+            "nova",
+            Reply.AUTH,
+        ): "look at the credentials of the cloud, and whether Nova's policy lets its user look at diagnostics: as it "
+        "is delivered, only administrators may (os_compute_api:os-server-diagnostics)",
+        (
+            "nova",
+            Reply.NO_SUCH_COUNTER,
+        ): "the hypervisor does not tell: openstack server show --diagnostics shows what it does",
+        (
+            "gnocchi",
+            Reply.REFUSED,
+        ): "no server of the project is the member: look at its state and its metadata",
+        ("gnocchi", Reply.AUTH): "look at the credentials of the cloud, and whether Gnocchi lets its user read metrics",
+        (
+            "gnocchi",
+            Reply.NO_SUCH_COUNTER,
+        ): "Gnocchi has no such metric, aggregation or granularity of the server (yet): look at the server's resource "
+        "there, and at the archive policy of its metric",
+        (
+            "gnocchi",
+            Reply.STALE,
+        ): "nothing newer has been measured: look at Ceilometer and gnocchi-metricd; lag allows for their usual delay",
         ("push", Reply.TIMEOUT): "nothing has been pushed yet: look whether the sender runs, and at its token",
         ("push", Reply.STALE): "nothing new has been pushed: look whether the sender still runs",
         ("alert", Reply.TIMEOUT): "no alert brings a value now: while none fires, there is none",

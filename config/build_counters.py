@@ -11,6 +11,7 @@ from config.access import HaproxyStats, NetscalerStats, PrometheusServer, Server
 from config.counter_document import CounterDocument, HttpCounterDocument
 from config.counters import (
     AlertedValue,
+    CloudstackField,
     Counter,
     CounterSource,
     FixedAddress,
@@ -20,6 +21,7 @@ from config.counters import (
     MemberAddress,
     MetricPick,
     NetscalerField,
+    NovaField,
     OpennebulaAttribute,
     PluginValue,
     PrometheusQuery,
@@ -99,9 +101,9 @@ def _reading(entry: CounterDocument, sources: Mapping[SourceId, ServerSource]) -
 
 
 def _served(entry: CounterDocument, sources: Mapping[SourceId, ServerSource]) -> CounterSource:
-    """What a server or the cloud answers for; a lone server of its kind need not be named."""
-    if entry.opennebula is not None:
-        return OpennebulaAttribute(name=entry.opennebula)
+    """What the cloud or a server answers for; a lone server of its kind need not be named."""
+    if (known := _of_cloud(entry)) is not None:
+        return known
     if entry.haproxy is not None:
         return HaproxyField(field=entry.haproxy, server=None if entry.server is None else SourceId(entry.server))
     kind = PrometheusServer if entry.prometheus is not None else NetscalerStats
@@ -110,6 +112,16 @@ def _served(entry: CounterDocument, sources: Mapping[SourceId, ServerSource]) ->
     if entry.prometheus is not None:
         return PrometheusQuery(query=entry.prometheus, server=meant, label=entry.label, over=entry.over)
     return NetscalerField(field=entry.netscaler or "", server=meant)
+
+
+def _of_cloud(entry: CounterDocument) -> CounterSource | None:
+    if entry.opennebula is not None:
+        return OpennebulaAttribute(name=entry.opennebula)
+    if entry.cloudstack is not None:
+        return CloudstackField(name=entry.cloudstack)
+    if entry.nova is not None:
+        return NovaField(name=entry.nova)
+    return None if entry.gnocchi is None else entry.gnocchi.meant
 
 
 def _http(entry: HttpCounterDocument) -> HttpValue:

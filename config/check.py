@@ -15,6 +15,7 @@ from config import (
     contradictions,
     making,
     matches,
+    measured,
     plugins,
     pools,
     programs,
@@ -40,8 +41,6 @@ from config.model import (
     Group,
     HaproxyBalancer,
     Holds,
-    OneflowCloud,
-    OpennebulaCloud,
     Policy,
     SharedListener,
     Verb,
@@ -271,20 +270,6 @@ def _unseen_fields(catalogue: Catalogue) -> Iterator[Finding]:
                 yield Finding(followed_at(group, name), message, (("groups", group.id, "balancers"), *leans))
 
 
-def _unmeasured(catalogue: Catalogue) -> Iterator[Finding]:
-    """OpenNebula knows only its own machines."""
-    for group in catalogue.groups.values():
-        profile = catalogue.profiles.get(group.profile)
-        cloud = None if profile is None else catalogue.clouds.get(profile.cloud)
-        if cloud is None or isinstance(cloud, OpennebulaCloud | OneflowCloud):
-            continue
-        for name in group.policies:
-            if unseen := _counters(catalogue, name, servers.needs_opennebula):
-                message = f"needs {', '.join(unseen)} from OpenNebula, but the group's members are not on it"
-                leans = tuple(("counters", counter) for counter in unseen)
-                yield Finding(followed_at(group, name), message, (("groups", group.id, "profile"), *leans))
-
-
 def _counters(catalogue: Catalogue, name: PolicyId, wanted: Callable[[Counter], bool]) -> list[str]:
     policy = catalogue.policies.get(name)
     conditions = (catalogue.conditions.get(condition) for condition in (policy.when if policy else ()))
@@ -350,7 +335,8 @@ _RULES: tuple[Callable[[Catalogue], Iterator[Finding]], ...] = (
     making.owners,
     making.elsewhere,
     _unseen_fields,
-    _unmeasured,
+    measured.elsewhere,
+    measured.late,
     _bounds,
     _build_times,
     programs.fitting,

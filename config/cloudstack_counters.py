@@ -28,13 +28,13 @@ class Shipped:
 
 
 _OF_THE_CLOUD = (
-    ("Linux User CPU - percentage - native", "snmp: UCD-SNMP-MIB::ssCpuUser.0", "CPU time, as the hypervisor sees it."),
+    ("Linux User CPU - percentage - native", "cloudstack: cpuused", "CPU time, as the hypervisor sees it."),
     (
         "Linux User RAM - percentage - native",
         "snmp: UCD-SNMP-MIB::memAvailReal.0",
         "Memory, as the hypervisor sees it.",
     ),
-    ("VM CPU - average percentage", "snmp: UCD-SNMP-MIB::ssCpuIdle.0", "CPU time, as the hypervisor sees it."),
+    ("VM CPU - average percentage", "cloudstack: cpuused", "CPU time, as the hypervisor sees it."),
     ("VM Memory - average percentage", "snmp: UCD-SNMP-MIB::memAvailReal.0", "Memory, as the hypervisor sees it."),
     (
         "Public Network - mbps received per vm",
@@ -107,7 +107,7 @@ def read_builtin(value: object) -> str:
         raise ValueError(f"a counter that CloudStack ships{hint(name, (known.name for known in SHIPPED))}")
     if not shipped.keys:
         raise ValueError(
-            f"measured in this version, since only the cloud can tell it: the nearest is {{{shipped.instead}}}"
+            f"measured under this name, since what clouds can tell differs: the nearest is {{{shipped.instead}}}"
         )
     return shipped.name
 

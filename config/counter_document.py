@@ -8,19 +8,23 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import Field, Strict, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
+from config.cloud_measures import CLOUDSTACK_FIELDS, NOVA_FIELDS
 from config.cloudstack_counters import written_out
 from config.columns import BACKEND_COLUMNS, COLUMNS
 from config.counter_scalars import (
     AttributeName,
     BuiltinName,
+    CloudstackName,
     HaproxyColumn,
     JsonPath,
     MetricName,
     NetscalerStatistic,
+    NovaName,
     SnmpName,
 )
 from config.counters import Kind, Per
 from config.declared import Declared, key, must
+from config.gnocchi_document import GnocchiCounterDocument
 from config.measures import alternatives, factor
 from config.nitro import MEMBER_STATISTICS, VSERVER_STATISTICS
 from config.objects import Shape
@@ -99,10 +103,15 @@ class CounterDocument(Declared):
         "plugin",
         "alert",
         "opennebula",
+        "cloudstack",
+        "nova",
+        "gnocchi",
         "builtin",
     )
     choice_of: ClassVar[str] = "the source of the counter"
-    later: ClassVar[Mapping[str, str]] = dict.fromkeys(("cloudstack", "openstack"), "cloud metrics")
+    refused: ClassVar[Mapping[str, str]] = {
+        "openstack": "write nova for what hypervisors count, or gnocchi for what Ceilometer keeps there"
+    }
 
     snmp: Annotated[SnmpName | None, Given] = key(
         "An SNMP object of every member's agent, with its instance: a well-known name or a numeric OID. With rows: a "
@@ -140,6 +149,16 @@ class CounterDocument(Declared):
     opennebula: Annotated[AttributeName | None, Given] = key(
         "An attribute of members' virtual machines on OpenNebula: measured by hypervisors, or sent by guests.",
         "NETTX",
+    )
+    cloudstack: Annotated[CloudstackName | None, Given] = key(
+        "What CloudStack measures of members' virtual machines: a field of listVirtualMachinesMetrics.", "cpuused"
+    )
+    nova: Annotated[NovaName | None, Given] = key(
+        "What hypervisors measure of members' servers on OpenStack: a part of Nova's diagnostics, and a field of it.",
+        "cpu_details.time",
+    )
+    gnocchi: Annotated[GnocchiCounterDocument | None, Given] = key(
+        "A metric that Gnocchi keeps of members' servers on OpenStack.", {"metric": "memory.usage", "granularity": "5m"}
     )
     builtin: Annotated[BuiltinName | None, Given] = key(
         "A counter that CloudStack ships, by its name there; it stands for the source and the unit that measure the "
@@ -231,7 +250,9 @@ class CounterDocument(Declared):
 
     @property
     def reduction(self) -> Reduce | None:
-        """How rows become one value."""
+        """How rows become one value. Of Nova's parts, counts are added up unless it is written."""
+        if self.rows is None and self.nova is not None:
+            return Reduce.SUM if NOVA_FIELDS[self.nova].kind is Kind.RISING else None
         return None if self.rows is None else Reduce(self.rows)
 
     @property
@@ -250,7 +271,7 @@ _ONLY_WITH: Mapping[str, tuple[str, ...]] = {
     "server": ("prometheus", "netscaler", "haproxy"),
     "label": ("prometheus",),
     "over": ("prometheus",),
-    "rows": ("snmp", "prometheus", "http", "plugin"),
+    "rows": ("snmp", "prometheus", "http", "plugin", "nova"),
 }
 
 
@@ -275,12 +296,17 @@ _WHO_ANSWERS: Mapping[str, str] = {
     "snmp": "SNMP agents answer for their member: remove per",
     "http": "it follows from port or url who answers: remove per",
     "opennebula": "OpenNebula answers for every member: remove per",
+    "cloudstack": "CloudStack answers for every member: remove per",
+    "nova": "Nova answers for every member: remove per",
+    "gnocchi": "Gnocchi answers for every member: remove per",
 }
 
 
 def _who_answers(entry: CounterDocument) -> _Wrong | None:
     if entry.alert is not None and entry.kind is Kind.RISING:
         return "kind", "an alert brings a value, not a count that rises for ever: remove kind"
+    if entry.gnocchi is not None and (said := entry.gnocchi.misread(entry.kind)) is not None:
+        return "kind", said
     if entry.per is None or entry.per is _natural(entry):
         return None
     if entry.prometheus is not None and entry.label is None:
@@ -299,6 +325,8 @@ def _sharing(entry: CounterDocument) -> _Wrong | None:
 
 def _instances(entry: CounterDocument) -> _Wrong | None:
     """An object has an instance, a column has rows; a numeric OID is taken at its word."""
+    if entry.nova == "cpu_details.utilisation" and entry.rows is None:
+        return "nova", "a server has several cores: write rows: avg, or max"
     name = "" if entry.snmp is None else entry.snmp.object.name
     if not name or name.lstrip(".")[:1].isdigit():
         return None
@@ -337,8 +365,16 @@ def _known(entry: CounterDocument) -> Shape | None:
     whole = entry.answers is Per.GROUP
     if entry.haproxy is not None:
         return (BACKEND_COLUMNS if whole else COLUMNS).get(entry.haproxy)
-    if entry.opennebula is not None:
-        return ATTRIBUTES.get(entry.opennebula)
     if entry.netscaler is not None:
         return (VSERVER_STATISTICS if whole else MEMBER_STATISTICS).get(entry.netscaler)
-    return None
+    return _known_to_cloud(entry)
+
+
+def _known_to_cloud(entry: CounterDocument) -> Shape | None:
+    if entry.opennebula is not None:
+        return ATTRIBUTES.get(entry.opennebula)
+    if entry.cloudstack is not None:
+        return CLOUDSTACK_FIELDS[entry.cloudstack]
+    if entry.nova is not None:
+        return NOVA_FIELDS[entry.nova]
+    return None if entry.gnocchi is None else entry.gnocchi.shape

@@ -9,6 +9,7 @@ from typing import Annotated
 import jsonpath
 from pydantic import PlainValidator, ValidationInfo, WithJsonSchema
 
+from config.cloud_measures import CLOUDSTACK_FIELDS, NOVA_FIELDS
 from config.cloudstack_counters import SHIPPED, read_builtin
 from config.columns import BACKEND_COLUMNS, COLUMNS
 from config.counters import SnmpObject
@@ -158,4 +159,38 @@ def read_attribute(value: object) -> str:
 
 AttributeName = Annotated[
     str, PlainValidator(read_attribute), WithJsonSchema({"type": "string", "pattern": f"^{_ATTRIBUTE}$"})
+]
+
+
+def read_cloudstack_field(value: object) -> str:
+    """Read the name of a field of CloudStack's ``listVirtualMachinesMetrics``.
+
+    Raises:
+        ValueError: says what was expected, with the nearest known names.
+    """
+    if isinstance(value, str) and value in CLOUDSTACK_FIELDS:
+        return value
+    raise ValueError(f"a measurement of listVirtualMachinesMetrics{hint(str(value), CLOUDSTACK_FIELDS.keys())}")
+
+
+CloudstackName = Annotated[
+    str,
+    PlainValidator(read_cloudstack_field),
+    WithJsonSchema({"type": "string", "enum": sorted(CLOUDSTACK_FIELDS)}),
+]
+
+
+def read_nova_field(value: object) -> str:
+    """Read the name of a field of Nova's diagnostics, with the part of the answer that it is in.
+
+    Raises:
+        ValueError: says what was expected, with the nearest known names.
+    """
+    if isinstance(value, str) and value in NOVA_FIELDS:
+        return value
+    raise ValueError(f"a measurement in Nova's diagnostics{hint(str(value), NOVA_FIELDS.keys())}")
+
+
+NovaName = Annotated[
+    str, PlainValidator(read_nova_field), WithJsonSchema({"type": "string", "enum": sorted(NOVA_FIELDS)})
 ]

@@ -146,6 +146,33 @@ class OpennebulaAttribute:
     """In upper case."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CloudstackField:
+    """A field that CloudStack, the cloud of the group's profile, has of the member's virtual machine."""
+
+    name: str
+    """A key of `config.cloud_measures.CLOUDSTACK_FIELDS`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NovaField:
+    """A field of the diagnostics that Nova, of the cloud of the group's profile, has of the member's server."""
+
+    name: str
+    """A key of `config.cloud_measures.NOVA_FIELDS`: which part of the answer, and what of it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GnocchiMetric:
+    """A metric that Gnocchi, of the cloud of the group's profile, keeps of the member's server."""
+
+    name: str
+    aggregation: str
+    """Over one period of the archive policy: ``mean``, ``rate:mean``."""
+    granularity: Seconds
+    """How long a period is."""
+
+
 CounterSource = (
     SnmpObject
     | HaproxyField
@@ -156,6 +183,9 @@ CounterSource = (
     | PluginValue
     | AlertedValue
     | OpennebulaAttribute
+    | CloudstackField
+    | NovaField
+    | GnocchiMetric
 )
 """Closed union of where readings come from."""
 
@@ -170,6 +200,9 @@ SOURCE_WORDS: Mapping[type[CounterSource], str] = MappingProxyType(
         PluginValue: "plugin",
         AlertedValue: "alert",
         OpennebulaAttribute: "opennebula",
+        CloudstackField: "cloudstack",
+        NovaField: "nova",
+        GnocchiMetric: "gnocchi",
     }
 )
 """What each kind of source is called: in the file, in metrics and in logs."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from config.cloud_measures import CLOUDSTACK_FIELDS, NOVA_FIELDS
 from config.cloudstack_counters import SHIPPED
 from config.columns import BACKEND_COLUMNS, COLUMNS
 from config.counters import Per
@@ -19,7 +20,7 @@ class Listed:
     """One name, and how it is written into a counter."""
 
     group: str
-    """Whose name it is: CloudStack, a MIB, HAProxy, NetScaler, OpenNebula."""
+    """Whose name it is: CloudStack, a MIB, HAProxy, NetScaler, OpenNebula, Nova."""
     key: str
     """The key of the counter that takes the name: ``snmp``."""
     name: str
@@ -35,6 +36,7 @@ class Listed:
 def listed(more: Iterable[KnownObject] = ()) -> Iterator[Listed]:
     """Every built-in name, group by group; ``more`` objects come after those of SNMP."""
     yield from _cloudstack()
+    yield from _of_both("CloudStack", "cloudstack", CLOUDSTACK_FIELDS, {})
     objects = (*ENTRIES, *(entry for entry in more if entry.name not in WELL_KNOWN.by_name))
     modules = {module: place for place, module in enumerate(dict.fromkeys(map(_module, objects)))}
     for entry in sorted(objects, key=lambda entry: modules[_module(entry)]):
@@ -45,6 +47,7 @@ def listed(more: Iterable[KnownObject] = ()) -> Iterator[Listed]:
     yield from _of_both("HAProxy", "haproxy", COLUMNS, BACKEND_COLUMNS)
     yield from _of_both("NetScaler", "netscaler", MEMBER_STATISTICS, VSERVER_STATISTICS)
     yield from _of_both("OpenNebula", "opennebula", ATTRIBUTES, {})
+    yield from _of_both("Nova", "nova", NOVA_FIELDS, {})
 
 
 def matching(entries: Iterable[Listed], word: str) -> Iterator[Listed]:

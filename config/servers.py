@@ -11,7 +11,6 @@ from config.counters import (
     Counter,
     HaproxyField,
     NetscalerField,
-    OpennebulaAttribute,
     Per,
     PrometheusQuery,
 )
@@ -31,11 +30,6 @@ def named(catalogue: Catalogue) -> Iterator[tuple[Where, str, str]]:
 def needs_balancer(counter: Counter) -> bool:
     """Whether a counter is read from the runtime sockets of the group's own balancers."""
     return isinstance(counter.source, HaproxyField) and counter.source.server is None
-
-
-def needs_opennebula(counter: Counter) -> bool:
-    """Whether the cloud of the group's profile answers for a counter."""
-    return isinstance(counter.source, OpennebulaAttribute)
 
 
 def unclear(catalogue: Catalogue) -> Iterator[Finding]:

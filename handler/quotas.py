@@ -1,8 +1,11 @@
 """What clouds say of their quotas, shared by the groups that use them, and who has been promised what.
 
 Note [One room for all]: groups are converged side by side, and each pass asks how much room there is. So what one group
-is about to make is taken from what the others see, until the cloud counts it itself. That it does once the call that
-makes it is over, or has been under way for a while: clouds take a machine into account before they build it.
+is about to make is taken from what the others see, until the cloud counts it itself.
+
+Note [Counted late]: Nova counts a server some seconds after it has answered that it will make it. So each promise knows
+what will be used once it is counted, those before it included, and is counted by the first reading that says so. Where
+others leave meanwhile none may ever say so: a while after the call is over, it is counted all the same.
 
 Nothing is read while there is nothing to make. A reading is believed for a few seconds.
 """
@@ -12,7 +15,7 @@ from __future__ import annotations
 import itertools
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -28,7 +31,9 @@ from handler.traffic import Traffic
 
 _BELIEVED: Seconds = 5.0
 _COUNTED_AFTER: Seconds = 10.0
-"""A call that has taken so long has been taken into account, though its answer may take minutes."""
+"""How long after its answer a machine is counted at the latest."""
+_COUNTED_WITHIN: Seconds = 60.0
+"""How long after it was asked for, though the answer may take minutes."""
 _KEPT: Seconds = 60.0
 """For how long room is kept, between two passes, for members that are intended and wait for something else."""
 
@@ -51,6 +56,12 @@ class Reading:
     unread: str = ""
     """Why they could not be read."""
 
+    @property
+    def used(self) -> Mapping[str, float]:
+        """What is used of everything that a new member takes, and that is limited."""
+        bounded = (quota for quota in self.quotas if quota.each > 0 and quota.limit.most is not None)
+        return {quota.limit.what: quota.limit.used for quota in bounded}
+
     def stands(self, now: Instant) -> bool:
         """Whether it is young enough."""
         return self.ended <= now <= self.ended + _BELIEVED
@@ -63,18 +74,23 @@ class _Promise:
     group: GroupId
     cloud: CloudId
     takes: Mapping[str, float]
+    used: Mapping[str, float]
+    """What is used once it is counted."""
     began: Instant | None = None
     """When the call began that makes it…"""
-    ended: int | None = None
-    """…and at which turn it was over, whatever came of it."""
+    ended: Instant | None = None
+    """…and when it was over, whatever came of it."""
     until: Instant | None = None
     """When it lapses if no call begins; ``None``: the pass goes on in which it was given."""
 
     def counts(self, reading: Reading) -> bool:
         """Whether it has to be taken off what was read."""
-        if self.ended is not None and self.ended < reading.turn:
+        if self.ended is not None and self.ended + _COUNTED_AFTER < reading.began:
             return False
-        return self.began is None or self.began + _COUNTED_AFTER >= reading.began
+        if self.began is None:
+            return True
+        is_late = self.began + _COUNTED_WITHIN < reading.began
+        return not is_late and any(used < self.used.get(what, 0.0) for what, used in reading.used.items())
 
     def lapsed(self, now: Instant) -> bool:
         """Whether nobody has asked for it any more."""
@@ -168,6 +184,24 @@ class Quotas:
         """
         if reading is None or not reading.quotas:
             return None
+        return headroom_of(reading.quotas, self._promised(group, reading))
+
+    def promise(self, group: GroupId, reading: Reading | None, names: Iterable[MemberName]) -> None:
+        """Keep room for these members, which a group is about to make or has intended, and for no others of it."""
+        promised: dict[MemberName, _Promise] = {}
+        if reading is not None and reading.quotas:
+            takes = {quota.limit.what: quota.each for quota in reading.quotas}
+            before = self._promised(group, reading)
+            base = {quota.limit.what: quota.limit.used + before.get(quota.limit.what, 0.0) for quota in reading.quotas}
+            for number, name in enumerate(dict.fromkeys(names), 1):
+                used = {what: base[what] + number * each for what, each in takes.items()}
+                promised[name] = _Promise(group=group, cloud=reading.cloud.id, takes=takes, used=used)
+        with self._lock:
+            kept = {name: one for name, one in self._promises.items() if one.group != group or one.began is not None}
+            self._promises = {**kept, **promised}
+
+    def _promised(self, group: GroupId, reading: Reading) -> Mapping[str, float]:
+        """What is about to be used and was not read, without what a group did not begin."""
         now, taken = self._clock(), defaultdict[str, float](float)
         with self._lock:
             promises = [one for one in self._promises.values() if one.cloud == reading.cloud.id]
@@ -176,17 +210,7 @@ class Quotas:
             if not is_own and not one.lapsed(now) and one.counts(reading):
                 for what, amount in one.takes.items():
                     taken[what] += amount
-        return headroom_of(reading.quotas, taken)
-
-    def promise(self, group: GroupId, reading: Reading | None, names: Collection[MemberName]) -> None:
-        """Keep room for these members, which a group is about to make or has intended, and for no others of it."""
-        promised: dict[MemberName, _Promise] = {}
-        if reading is not None and reading.quotas:
-            takes = {quota.limit.what: quota.each for quota in reading.quotas}
-            promised = dict.fromkeys(names, _Promise(group=group, cloud=reading.cloud.id, takes=takes))
-        with self._lock:
-            kept = {name: one for name, one in self._promises.items() if one.group != group or one.began is not None}
-            self._promises = {**kept, **promised}
+        return taken
 
     @contextmanager
     def making(self, name: MemberName) -> Iterator[None]:
@@ -195,7 +219,7 @@ class Quotas:
         try:
             yield
         finally:
-            self._stamp(name, lambda one: replace(one, ended=next(self._turns)))
+            self._stamp(name, lambda one: replace(one, ended=self._clock()))
 
     def passed(self, group: GroupId, cloud: CloudId, outcomes: Iterable[Outcome]) -> None:
         """A pass is over: what it did not begin is kept for a while, for the next one to ask for.

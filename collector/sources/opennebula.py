@@ -14,40 +14,26 @@ A measurement is as old as OpenNebula says, by its own clock. What a guest has s
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
 from collector.http import Answer, Failure, HttpClient, Question
 from collector.http_failures import of_server
-from collector.samples import Reply, Series, Sheet
+from collector.samples import Reply, Sheet
+from collector.sources.cloud_wishes import Wish, Wishes, fail_all, wishes_of
 from collector.sources.interface import Round
 from collector.sources.opennebula_answers import PAGE, Machine, Page, Value, decode, look_up, question
 from collector.sources.sample_times import SampleTimes, clock_of
 from config.access import HttpAccess
 from config.counters import OpennebulaAttribute
 from config.errors import TrimtabError
-from config.model import OneflowCloud, OpennebulaCloud
-from config.units import MemberName, Seconds
+from config.model import OpennebulaCloud
+from config.units import MemberName
 
 _LARGEST = 64 * 1024 * 1024
 _PAGES = 1000
 _LONG = 64 * 1024
 """From here on (a few ms) decoding goes to a thread, so that the event loop is not held."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Wish:
-    """One row of the sheet."""
-
-    row: int
-    series: Series
-    attribute: str
-    limit: Seconds
-    """How old a measurement may be."""
-
-
-_Wishes = Mapping[MemberName, Sequence[_Wish]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,26 +62,26 @@ class OpennebulaSource:
         """Ask every cloud of the round, once, however many groups are on it."""
         self._times.tidy(asked.clock().steady)
         async with asyncio.TaskGroup() as tasks:
-            for cloud, wishes in _shares(asked).items():
+            for cloud, wishes in wishes_of(asked, OpennebulaCloud, OpennebulaAttribute).items():
                 tasks.create_task(self._answer(asked, cloud, wishes))
 
     async def close(self) -> None:
         """Nothing to give back: the client is not ours."""
 
-    async def _answer(self, asked: Round, cloud: OpennebulaCloud, wishes: _Wishes) -> None:
-        _fail(asked.sheet, wishes, Failure(reply=Reply.UNREACHABLE, said=f"no answer yet from {cloud.id}"))
+    async def _answer(self, asked: Round, cloud: OpennebulaCloud, wishes: Wishes[OpennebulaAttribute]) -> None:
+        fail_all(asked.sheet, wishes, Failure(reply=Reply.UNREACHABLE, said=f"no answer yet from {cloud.id}"))
         waiting = dict(wishes)
         for number in range(_PAGES):
             read = await self._page(asked, cloud, number * PAGE)
             if isinstance(read, Failure):
-                _fail(asked.sheet, waiting, Failure(reply=read.reply, said=f"{cloud.id}: {read.said}"))
+                fail_all(asked.sheet, waiting, Failure(reply=read.reply, said=f"{cloud.id}: {read.said}"))
                 return
             for machine in read.page.machines:
                 for wish in waiting.pop(MemberName(machine.member), ()):
                     self._put(asked.sheet, wish, machine, read)
             if read.page.count < PAGE:
                 break
-        _fail(asked.sheet, waiting, Failure(reply=Reply.REFUSED, said=f"{cloud.id}: no machine is this member"))
+        fail_all(asked.sheet, waiting, Failure(reply=Reply.REFUSED, said=f"{cloud.id}: no machine is this member"))
 
     async def _page(self, asked: Round, cloud: OpennebulaCloud, offset: int) -> _Read | Failure:
         try:
@@ -120,11 +106,11 @@ class OpennebulaSource:
         there = clock_of(answer, asked.clock())
         return page if isinstance(page, Failure) else _Read(page=page, at=answer.at, there=there)
 
-    def _put(self, sheet: Sheet, wish: _Wish, machine: Machine, read: _Read) -> None:
+    def _put(self, sheet: Sheet, wish: Wish[OpennebulaAttribute], machine: Machine, read: _Read) -> None:
         if not machine.runs:
             sheet.fail(wish.row, Reply.REFUSED, "its machine does not run")
             return
-        found, at = look_up(machine, wish.attribute), read.at
+        found, at = look_up(machine, wish.source.name), read.at
         match found:
             case Failure(reply=reply, said=said):
                 sheet.fail(wish.row, reply, said)
@@ -144,34 +130,3 @@ async def _decoded(answer: Answer) -> Page | Failure:
     if len(answer.body) < _LONG:
         return decode(answer.body)
     return await asyncio.to_thread(decode, answer.body)
-
-
-def _shares(asked: Round) -> Mapping[OpennebulaCloud, _Wishes]:
-    """The rows that each cloud answers for, by member."""
-    catalogue = asked.catalogue
-    mine = {
-        counter.id: (counter.source.name, counter.lag)
-        for counter in catalogue.counters.values()
-        if isinstance(counter.source, OpennebulaAttribute)
-    }
-    shares: dict[OpennebulaCloud, dict[MemberName, list[_Wish]]] = {}
-    for target in asked.targets if mine else ():
-        group = catalogue.groups[target.group]
-        cloud = catalogue.clouds.get(catalogue.profiles[group.profile].cloud)
-        cloud = cloud.nebula if isinstance(cloud, OneflowCloud) else cloud
-        if not isinstance(cloud, OpennebulaCloud):
-            continue
-        for counter, row in target.rows.items():
-            if counter in mine:
-                attribute, lag = mine[counter]
-                limit = group.freshness * group.interval + lag
-                series = asked.sheet.layout.series[row]
-                wish = _Wish(row=row, series=series, attribute=attribute, limit=limit)
-                shares.setdefault(cloud, {}).setdefault(target.member.name, []).append(wish)
-    return shares
-
-
-def _fail(sheet: Sheet, wishes: _Wishes, failure: Failure) -> None:
-    for each in wishes.values():
-        for wish in each:
-            sheet.fail(wish.row, failure.reply, failure.said)

@@ -12,9 +12,14 @@ from collector.http import HttpClient
 from collector.poll import Poller
 from collector.pushes import Pushes
 from collector.sources.alerted import AlertedSource
+from collector.sources.cloudstack import CloudstackSource
+from collector.sources.gnocchi import GnocchiSource
 from collector.sources.haproxy import HaproxySource
 from collector.sources.http_value import HttpSource
+from collector.sources.keystone import Keystone
 from collector.sources.netscaler import NetscalerSource
+from collector.sources.nova import NovaSource
+from collector.sources.nova_servers import NovaServers
 from collector.sources.opennebula import OpennebulaSource
 from collector.sources.plugins import PluginSource
 from collector.sources.prometheus import PrometheusSource
@@ -92,6 +97,8 @@ def engine(file: Path, directory: StateDirectory, push_url: str) -> Engine:
 def poller(board: Board | None = None, pushes: Pushes | None = None) -> Poller:
     """Build the poller with every source there is; what is left out brings nothing."""
     http = HttpClient(clock=clock.moment, read_secret=secret)
+    keystone = Keystone(http)
+    servers = NovaServers(keystone)
     sources = (
         SnmpSource(),
         HaproxySource(http),
@@ -99,6 +106,9 @@ def poller(board: Board | None = None, pushes: Pushes | None = None) -> Poller:
         PrometheusSource(http),
         HttpSource(http),
         OpennebulaSource(http),
+        CloudstackSource(http),
+        NovaSource(keystone, servers),
+        GnocchiSource(keystone, servers),
         PluginSource(_tell),
         AlertedSource(board or Board()),
         PushedSource(pushes or Pushes()),

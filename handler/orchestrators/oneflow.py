@@ -17,6 +17,7 @@ from config.model import OneflowCloud, OneflowRecipe, Profile
 from config.node_orders import names_of, order_of
 from config.units import Instant, MemberName
 from handler.examination import Check
+from handler.launches import LaunchId
 from handler.orchestrators.interface import Launch
 from handler.orchestrators.oneflow_answers import FAILED_SCALING, RUNNING, WARNING, Role, Service, with_order
 from handler.orchestrators.oneflow_examined import FlowExamination
@@ -24,6 +25,7 @@ from handler.orchestrators.oneflow_services import Services
 from handler.orchestrators.oneflow_wire import FlowWire
 from handler.orchestrators.opennebula import OpennebulaOrchestrator
 from handler.orchestrators.opennebula_answers import GIVEN, MARK, Machine
+from handler.orchestrators.opennebula_states import POWEROFF
 from handler.orchestrators.together import Together
 from handler.world import Server, ServerState
 
@@ -68,6 +70,8 @@ class OneflowOrchestrator(OpennebulaOrchestrator):
         self._services = Services(declaration.id, self._flow, clock)
         self._lock = threading.Lock()
         self._growing: dict[OneflowRecipe, Together[MemberName, Machine]] = {}
+        self._started: set[int] = set()
+        """Machines that were off, and were started so that they can be removed."""
 
     def standing(self, profile: Profile) -> int:
         """How many nodes of the role are there and nobody's: creations take these before others are made.
@@ -111,6 +115,7 @@ class OneflowOrchestrator(OpennebulaOrchestrator):
 
     def _grown(self, recipe: OneflowRecipe, names: Sequence[MemberName]) -> Mapping[MemberName, Machine | DriverError]:
         """Find members among the nodes that are there; order what is missing, all of it in one scaling."""
+        names = sorted(names, key=_sequence)
         place = self._place(recipe)
         there = {name: node for node in place.machines if (name := node.member(self._installation)) in names and name}
         missing = [name for name in names if name not in there]
@@ -216,9 +221,27 @@ class OneflowOrchestrator(OpennebulaOrchestrator):
         self._write(machine, ((MARK, name), (GIVEN, str(machine.id))))
         return replace(machine, mark=name, given=str(machine.id))
 
+    # Removing.
+
+    def _terminate(self, machine: Machine, *, hard: bool) -> None:
+        """As OpenNebula's own; but a machine that is off is started first, once, and removed when it is asked again.
+
+        While a node is off its service is in WARNING, which ends when that node runs; that it goes does not end it.
+        """
+        if machine.state == POWEROFF and machine.id not in self._started:
+            self._started.add(machine.id)
+            self._wire.ask("vm.action", "resume", machine.id)
+            return
+        super()._terminate(machine, hard=hard)
+
     def _about_service(self, service: Service) -> str:
         return f"{self._declaration.id}: service {service.name} ({service.id})"
 
 
 def _may_be_taken(machine: Machine) -> bool:
     return machine.meaning is not None and machine.meaning[1] in _TAKEN
+
+
+def _sequence(name: MemberName) -> int:
+    launch = LaunchId.parse(name)
+    return 0 if launch is None else launch.sequence

@@ -17,6 +17,7 @@ _PARKED, _ERROR, _DELETING = ServerState.PARKED, ServerState.ERROR, ServerState.
 
 ACTIVE: Final = 3
 DONE: Final = 6
+POWEROFF: Final = 8
 SHUTDOWN: Final = 12
 """``LCM_STATE`` of a machine whose guest has been asked to stop for good."""
 

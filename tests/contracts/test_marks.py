@@ -10,6 +10,7 @@ from config.errors import Permanent
 from config.units import GroupId, MemberName
 from handler.orchestrators.interface import Orchestrator
 from tests.support.cloudstack import cloudstack_stage
+from tests.support.oneflow_bed import FLOW_BEDS
 from tests.support.oneflow_stage import oneflow_stage
 from tests.support.opennebula import opennebula_stage
 from tests.support.openstack import openstack_stage
@@ -26,6 +27,7 @@ _ALL = [
     pytest.param(oneflow_stage, id="oneflow"),
     pytest.param(openstack_stage, id="openstack"),
     *BEDS,
+    *FLOW_BEDS,
 ]
 _FIXED = ("process",)
 """Drivers whose marks cannot be written: what they refuse is tried, too."""

@@ -11,6 +11,7 @@ from config.units import GroupId, MemberName
 from handler.orchestrators.interface import Orchestrator
 from handler.world import ServerState
 from tests.support.cloudstack import cloudstack_stage
+from tests.support.oneflow_bed import FLOW_BEDS
 from tests.support.oneflow_stage import oneflow_stage
 from tests.support.opennebula import opennebula_stage
 from tests.support.openstack import openstack_stage
@@ -30,6 +31,7 @@ WEB = GroupId("web")
         pytest.param(oneflow_stage, id="oneflow"),
         pytest.param(openstack_stage, id="openstack"),
         *BEDS,
+        *FLOW_BEDS,
     ],
 )
 def stage(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:

@@ -17,10 +17,12 @@ from collector.remedies import remedy
 from collector.samples import Reply
 from config.counters import SOURCE_WORDS, Kind, Per
 from tests.support import (
+    faults_cloudstack,
     faults_haproxy,
     faults_http,
     faults_netscaler,
     faults_opennebula,
+    faults_openstack,
     faults_plugins,
     faults_prometheus,
     faults_pushed,
@@ -52,6 +54,8 @@ COLUMNS: Mapping[str, Column] = {
         faults_haproxy.COLUMNS,
         faults_netscaler.COLUMNS,
         faults_opennebula.COLUMNS,
+        faults_cloudstack.COLUMNS,
+        faults_openstack.COLUMNS,
         faults_prometheus.COLUMNS,
         faults_http.COLUMNS,
         faults_pushed.COLUMNS,

@@ -10,7 +10,8 @@ import pytest
 from config.model import OneflowRecipe
 from tests.support.cloud_beds import CloudBed
 from tests.support.oneflow_stage import oneflow_stage
-from tests.support.opennebula_wire import DONE, INTERNAL, refused
+from tests.support.oneflow_wire import RUNNING, WARNING
+from tests.support.opennebula_wire import DONE, INTERNAL, POWEROFF, refused
 from tests.support.wire_server import LOST, UNREACHED, Fault, answered
 from tests.support.worlds import a_definition
 
@@ -177,6 +178,22 @@ def test_machines_that_fail_to_boot_are_replaced(bed: CloudBed) -> None:
     bed.settle()
 
     bed.whole(3)
+    assert nodes(bed) == 3
+
+
+def test_a_member_that_is_off_is_started_before_it_goes_so_that_its_service_scales_again(bed: CloudBed) -> None:
+    bed.desire(3)
+    bed.settle()
+    off = next(iter(bed.wire.vms.values()))
+    off.state, off.lcm = POWEROFF, 0
+    bed.stage.flow.go_on()
+    assert bed.stage.flow.services[3]["state"] == WARNING
+
+    bed.settle()
+
+    bed.whole(3)
+    assert (off.state, off.calls) == (DONE, ["resume", "terminate-hard"])
+    assert bed.stage.flow.services[3]["state"] == RUNNING
     assert nodes(bed) == 3
 
 

@@ -216,6 +216,34 @@ def test_room_is_kept_for_members_that_are_being_made_until_the_cloud_counts_the
     assert left() == 3  # nobody asked for the others any more
 
 
+def test_a_cloud_that_counts_late_is_not_asked_for_what_it_would_refuse() -> None:
+    bed = a_bed(4, servers=6)
+    bed.metered.late = 7.0
+    bed.join("api", 4)
+    bed.went_round(["web", "api"])
+    for _ in range(8):
+        bed.clock.advance(2.0)
+        done = bed.went_round(["api", "web"])[0]
+        assert (waiting(done), done.plan.quota) == (2, "servers 6 of 6")
+    assert (bed.count("web"), bed.count("api"), bed.metered.refused) == (4, 2, 0)
+
+
+def test_room_is_not_kept_for_ever_for_a_member_that_the_cloud_never_counts() -> None:
+    bed = a_bed(0, servers=4)
+    web, api = named(bed.definition, "web"), named(bed.definition, "api")
+    quotas = Quotas(lambda _: bed.orchestrator, Traffic(), bed.clock)
+    quotas.promise(WEB, quotas.read(web), [name_of(1)])
+    with quotas.making(name_of(1)):
+        pass  # refused
+    left = []
+    for _ in range(2):
+        bed.clock.advance(6.0)
+        headroom = quotas.left(api.group.id, quotas.read(api))
+        assert headroom is not None
+        left.append(headroom.members)
+    assert left == [3, 4]
+
+
 def test_a_call_that_takes_long_is_counted_by_the_cloud_meanwhile() -> None:
     bed = a_bed(0, servers=4)
     web, api = named(bed.definition, "web"), named(bed.definition, "api")
@@ -247,6 +275,7 @@ def test_a_group_that_comes_while_another_makes_its_members_sees_what_is_promise
 
 @given(
     servers=st.integers(0, 12),
+    late=st.sampled_from([0.0, 1.0, 9.0]),
     cores=st.none() | st.integers(0, 30),
     sizes=st.lists(st.tuples(st.integers(0, 8), st.integers(1, 4)), min_size=1, max_size=4),
     story=st.lists(
@@ -254,9 +283,10 @@ def test_a_group_that_comes_while_another_makes_its_members_sees_what_is_promise
     ),
 )
 def test_the_passes_of_all_groups_together_never_ask_for_more_than_fits(
-    servers: int, cores: int | None, sizes: list[tuple[int, int]], story: list[tuple[int, float, int]]
+    servers: int, late: float, cores: int | None, sizes: list[tuple[int, int]], story: list[tuple[int, float, int]]
 ) -> None:
     bed = a_bed(None, servers=servers, cores=cores)
+    bed.metered.late = late
     groups = [f"g{number}" for number in range(len(sizes))]
     bed.metered.sizes = {ProfileId(group): takes for group, (_, takes) in zip(groups, sizes, strict=True)}
     for group, (size, _) in zip(groups, sizes, strict=True):

@@ -60,6 +60,8 @@ class Vm:
     """The whole call that made it."""
     tags: dict[str, str] = field(default_factory=dict)
     project: str | None = None
+    measured: dict[str, Any] = field(default_factory=dict)
+    """What StatsCollector has of it."""
 
 
 @dataclass
@@ -80,6 +82,7 @@ class CloudstackWire:
     quota: int = 1000
     cores: int | None = None
     """Of the account; ``None``: as many as it likes."""
+    version: str = "4.22.0.0"
     may_expunge: bool = True
     forbidden: set[str] = field(default_factory=set)
     """Commands that the account's role does not have."""
@@ -210,7 +213,8 @@ class CloudstackWire:
             "updateVirtualMachine": self._update,
             "queryAsyncJobResult": self._job,
             "listVirtualMachines": self._list_machines,
-            "listCapabilities": lambda _: {"capability": {"cloudstackversion": "4.22.0.0"}},
+            "listVirtualMachinesMetrics": self._list_machines,
+            "listCapabilities": lambda _: {"capability": {"cloudstackversion": self.version}},
             "createTags": partial(self._tag, command),
             "deleteTags": partial(self._tag, command),
         }
@@ -342,7 +346,9 @@ class CloudstackWire:
             found = [vm for vm in found if vm is self._named(given["id"])]
         if "tags[0].key" in given:
             found = [vm for vm in found if vm.tags.get(given["tags[0].key"]) == given["tags[0].value"]]
-        return self._page("virtualmachine", [self._shown(vm) for vm in found], given)
+        measured = "stats" in given.get("details", "").split(",")
+        shown = [self._shown(vm) | (vm.measured if measured else {}) for vm in found]
+        return self._page("virtualmachine", shown, given)
 
     def _list(self, command: str, given: dict[str, str]) -> dict[str, Any]:
         kind = _ENVELOPES.get(command, command.removeprefix("list").lower().removesuffix("s"))

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from xml.sax.saxutils import escape
 
-from tests.support.opennebula_wire import ACTIVE, DONE, USER, ApiError, OpennebulaWire, Vm
+from tests.support.opennebula_wire import ACTIVE, DONE, POWEROFF, USER, ApiError, OpennebulaWire, Vm
 from tests.support.opennebula_wire import RUNNING as VM_RUNNING
 from tests.support.wire_server import Fault, WireHandler, served
 
@@ -263,7 +263,7 @@ class OneflowWire:
         nodes = [self._looked_at(node["deploy_id"]) for node in role["nodes"]]
         self._drop(body, role, {vm.id for vm in nodes if vm.state == DONE})
         for vm in nodes:
-            if vm.state == 8 or (vm.state == ACTIVE and vm.lcm in {16, *_FAILURES}):
+            if vm.state == POWEROFF or (vm.state == ACTIVE and vm.lcm in {16, *_FAILURES}):
                 self._states(body, role, WARNING)
             runs = (vm.state, vm.lcm) == (ACTIVE, VM_RUNNING)
             if runs and not self._ran.get(vm.id, True) and role["state"] == WARNING:  # only who begins to run ends it

@@ -23,7 +23,7 @@ from tests.support.wire_server import Fault, WireHandler, served
 USER, PASSWORD = "fleet", "s3cr-et:& <of the wire>"
 AUTHENTICATION, AUTHORISATION, NO_EXISTS, ACTION = 0x100, 0x200, 0x400, 0x800
 API, INTERNAL, ALLOCATE, LOCKED = 0x1000, 0x2000, 0x4000, 0x8000
-PENDING, ACTIVE, DONE = 1, 3, 6
+PENDING, ACTIVE, DONE, POWEROFF = 1, 3, 6, 8
 RUNNING, EPILOG, SHUTDOWN, BOOT_FAILURE = 3, 11, 12, 36
 _FAILURES = {36, 37, 38, 39, 40, 41, 42, 44, 46, 47, 48, 49, 50, 61}
 
@@ -237,6 +237,9 @@ class OpennebulaWire:
     def _action(self, action: str, id: int) -> int:
         vm = self._known(id)
         vm.calls.append(action)
+        if action == "resume" and vm.state == POWEROFF:
+            vm.state, vm.lcm = ACTIVE, RUNNING
+            return id
         assert action in {"terminate", "terminate-hard"}, action
         if vm.state == ACTIVE:
             stopping = action == "terminate-hard" and vm.lcm == SHUTDOWN

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from config.errors import Permanent
 from config.model import Profile
-from config.units import GroupId, ProfileId
+from config.units import GroupId, Instant, MemberName, ProfileId, Seconds
 from handler.desired import Definition
 from handler.headroom import Limit, Quota
 from handler.orchestrators.interface import Launch
@@ -28,15 +28,22 @@ class MeteredCloud(FakeCloud):
     cores: int | None = None
     sizes: Mapping[ProfileId, int] = field(default_factory=dict)
     """Cores of a member, by profile; of others, 1."""
+    late: Seconds = 0.0
+    """How long it takes until a server is counted."""
     reads: int = 0
     refused: int = 0
     taken: dict[str, int] = field(default_factory=dict)
+    made_at: dict[MemberName, Instant] = field(default_factory=dict)
 
     def quotas(self, profile: Profile) -> Sequence[Quota]:
         with self.faults.around("quotas"):
             self.reads += 1
-            cores = Limit(what="cores", used=self.used_cores, most=self.cores)
-            servers = self._ask(self.simulation.quota)
+            told = {name for name, at in self.made_at.items() if self.clock() >= at + self.late}
+            counted = [name for name in self.machines if name in told]
+            others = len(self.machines) - sum(name in self.machines for name in self.made_at)
+            used = sum(self.taken.get(name, 0) for name in counted)
+            servers = Limit(what="servers", used=others + len(counted), most=self.simulation.behaviour.quota)
+            cores = Limit(what="cores", used=used, most=self.cores)
             return Quota(limit=servers, each=1), Quota(limit=cores, each=self.sizes.get(profile.id, 1))
 
     @property
@@ -52,6 +59,7 @@ class MeteredCloud(FakeCloud):
         self.refused += full is not None and launch.id.name not in self.machines and len(self.machines) >= full
         made = super().create(launch)
         self.taken[made.name] = wants
+        self.made_at.setdefault(made.name, self.clock())
         return made
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from config.errors import DeclarationError, Refused, StoreError, Transient
 from config.load import parse
+from config.model import Profile
 from config.units import BalancerId, Instant, PolicyId
 from handler.app import engine as engines
 from handler.status import GroupCondition
@@ -263,6 +264,25 @@ def test_no_first_size_is_read_from_a_listing_that_a_balancer_contradicts(house:
 
     house.run(scene)
     assert len(house.cloud.created) == 2
+
+
+def test_machines_that_stand_there_for_the_group_are_counted_into_its_first_size(house: House) -> None:
+    answers: list[int | Transient] = [Transient("busy"), Transient("busy"), 4, 0]
+
+    def standing(_: Profile) -> int:
+        answer = answers.pop(0)
+        if isinstance(answer, Transient):
+            raise answer
+        return answer
+
+    house.cloud.standing = standing  # type: ignore[attr-defined]
+
+    async def scene(up: Up) -> None:
+        await up.grown(4)
+        assert up.status.desired == 4
+
+    house.run(scene)
+    assert answers == [0]
 
 
 # Modes

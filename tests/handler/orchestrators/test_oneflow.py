@@ -20,7 +20,7 @@ from handler.orchestrators.table import orchestrator_for
 from handler.orchestrators.together import Together
 from tests.support.oneflow_stage import OneflowStage, a_oneflow, oneflow_stage
 from tests.support.opennebula import a_template_recipe
-from tests.support.opennebula_wire import DONE
+from tests.support.opennebula_wire import DONE, POWEROFF
 from tests.support.orchestrators import Clock
 from tests.support.waiting import until
 from tests.support.wire_server import answered
@@ -173,6 +173,20 @@ def test_a_node_that_somebody_else_takes_at_the_same_moment_is_not_ours(stage: O
 
     with pytest.raises(Transient, match="somebody else's"):
         stage.driver().create(launch)
+
+
+# Removing.
+
+
+def test_what_is_off_is_started_once_and_then_removed_whatever_it_does(stage: OneflowStage) -> None:
+    driver, launch = stage.driver(), stage.launch()
+    vm = stage.wire.vms[int(driver.create(launch).id)]
+    for calls in (["resume"], ["resume", "terminate"]):
+        vm.state, vm.lcm = POWEROFF, 0
+        driver.destroy(launch.id.name, grace=30.0)
+        assert vm.calls == calls
+
+    assert driver.find(launch.id.name) is None
 
 
 # The wire.

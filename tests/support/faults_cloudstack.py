@@ -1,0 +1,67 @@
+"""A CloudStack as it answers for one side: an account's machines, with what was measured of each."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from collector.sources.cloudstack import CloudstackSource
+from config.access import SecretRef
+from config.counters import CloudstackField
+from config.model import CloudstackCloud
+from config.units import CloudId
+from tests.support.faults import Column, Declared, Fault, Harmless, Impossible, Side
+from tests.support.faults_http import OVER_HTTP, Asked, Face, Told, blameless, odd
+
+
+class _Front:
+    def __init__(self, side: Side) -> None:
+        self._side = side
+        self._face = Face(side, self._answer)
+
+    async def open(self) -> Declared:
+        await self._face.open()
+        cloud = CloudstackCloud(
+            id=CloudId(f"cs-{self._side.group}"),
+            endpoint=f"http://127.0.0.1:{self._face.port}/client/api",
+            api_key=SecretRef(env="TOKEN"),
+            secret=SecretRef(env="PASSWORD"),
+            timeout=5.0,
+        )
+        return Declared(CloudstackField(name="cpuused"), cloud=cloud)
+
+    async def turn(self, fault: Fault | None) -> None:
+        await self._face.turn()
+
+    def tell(self, now: object) -> None:
+        """Nobody speaks without being asked."""
+
+    async def close(self) -> None:
+        await self._face.close()
+
+    def _answer(self, asked: Asked) -> Told:
+        side = self._side
+        names = list(side.members)[:1] if side.fault is Fault.HALF else list(side.members)
+        listed = {"count": len(names), "virtualmachine": [self._machine(name) for name in names]}
+        return Told(json.dumps({"listvirtualmachinesmetricsresponse": listed}).encode())
+
+    def _machine(self, name: str) -> dict[str, object]:
+        honest = f"{self._side.value(name):.2f}%"
+        freed = int(self._side.clock) % 1_000_000
+        return {"name": name, "state": "Running", "cpuused": odd(self._side, name, honest), "memoryintfreekbs": freed}
+
+
+CLOUDSTACK = Column(
+    name="cloudstack",
+    kind=CloudstackField,
+    made=lambda scenery: CloudstackSource(scenery.http),
+    counterpart=lambda side, scenery: _Front(side),
+    gauges={
+        **blameless(OVER_HTTP),
+        Fault.STALE: Impossible("an old measurement is only told by standing still, for longer than any fault here"),
+        Fault.SOURCE_AHEAD: Harmless("its answers carry no time"),
+        Fault.SOURCE_BEHIND: Harmless("its answers carry no time"),
+    },
+    counts="CloudStack tells what has moved in one collection: no field of it rises for ever",
+)
+COLUMNS: Sequence[Column] = (CLOUDSTACK,)

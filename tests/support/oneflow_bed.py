@@ -1,0 +1,179 @@
+"""A real OneFlow, where there is one: contracts are then kept there too.
+
+``TRIMTAB_REAL_OPENNEBULA`` names a ``bed.json`` with ``endpoint``, ``oneflow``, ``user``, ``password``, ``admin`` and
+``admin_password``. The user owns the services that are made here; a template called ``web`` must be there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import time
+import xmlrpc.client
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from config.access import SecretRef
+from config.errors import Transient
+from config.model import OneflowCloud, OneflowRecipe, OpennebulaCloud, Profile
+from config.units import CloudId, GroupId, Instant, MemberName, ProfileId, Seconds
+from handler.launches import LaunchId
+from handler.orchestrators.interface import Launch
+from handler.orchestrators.oneflow import OneflowOrchestrator
+from handler.orchestrators.oneflow_answers import RUNNING, Service, service_of
+from handler.orchestrators.oneflow_wire import FlowWire
+from handler.orchestrators.opennebula_answers import Machine, machine_of
+from handler.orchestrators.opennebula_wire import Wire
+from handler.world import Server, ServerState
+from tests.support.orchestrators import installation
+from tests.support.waiting import until
+
+BED = os.environ.get("TRIMTAB_REAL_OPENNEBULA", "")
+NAMING = "$ROLE_NAME_$VM_NUMBER_(service_$SERVICE_ID)"
+_PATIENCE: Seconds = 90.0
+_OWN, _NOT_DONE, _DELETE = -3, -1, 3
+
+
+def facts() -> Mapping[str, str]:
+    told: Mapping[str, str] = json.loads(Path(BED).read_text())
+    return told
+
+
+def a_secret(ref: SecretRef) -> str:
+    return facts()[ref.env or ""]
+
+
+def a_cloud() -> OneflowCloud:
+    own_id, known = CloudId("bed"), facts()
+    rpc = {"endpoint": known["endpoint"], "user": known["user"], "password": SecretRef(env="password")}
+    nebula = OpennebulaCloud(id=own_id, hard=True, timeout=30.0, **rpc)  # type: ignore[arg-type]
+    return OneflowCloud(id=own_id, endpoint=known["oneflow"], nebula=nebula, vm_name=NAMING)
+
+
+def as_admin(method: str, *arguments: object) -> Any:
+    session = f"{facts()['admin']}:{facts()['admin_password']}"
+    proxy: Any = xmlrpc.client.ServerProxy(facts()["endpoint"])
+    done, value, *_ = getattr(proxy, f"one.{method}")(session, *arguments)
+    assert done, value
+    return value
+
+
+class Patient:
+    """A driver that is asked again while OneFlow is at something, as passes do; members are waited for."""
+
+    def __init__(self, driver: OneflowOrchestrator) -> None:
+        self._driver = driver
+
+    def create(self, launch: Launch) -> Server:
+        deadline = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                server = self._driver.create(launch)
+                if server.state is not ServerState.BUILDING:
+                    return server
+            except Transient:
+                if time.monotonic() > deadline:
+                    raise
+            time.sleep(0.2)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._driver, name)
+
+
+@dataclass
+class FlowBedStage:
+    """Two installations that nobody else has, as one user, with a service for each group of either."""
+
+    here: str = field(default_factory=installation)
+    there: str = field(default_factory=installation)
+    strangers: list[int] = field(default_factory=list)
+    services: dict[str, int] = field(default_factory=dict)
+    cloud: OneflowCloud = field(default_factory=a_cloud)
+
+    def __post_init__(self) -> None:
+        self.wire, self.flow = Wire(self.cloud.nebula, a_secret), FlowWire(self.cloud, a_secret)
+
+    def driver(self, *, elsewhere: bool = False) -> Any:
+        return Patient(OneflowOrchestrator(self.cloud, self.there if elsewhere else self.here, wall, a_secret))
+
+    def launch(self, sequence: int = 1, group: str = "web", *, elsewhere: bool = False) -> Launch:
+        mark = LaunchId(installation=self.there if elsewhere else self.here, group=GroupId(group), sequence=sequence)
+        service = str(self.service(f"{group}-{mark.installation}"))
+        recipe = OneflowRecipe(service=service, role="node")
+        return Launch(id=mark, profile=Profile(id=ProfileId("p"), cloud=self.cloud.id, recipe=recipe))
+
+    def service(self, name: str, nodes: int = 0) -> int:
+        """The id of a service with one role; it is made when it is asked for first."""
+        if name not in self.services:
+            role = {"name": "node", "type": "vm", "cardinality": nodes, "template_id": self._template(), "cooldown": 0}
+            template: Any = self.flow.ask("POST", "/service_template", {"name": name, "roles": [role]})
+            made_of = template["DOCUMENT"]["ID"]
+            given = {"perform": "instantiate", "params": {"merge_template": {"name": name}}}
+            made: Any = self.flow.ask("POST", f"/service_template/{made_of}/action", {"action": given})
+            self.services[name] = own_id = int(made["DOCUMENT"]["ID"])
+            self.flow.ask("DELETE", f"/service_template/{made_of}", {"delete_type": "none"})
+            until(lambda: self.shown(own_id).state == RUNNING, within=_PATIENCE, every=0.2)
+        return self.services[name]
+
+    def shown(self, own_id: int) -> Service:
+        service = service_of(self.flow.ask("GET", f"/service/{own_id}"))
+        assert service is not None
+        return service
+
+    def _template(self) -> int:
+        pool = self.wire.every("templatepool.info", "VMTEMPLATE", -2)
+        return next(int(entry.ID) for entry in pool.read if getattr(entry, "NAME", "") == "web")  # type: ignore[attr-defined]
+
+    def kill(self, server: Server) -> None:
+        as_admin("vm.recover", int(server.id), _DELETE)
+
+    def stranger(self, name: str) -> str:
+        made = self.wire.ask("template.instantiate", self._template(), name, False, "", False)
+        assert isinstance(made, int)
+        self.strangers.append(made)
+        until(lambda: any(vm.id == made and vm.lcm for vm in self.machines()), within=_PATIENCE, every=0.1)
+        return str(made)
+
+    def count(self, name: MemberName) -> int:
+        return sum(vm.launch is not None and vm.launch.name == name for vm in self.machines())
+
+    def machines(self) -> list[Machine]:
+        pool = self.wire.every("vmpool.infoextended", "VM", _OWN, _NOT_DONE)
+        assert not pool.because
+        return [vm for entry in pool.read if (vm := machine_of(entry)) is not None]
+
+    def clear(self) -> None:
+        nodes = [
+            node for own in self.services.values() for role in self.shown(own).roles.values() for node in role.nodes
+        ]
+        ours = [vm.id for vm in self.machines() if vm.launch and vm.launch.installation in {self.here, self.there}]
+        for own_id in self.services.values():
+            given = {"action": {"perform": "recover", "params": {"delete": True}}}
+            self.flow.ask("POST", f"/service/{own_id}/action", given)
+        left = {*nodes, *ours, *self.strangers}
+        for own_id in left & {vm.id for vm in self.machines()}:
+            with contextlib.suppress(AssertionError):  # gone between the two
+                as_admin("vm.recover", own_id, _DELETE)
+        until(lambda: not left & {vm.id for vm in self.machines()}, within=_PATIENCE, every=0.1)
+
+
+def wall() -> Instant:
+    return Instant(time.time())
+
+
+@contextlib.contextmanager
+def flow_bed_stage(_: Path | None = None, clock: Callable[[], Instant] | None = None) -> Iterator[FlowBedStage]:
+    stage = FlowBedStage()
+    try:
+        yield stage
+    finally:
+        stage.clear()
+
+
+FLOW_BEDS = [pytest.param(flow_bed_stage, id="oneflow-bed")] if BED else []
+"""For the contracts' tables."""
