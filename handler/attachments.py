@@ -150,6 +150,9 @@ def unfit(balancer: ManagedBalancer, definition: Definition, others: Sequence[Gr
         return f"{balancer.id} is made for the group {others[0]}, and deleted with it"
     if balancer.on != definition.cloud.id:
         return f"{balancer.id} is made on the cloud {balancer.on}, and members come from {definition.cloud.id}"
+    ports = [use.port for use in definition.group.balancers if use.balancer == balancer.id]
+    if balancer.rule is not None and ports and ports[0] != balancer.rule.private_port:
+        return f"{balancer.id} leads to port {balancer.rule.private_port}, its private_port, and not to {ports[0]}"
     return None
 
 

@@ -9,6 +9,8 @@ from dataclasses import replace
 import pytest
 
 from config.errors import Permanent, Refused, Transient
+from config.made_rule import MadeRule
+from config.model import BalancerUse
 from config.units import BalancerId, CloudId, GroupId
 from handler.attachments import Behind, behind_of, hindrance, to_attach, to_detach, unfit
 from handler.records import before
@@ -179,6 +181,15 @@ def test_it_is_told_behind_what_a_group_is_by_whose_word_and_who_leaves() -> Non
 def test_what_is_made_is_made_for_one_group_where_its_members_are(cloud, others, says) -> None:
     why = unfit(a_managed(on=CloudId(cloud)), a_definition(), others)
     assert why is None if says is None else says in (why or "")
+
+
+@pytest.mark.parametrize(("port", "says"), [(81, None), (80, "made leads to port 81, its private_port, and not to 80")])
+def test_a_rule_that_is_made_leads_to_the_port_at_which_members_serve(port, says) -> None:
+    plain = a_definition()
+    use = BalancerUse(balancer=BalancerId("made"), port=port)
+    definition = replace(plain, group=replace(plain.group, balancers=(use,)))
+    rule = MadeRule(private_port=81, network="tier")
+    assert unfit(a_managed(on=CloudId("box"), vip=None, rule=rule), definition, ()) == says
 
 
 # What follows from it.

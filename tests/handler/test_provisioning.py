@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from config.made_rule import MadeRule
 from config.managed import HealthMonitor, Part, Pool, made_parts
 from handler.provisioning import (
     Await,
@@ -20,7 +21,7 @@ from handler.provisioning import (
 from tests.support.provisioning import MADE, a_managed, a_part
 from tests.support.worlds import NOW
 
-LB, LISTENER, POOL, MONITOR, *_ = Part
+LB, LISTENER, POOL, MONITOR, ADDRESS, RULE, *_ = Part
 ACTIVE, PENDING, ERROR = a_part(), a_part(Provision.PENDING), a_part(Provision.ERROR, word="ERROR")
 REUSED = a_managed(vip=None, loadbalancer="front", pool=Pool(id="p1"), health_monitor=HealthMonitor(id="m1"))
 
@@ -63,6 +64,35 @@ def test_without_a_monitor_none_is_made() -> None:
 )
 def test_parts_are_deleted_in_the_reverse_order(found, act) -> None:
     assert next_to_unmake(a_managed(), found) == act
+
+
+BEGUN, LEAVING = a_part(Provision.BEGUN, word="wished for"), a_part(Provision.LEAVING, word="Revoke")
+RULE_MADE = a_managed(vip=None, health_monitor=None, rule=MadeRule(private_port=80, network="tier"))
+
+
+@pytest.mark.parametrize(
+    ("found", "make", "unmake"),
+    [
+        pytest.param({ADDRESS: BEGUN}, Make(part=ADDRESS), Unmake(part=ADDRESS, id="7"), id="begun"),
+        pytest.param({ADDRESS: ACTIVE}, Make(part=RULE), Unmake(part=ADDRESS, id="7"), id="address"),
+        pytest.param(
+            {ADDRESS: ACTIVE, RULE: LEAVING},
+            Await(why="balancer made: rule 7 is Revoke"),
+            Unmake(part=RULE, id="7"),
+            id="being deleted",
+        ),
+        pytest.param({ADDRESS: ACTIVE, RULE: ACTIVE}, Done(), Unmake(part=RULE, id="7"), id="all"),
+    ],
+)
+def test_what_was_begun_is_made_on_or_undone_and_what_is_leaving_is_asked_to_leave_again(found, make, unmake) -> None:
+    assert (next_to_make(RULE_MADE, found), next_to_unmake(RULE_MADE, found)) == (make, unmake)
+    assert (closed(RULE_MADE, found) == "") is isinstance(make, Done)
+
+
+@pytest.mark.parametrize("status", [BEGUN, LEAVING, PENDING])
+def test_what_is_under_way_for_too_long_is_overdue(status) -> None:
+    binding = bound(Binding(balancer=MADE), {ADDRESS: status}, NOW)
+    assert overdue(RULE_MADE, binding, NOW + 60) == 60.0
 
 
 def test_what_exists_by_the_files_word_is_used_and_never_made_nor_deleted() -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -217,6 +218,24 @@ def test_a_wished_for_address_that_somebody_else_was_faster_to_take_is_left_to_t
     assert stage.left == ([wished], [], [], [])
 
 
+@pytest.mark.parametrize(
+    "theirs", [{"static_nat": True}, {"tags": {"trimtab": "trimtab-zzzzzz-front"}}], ids=["static NAT", "tagged"]
+)
+def test_a_wished_for_address_of_the_same_network_that_shows_another_use_is_left_to_it(
+    stage: Stage, theirs: dict[str, Any]
+) -> None:
+    stage.wire.script("associateIpAddress", UNREACHED)
+    driver = stage.driver()
+    with pytest.raises(Transient):
+        bring(driver, next_to_make)
+    (there,) = [address for address in stage.wire.addresses.values() if address.ip in stage.wire.wishes]
+    there.state, there.home = "Allocated", stage.wire.network()["id"]
+    there.static_nat, there.tags = theirs.get("static_nat", False), dict(theirs.get("tags", {}))
+    bring(driver, next_to_make)
+    bring(driver, next_to_unmake)
+    assert (stage.left, there.tags) == (([there.ip], [], [], []), theirs.get("tags", {}))
+
+
 def test_without_a_free_address_it_is_tried_again(stage: Stage) -> None:
     for address in stage.wire.addresses.values():
         address.state = "Reserved"
@@ -330,6 +349,17 @@ def test_a_job_that_does_not_end_in_time_goes_on_and_is_found(stage: Stage) -> N
         job.polls = 0
     bring(driver, next_to_make)
     assert len(stage.wire.taken) == 1
+
+
+@pytest.mark.parametrize("part", [RULE, STICKINESS, HEALTHCHECK])
+def test_what_is_gone_already_is_deleted(stage: Stage, part: Part) -> None:
+    driver = stage.driver(WHOLE)
+    bring(driver, next_to_make)
+    found = driver.parts()
+    stage.wire.policies.clear()
+    stage.wire.rules.clear()
+    driver.delete(part, found[part].id)
+    assert bring(driver, next_to_unmake) == [ADDRESS]
 
 
 def test_what_cannot_be_deleted_says_why(stage: Stage) -> None:
