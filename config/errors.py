@@ -7,6 +7,7 @@
     ├── SourceError           a source of counters cannot be used at all
     ├── DriverError           a cloud or a balancer did not do what was asked
     │   ├── Transient         try again, after `retry_after`; also everything unknown
+    │   │   └── Unsent        its endpoint answers nobody, so nothing was sent there now
     │   └── Permanent         trying again cannot help until a person changes something
     │       └── Full          no room for another machine now: a quota, which a removal or a person raises
     ├── StoreError            the state cannot be read or written: no cloud call may follow
@@ -75,6 +76,13 @@ class Transient(DriverError):
     ) -> None:
         super().__init__(message, cause=cause, mend=mend)
         self.retry_after = retry_after
+
+
+class Unsent(Transient):
+    """A call was not sent: its endpoint answers nobody, and is tried again after ``retry_after`` (`handler.circuit`).
+
+    What a driver did before that call stands: of a change that takes several calls, some may have been made.
+    """
 
 
 class Permanent(DriverError):

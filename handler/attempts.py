@@ -4,6 +4,7 @@
 the answer                                          result     counted  again
 ==================================================  =========  =======  ============================================
 the cloud asks for time                             `RETRY`    no       after that time
+nothing was sent: the endpoint answers nobody       `RETRY`    no       when it is tried again
 the cloud is full, and somebody leaves              `RETRY`    no       after 10 s, by when there may be room
 the cloud is full, and nobody leaves                `FAILED`   no       after 30 s
 transient, for less than `LIMIT` times in a row     `LIMITED`  yes      after 1 s, doubling up to 30 s
@@ -18,7 +19,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from config.causes import Cause
-from config.errors import DriverError, Full, Permanent, Transient
+from config.errors import DriverError, Full, Permanent, Transient, Unsent
 from config.units import BalancerId, Instant, Seconds
 from handler.steps import (
     NAMES,
@@ -73,7 +74,7 @@ def judged(step: Step, record: Record, error: DriverError, *, room_comes: bool =
     if isinstance(error, Permanent):
         return Failure(result=Result.FAILED, again_in=_long(count))
     asked = error.retry_after if isinstance(error, Transient) else None
-    if asked is not None and isinstance(step, CloudCall):
+    if asked is not None and (isinstance(step, CloudCall) or isinstance(error, Unsent)):
         return Failure(result=Result.RETRY, again_in=asked, counts=False)
     attempt = count + 1
     if attempt >= LIMIT:

@@ -307,7 +307,8 @@ class Execution:
         outcome = done(begun.name, step, begun.started, ended)
         if isinstance(answer, DriverError):
             if isinstance(step, CloudCall):
-                self._tools.traffic.heard(definition.cloud, answer, ended)
+                makes = isinstance(step, Create | MakePart)
+                self._tools.traffic.heard(definition.cloud, answer, ended, makes=makes)
             failure = judged(step, record, answer, room_comes=self._room_comes())
             is_first = isinstance(step, Create | MakePart | Mark)
             final = is_first and isinstance(answer, Permanent) and not isinstance(answer, Full)

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from config.clouds import Calls, Cloud
-from config.errors import DriverError, Full, Transient
+from config.errors import DriverError, Full, Transient, Unsent
 from config.units import CloudId, Instant, Seconds
 
 _FULL: Seconds = 10.0
@@ -52,6 +52,8 @@ class _Side:
     running: int = 0
     closed_until: Instant = _LONG_AGO
     full_until: Instant = _LONG_AGO
+    unsent_until: Instant = _LONG_AGO
+    """Until when an endpoint that machines are made with is left alone; those that are asked and told may answer."""
 
 
 class Traffic:
@@ -114,18 +116,25 @@ class Traffic:
             self.heard(cloud, error, clock())
             raise
 
-    def heard(self, cloud: Cloud, error: DriverError, now: Instant) -> None:
-        """Take in what a cloud answered: that it wants to be left alone, or that it is full."""
+    def heard(self, cloud: Cloud, error: DriverError, now: Instant, *, makes: bool = False) -> None:
+        """Take in what a cloud answered: that it wants to be left alone, or that it is full.
+
+        An endpoint that answers nobody is one of several that a cloud may have: only what ``makes`` waits for it.
+        """
         if isinstance(error, Full):
             self._change(cloud, lambda side: replace(side, full_until=Instant(now + _FULL)))
         elif isinstance(error, Transient) and error.retry_after is not None:
             until = Instant(now + error.retry_after)
-            self._change(cloud, lambda side: replace(side, closed_until=max(side.closed_until, until)))
+            if isinstance(error, Unsent):
+                until = until if makes else _LONG_AGO
+                self._change(cloud, lambda side: replace(side, unsent_until=max(side.unsent_until, until)))
+            else:
+                self._change(cloud, lambda side: replace(side, closed_until=max(side.closed_until, until)))
 
     def _begin(self, cloud: Cloud, now: Instant, *, asks: bool, makes: bool) -> bool:
         with self._turn:
             side, calls = self._side(cloud), cloud.calls
-            if now < side.closed_until or (makes and now < side.full_until):
+            if now < side.closed_until or (makes and now < max(side.full_until, side.unsent_until)):
                 return False
             if calls is not None:
                 bucket = refilled(side.bucket, calls, now)

@@ -121,7 +121,7 @@ def status(
         return
     from handler.app.tables import group_page, groups_table
 
-    show(group_page(answer) if group else groups_table(answer))
+    show(group_page(answer) if group else groups_table(answer, get(state, json, "endpoints")))
 
 
 @app.command()

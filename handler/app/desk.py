@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 from collector.remedies import say_all
@@ -26,6 +26,7 @@ from handler.app.rooms import Room
 from handler.app.statuses import status_of
 from handler.app.webhook_desk import WebhookDesk
 from handler.app.wishes import stopping, wish_of
+from handler.circuits import EndpointStatus
 from handler.desired import Definition
 from handler.pauses import told_of, told_of_fleet
 from handler.probing import Probed
@@ -289,6 +290,10 @@ class Desk:
             await self._engine.empty(room)
         else:
             await self._engine.forget(room)
+
+    def endpoints(self) -> Sequence[EndpointStatus]:
+        """Who is called for clouds and balancers, and whether they answer."""
+        return self._engine.parts.endpoints()
 
     # Recording
 

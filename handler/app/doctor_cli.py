@@ -67,16 +67,18 @@ def _drivers(state: Path) -> Drivers:
     from handler.app.examining import Drivers
     from handler.balancers.haproxy_several import haproxy
     from handler.balancers.table import balancer_for
+    from handler.circuits import Circuits
     from handler.orchestrators.interface import no_papers
     from handler.orchestrators.table import orchestrator_for
 
     here = StateDirectory(state)
     ours = here.known_installation() or "doctor"
+    circuits = Circuits(clock.moment)
     return Drivers(
-        cloud=lambda each: orchestrator_for(each, ours, here.path, clock.wall, no_papers, wiring.secret),
+        cloud=lambda each: orchestrator_for(each, ours, here.path, clock.wall, no_papers, wiring.secret, circuits),
         balancer=lambda each: (
-            haproxy(each, mends=False)
+            haproxy(each, circuits, mends=False)
             if isinstance(each, HaproxyBalancer)
-            else balancer_for(each, here.listeners, clock.wall, wiring.secret, ours)
+            else balancer_for(each, here.listeners, clock.wall, wiring.secret, ours, circuits)
         ),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -39,6 +39,7 @@ from handler.app.rooms import Room
 from handler.app.services import Services
 from handler.app.standstill import Standstill
 from handler.balancers.interface import Balancer as BalancerPort
+from handler.circuits import EndpointStatus
 from handler.converge import Converger
 from handler.passes import Pass
 from handler.store.interface import Store, StoredGroup
@@ -81,6 +82,8 @@ class Parts:
     retention: Retention = Retention()
     recordings: Path | None = None
     """Where samples are recorded, if they are."""
+    endpoints: Callable[[], Sequence[EndpointStatus]] = tuple
+    """Who is called for clouds and balancers, and whether they answer."""
 
 
 def rules_of(catalogue: Catalogue, policies: Iterable[PolicyId]) -> tuple[object, ...]:
@@ -105,6 +108,7 @@ class Engine:
             windows=lambda: self._decider.window_bytes,
             recording=self.recordings.figures,
             fleet_pause=lambda: self.standstill.pause,
+            endpoints=parts.endpoints,
         )
         self._reporter = Reporter(self.metrics)
         self.recent = Recent(self.rooms)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.metadata import version
 
 from prometheus_client import (
@@ -19,11 +19,13 @@ from config.errors import StoreError
 from config.model import Catalogue
 from config.units import GroupId, Instant
 from handler.app.deciding import TickReport
+from handler.app.endpoint_gauges import EndpointGauges
 from handler.app.exposition import written
 from handler.app.gauges import Gauges
 from handler.app.recording_gauges import NOTHING, RecordingGauges
 from handler.app.replies import Replies
 from handler.app.rooms import Room
+from handler.circuits import EndpointStatus
 from handler.hooks.payloads import Sender
 from handler.hooks.replies import Result as KnockResult
 from handler.passes import Pass
@@ -55,7 +57,7 @@ _REFUSALS = tuple(reason for reason in Reason if reason not in _GRANTED | _UNASK
 class Metrics:
     """Everything that is exported: events as they are reported, states as they are when scraped."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # the composition root's list
         self,
         rooms: Mapping[GroupId, Room],
         now: Callable[[], Instant],
@@ -64,6 +66,7 @@ class Metrics:
         windows: Callable[[], int] = lambda: 0,
         recording: Callable[[], Figures] = lambda: NOTHING,
         fleet_pause: Callable[[], FleetPause | None] = lambda: None,
+        endpoints: Callable[[], Sequence[EndpointStatus]] = tuple,
     ) -> None:
         disable_created_metrics()  # type: ignore[no-untyped-call]  # a second series a counter, which nobody asks for
         self._registry = registry = _hold(CollectorRegistry(), pushes, windows)
@@ -141,6 +144,7 @@ class Metrics:
                 self._notices.labels(kind, became)
         registry.register(Gauges(rooms, now, fleet_pause))
         registry.register(RecordingGauges(recording))
+        registry.register(EndpointGauges(endpoints))
 
     def text(self) -> bytes:
         """The exposition. For thousands of groups it takes a while: call it beside the event loop, from any thread."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -52,8 +52,8 @@ def _rolling(roll: dict[str, Any] | None) -> str:
     return f", rolling {roll['done']}/{roll['done'] + roll['remaining']}"
 
 
-def groups_table(groups: list[dict[str, Any]]) -> RenderableType:
-    """One line a group."""
+def groups_table(groups: list[dict[str, Any]], endpoints: Sequence[dict[str, Any]] = ()) -> RenderableType:
+    """One line a group; before them, what concerns more than one."""
     table = _table("GROUP", "STATE", "DESIRED", "BOUNDS", "MEMBERS", "REASON", "MODE")
     for group in groups:
         desired = "–" if group["desired"] is None else str(group["desired"]) + (" forced" if group["forced"] else "")
@@ -64,7 +64,9 @@ def groups_table(groups: list[dict[str, Any]]) -> RenderableType:
     if not groups:
         return Text("no groups are declared")
     stopped = groups[0]["fleet_pause"]
-    return table if stopped is None else Group(_fleet_paused(stopped), Text(), table)
+    above = [] if stopped is None else [_fleet_paused(stopped)]
+    above += [Text(printable(each["because"]), style="yellow") for each in endpoints if each["because"]]
+    return Group(*above, Text(), table) if above else table
 
 
 def _fleet_paused(stopped: dict[str, Any]) -> Text:

@@ -36,6 +36,7 @@ from handler.app.engine import Engine, Parts
 from handler.app.member_keys import MemberKeys
 from handler.balancers.interface import Balancer as BalancerPort
 from handler.balancers.table import balancer_for
+from handler.circuits import Circuits
 from handler.converge import Converger
 from handler.orchestrators.interface import Orchestrator
 from handler.orchestrators.table import orchestrator_for
@@ -59,13 +60,15 @@ def engine(file: Path, directory: StateDirectory, push_url: str) -> Engine:
     def papers(member: MemberName) -> Mapping[str, str]:
         return {"TRIMTAB_PUSH_URL": push_url, "TRIMTAB_PUSH_TOKEN": keys.token(member)}
 
+    circuits = Circuits(clock.moment)
+
     @lru_cache(maxsize=256)
     def cloud(declared: Cloud) -> Orchestrator:
-        return orchestrator_for(declared, installation, directory.path, clock.wall, papers, secret)
+        return orchestrator_for(declared, installation, directory.path, clock.wall, papers, secret, circuits)
 
     @lru_cache(maxsize=256)
     def balancer(declared: Balancer) -> BalancerPort:
-        return balancer_for(declared, directory.listeners, clock.wall, secret, installation)
+        return balancer_for(declared, directory.listeners, clock.wall, secret, installation, circuits)
 
     board, pushes = Board(), Pushes()
     store = SqliteStore.open(directory.store, installation=installation)
@@ -90,6 +93,7 @@ def engine(file: Path, directory: StateDirectory, push_url: str) -> Engine:
             member_keys=keys,
             read_secret=secret,
             recordings=directory.recordings,
+            endpoints=circuits.told,
         )
     )
 

@@ -20,6 +20,7 @@ from handler.balancers.cloudstack_address import Addresses
 from handler.balancers.cloudstack_parts import check_given, policies_of, rule_given, rule_of, stickiness_given
 from handler.balancers.cloudstack_rule import CloudstackRuleDriver
 from handler.balancers.names import mark_of
+from handler.circuits import Circuits
 from handler.orchestrators.cloudstack_answers import text
 from handler.orchestrators.cloudstack_jobs import Jobs
 from handler.orchestrators.cloudstack_wire import Wire
@@ -36,7 +37,7 @@ _DELETING = {
 class RuleProvisioner:
     """The `Provisioner` of a `ManagedBalancer` on a cloud of CloudStack. Nothing is asked before the first call."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917  # what drivers are given, and the cloud
         self,
         declared: ManagedBalancer,
         cloud: CloudstackCloud,
@@ -44,17 +45,18 @@ class RuleProvisioner:
         clock: Callable[[], Instant],
         read_secret: Callable[[SecretRef], str],
         wait: Callable[[Seconds], None],
+        circuits: Circuits | None = None,
     ) -> None:
         if declared.rule is None:
             raise Refused(f"balancer {declared.id}: the cloud {cloud.id} makes rules: write rule")
         self._declared, self._rule = declared, declared.rule
         self._cloud = replace(cloud, id=CloudId(declared.id))
         self._mark = mark_of(installation, declared.id)
-        self._wire = Wire(self._cloud, read_secret)
+        self._wire = Wire(self._cloud, read_secret, circuits)
         self._jobs = Jobs(self._wire, clock, wait, cloud.job_timeout)
         self._addresses = Addresses(self._about, self._mark, self._rule, self._wire, self._jobs)
         there = CloudstackRuleBalancer(id=declared.id, rule=self._mark, cloud=self._cloud)
-        self._seats = CloudstackRuleDriver(there, clock, read_secret, wait)
+        self._seats = CloudstackRuleDriver(there, clock, read_secret, wait, circuits)
 
     @property
     def declared(self) -> ManagedBalancer:

@@ -23,6 +23,7 @@ from config.errors import DriverError, Permanent, Transient
 from config.units import Instant, MemberName, Seconds
 from handler.balancers.cloudstack_rule_examined import checks_of
 from handler.balancers.names import ours
+from handler.circuits import Circuits
 from handler.examination import Check
 from handler.launches import LaunchId
 from handler.orchestrators.cloudstack_answers import Machine, machine_of, text
@@ -62,9 +63,10 @@ class CloudstackRuleDriver:
         clock: Callable[[], Instant],
         read_secret: Callable[[SecretRef], str],
         wait: Callable[[Seconds], None],
+        circuits: Circuits | None = None,
     ) -> None:
         self._there = declaration
-        self._wire = Wire(declaration.cloud, read_secret)
+        self._wire = Wire(declaration.cloud, read_secret, circuits)
         self._clock = clock
         self._jobs = Jobs(self._wire, clock, wait, declaration.cloud.job_timeout)
 

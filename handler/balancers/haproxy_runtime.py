@@ -27,6 +27,7 @@ from handler.balancers.haproxy_answers import (
     read_process,
     read_servers,
 )
+from handler.circuits import Circuits, Sending, sending
 
 _WITHIN: Seconds = 2.0
 _LONGEST_ANSWER = 16 * 1024 * 1024
@@ -50,16 +51,24 @@ class Runtime:
         socket: a path, or ``host:port``.
         backend: the one backend that is steered.
         within: how long an answer may take, all of it.
+        circuits: those of all endpoints.
         ask: gives a command and returns the whole answer, or raises `OSError`; on a connection of its own each, if
             left out.
     """
 
     def __init__(
-        self, socket: str, backend: str, *, within: Seconds = _WITHIN, ask: Callable[[bytes], bytes] | None = None
+        self,
+        socket: str,
+        backend: str,
+        *,
+        within: Seconds = _WITHIN,
+        circuits: Circuits | None = None,
+        ask: Callable[[bytes], bytes] | None = None,
     ) -> None:
         self.socket = socket
         self.backend = backend
         self._within = within
+        self._circuits = circuits
         self._ask = ask or self._ask_alone
 
     @contextmanager
@@ -71,9 +80,10 @@ class Runtime:
         """
         talk = conversation(_address(self.socket), within=self._within, at_most=_LONGEST_ANSWER)
         with ExitStack() as stack:
-            with self._heard():
+            with self._heard() as one:
                 ask = stack.enter_context(talk)
-            yield Runtime(self.socket, self.backend, within=self._within, ask=ask)
+                one.heard()
+            yield Runtime(self.socket, self.backend, within=self._within, circuits=self._circuits, ask=ask)
 
     def process(self) -> Process:
         """Who answers, if it is able to do what is asked of it."""
@@ -125,10 +135,24 @@ class Runtime:
         return exchange(_address(self.socket), command, within=self._within, at_most=_LONGEST_ANSWER)
 
     @contextmanager
-    def _heard(self) -> Iterator[None]:
+    def _sending(self) -> Iterator[Sending]:
+        """Around what a socket does: tell the circuit that nobody answered."""
+        with sending(self._circuits, f"HAProxy at {self.socket}", self._within) as one:
+            try:
+                yield one
+            except PermissionError:
+                one.heard()  # it is there, and not for us
+                raise
+            except OSError as problem:
+                one.failed(type(problem).__name__)
+                raise
+
+    @contextmanager
+    def _heard(self) -> Iterator[Sending]:
         """Put what a socket does into words."""
         try:
-            yield
+            with self._sending() as one:
+                yield one
         except PermissionError as problem:
             said = f"{self.socket} may not be opened by this user"
             raise Permanent(said, cause=Cause.CREDENTIALS, mend="join the socket's group") from problem
@@ -139,8 +163,9 @@ class Runtime:
             raise Transient(f"HAProxy does not answer at {self.socket}: {_words(problem)}") from problem
 
     def _answer(self, command: str) -> str:
-        with self._heard():
+        with self._heard() as one:
             raw = self._ask(f"{command}\n".encode())
+            one.heard(None if raw else "an empty answer")
         answer = raw.decode(errors="replace")
         if not answer.endswith("\n"):  # also an empty one, which would pass for the success of a silent command
             raise Transient(f"HAProxy at {self.socket}: an answer without its end: {answer[-80:]!r}")

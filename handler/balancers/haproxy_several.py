@@ -24,6 +24,7 @@ from handler.balancers.haproxy_runtime import Runtime
 from handler.balancers.haproxy_slots import HaproxySlots
 from handler.balancers.interface import Attendance, Balancer, Batched, Change, Move, Reverting
 from handler.balancers.names import ours
+from handler.circuits import Circuits
 from handler.world import Health, Seat, SeatState
 
 
@@ -31,9 +32,10 @@ class OneOf(Balancer, Attendance, Batched, Protocol):
     """A process that can say who sits where, and takes many changes in one go."""
 
 
-def haproxy(declaration: HaproxyBalancer, *, mends: bool = True) -> Balancer:
+def haproxy(declaration: HaproxyBalancer, circuits: Circuits | None = None, *, mends: bool = True) -> Balancer:
     """The driver of a declared HAProxy, of one process or of several; ``mends`` as that of `HaproxySlots`."""
-    processes = [_one(Runtime(socket, declaration.backend), declaration, mends) for socket in declaration.sockets]
+    runtimes = [Runtime(socket, declaration.backend, circuits=circuits) for socket in declaration.sockets]
+    processes = [_one(runtime, declaration, mends) for runtime in runtimes]
     return processes[0] if len(processes) == 1 else HaproxySeveral(processes)
 
 

@@ -33,6 +33,7 @@ from handler.balancers.nitro_answers import (
     things,
 )
 from handler.balancers.nitro_wire import Call, NitroWire
+from handler.circuits import Circuits
 from handler.examination import Check
 from handler.world import Health, Seat, SeatState
 
@@ -49,9 +50,10 @@ class NetscalerDriver:
         declaration: NetscalerBalancer,
         read_secret: Callable[[SecretRef], str],
         clock: Callable[[], Instant],
+        circuits: Circuits | None = None,
     ) -> None:
         self._there = declaration
-        self._wire = NitroWire(declaration, read_secret, clock)
+        self._wire = NitroWire(declaration, read_secret, clock, circuits)
         self._clock = clock
         self._group = quote(declaration.service_group, safe="")
         self._unsaved = threading.Event()

@@ -36,6 +36,7 @@ from handler.balancers.nitro_answers import (
     shown,
     text,
 )
+from handler.circuits import Circuits, endpoint_of, nobody, sending
 
 _GROUPS = "name a service group that `show servicegroup` lists, or add it"
 _AT_MOST = 16 * 2**20
@@ -73,6 +74,7 @@ class NitroWire:
         declaration: where, as whom, and how long an answer may take.
         read_secret: reads the password whenever somebody logs in.
         clock: for how long a refused password is left alone.
+        circuits: those of all endpoints.
     """
 
     def __init__(
@@ -80,8 +82,10 @@ class NitroWire:
         declaration: NetscalerBalancer,
         read_secret: Callable[[SecretRef], str],
         clock: Callable[[], Instant],
+        circuits: Circuits | None = None,
     ) -> None:
         self._there = declaration
+        self._circuits = circuits
         self._read_secret = read_secret
         self._clock = clock
         self._entering = threading.Lock()
@@ -184,11 +188,15 @@ class NitroWire:
         return found
 
     def _sent(self, call: Call, token: str | None) -> _Answer:
-        try:
-            return asyncio.run(self._exchange(call, token))
-        except (aiohttp.ClientError, OSError, ValueError) as problem:  # TimeoutError and ssl.SSLError are OSErrors
-            said = shown(str(problem)) or "too slow"
-            raise Transient(f"{self._about} does not answer: {said}") from None
+        with sending(self._circuits, endpoint_of(self._there.url), self._there.timeout) as one:
+            try:
+                answer = asyncio.run(self._exchange(call, token))
+            except (aiohttp.ClientError, OSError, ValueError) as problem:  # TimeoutError and ssl.SSLError are OSErrors
+                one.failed(type(problem).__name__)
+                said = shown(str(problem)) or "too slow"
+                raise Transient(f"{self._about} does not answer: {said}") from None
+            one.heard(nobody(answer.status, answer.body, _wish(answer.retry_after)))
+            return answer
 
     async def _exchange(self, call: Call, token: str | None) -> _Answer:
         headers = {"Content-Type": "application/json"}

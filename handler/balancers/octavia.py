@@ -21,6 +21,7 @@ from handler.balancers import octavia_examined
 from handler.balancers.interface import Change, Move
 from handler.balancers.octavia_changes import Stock, planned
 from handler.balancers.octavia_pool import Place, Pool, wait
+from handler.circuits import Circuits
 from handler.examination import Check
 from handler.openstack.connection import Connection
 from handler.world import Seat
@@ -44,13 +45,14 @@ class OctaviaDriver:
         read_secret: Callable[[SecretRef], str],
         clock: Callable[[], Instant],
         wait: Callable[[Seconds], None] = wait,
+        circuits: Circuits | None = None,
     ) -> None:
         self._within = declaration.lb_status_timeout
         self._stock = Stock(subnet=declaration.subnet, weight=declaration.weight)
         if declaration.access is None:
             raise Permanent(f"{declaration.id}: {declaration.cloud} is no cloud of OpenStack")
         self._clock = clock
-        self._connection = connection = Connection(CloudId(declaration.id), declaration.access, read_secret)
+        self._connection = connection = Connection(CloudId(declaration.id), declaration.access, read_secret, circuits)
         place = Place(pool=declaration.pool, load_balancer=declaration.load_balancer)
         self._pool = Pool(connection, place, self._within, clock, wait)
         self._turn, self._lock = threading.Lock(), threading.Lock()

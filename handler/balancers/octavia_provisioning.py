@@ -19,6 +19,7 @@ from handler.balancers.interface import Change
 from handler.balancers.names import mark_of
 from handler.balancers.octavia import OctaviaDriver
 from handler.balancers.octavia_parts import KEYS, PATHS, Found, body_of, listed
+from handler.circuits import Circuits
 from handler.launches import LaunchId
 from handler.openstack.connection import LOAD_BALANCER, NETWORK, Connection
 from handler.openstack.ids import NETWORK_KIND, UUID, Ids, Kind
@@ -39,11 +40,12 @@ class OctaviaProvisioner:
         installation: str,
         read_secret: Callable[[SecretRef], str],
         clock: Callable[[], Instant],
+        circuits: Circuits | None = None,
     ) -> None:
         self._declared, self._access = declared, access
-        self._read_secret, self._clock = read_secret, clock
+        self._read_secret, self._clock, self._circuits = read_secret, clock, circuits
         self._mark = mark_of(installation, declared.id)
-        self._connection = Connection(CloudId(declared.id), access, read_secret)
+        self._connection = Connection(CloudId(declared.id), access, read_secret, circuits)
         self._ids = Ids(self._connection, clock)
         self._turn = threading.Lock()
         self._seated: tuple[str, OctaviaDriver] | None = None
@@ -178,7 +180,7 @@ class OctaviaProvisioner:
             pool=pool,
             subnet=None if subnet is None else self._ids.of(SUBNET_KIND, subnet),
         )
-        return OctaviaDriver(seats, self._read_secret, self._clock)
+        return OctaviaDriver(seats, self._read_secret, self._clock, circuits=self._circuits)
 
 
 def _is_meant(found: Found, named: str, above: PartStatus | None) -> bool:

@@ -28,6 +28,7 @@ from handler.balancers.octavia import OctaviaDriver
 from handler.balancers.octavia_provisioning import OctaviaProvisioner
 from handler.balancers.shared_listener import SharedListenerBalancer
 from handler.balancers.simulated import SimulatedBalancer
+from handler.circuits import Circuits
 from handler.orchestrators.cloudstack_jobs import wait
 
 
@@ -37,6 +38,7 @@ def balancer_for(
     clock: Callable[[], Instant],
     read_secret: Callable[[SecretRef], str],
     installation: str,
+    circuits: Circuits | None = None,
 ) -> Balancer:
     """The driver of a declared balancer.
 
@@ -46,23 +48,24 @@ def balancer_for(
         clock: tells the time.
         read_secret: reads what a declaration only names.
         installation: whose mark it is that what is made bears.
+        circuits: those of all endpoints; ``None``: everything is sent.
 
     Raises:
         Refused: its cloud makes no balancers; `config.check` says so before.
     """
     if isinstance(declaration, ManagedBalancer):
-        return _made(declaration, directory, clock, read_secret, installation)
+        return _made(declaration, directory, clock, read_secret, installation, circuits)
     match declaration:
         case SharedListener():
             return SharedListenerBalancer(declaration, directory)
         case HaproxyBalancer():
-            return haproxy(declaration)
+            return haproxy(declaration, circuits)
         case CloudstackRuleBalancer():
-            return CloudstackRuleDriver(declaration, clock, read_secret, wait)
+            return CloudstackRuleDriver(declaration, clock, read_secret, wait, circuits)
         case NetscalerBalancer():
-            return NetscalerDriver(declaration, read_secret, clock)
+            return NetscalerDriver(declaration, read_secret, clock, circuits)
         case OctaviaBalancer():
-            return OctaviaDriver(declaration, read_secret, clock)
+            return OctaviaDriver(declaration, read_secret, clock, circuits=circuits)
         case _:
             assert_never(declaration)
 
@@ -73,13 +76,14 @@ def _made(
     clock: Callable[[], Instant],
     read_secret: Callable[[SecretRef], str],
     installation: str,
+    circuits: Circuits | None,
 ) -> Balancer:
     match declaration.cloud:
         case SimulatedCloud():
             return SimulatedBalancer(declaration, clock, directory / f"{declaration.id}.json")
         case CloudstackCloud() as cloud:
-            return RuleProvisioner(declaration, cloud, installation, clock, read_secret, wait)
+            return RuleProvisioner(declaration, cloud, installation, clock, read_secret, wait, circuits)
         case OpenstackCloud(access=access):
-            return OctaviaProvisioner(declaration, access, installation, read_secret, clock)
+            return OctaviaProvisioner(declaration, access, installation, read_secret, clock, circuits)
         case _:
             raise Refused(f"the cloud {declaration.on} makes no balancers")

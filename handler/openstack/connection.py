@@ -22,9 +22,10 @@ from config.causes import Cause
 from config.errors import DriverError, Permanent, Transient, TrimtabError
 from config.openstack import ApplicationCredential, CloudsYaml, OpenstackAccess
 from config.units import CloudId, Seconds
+from handler.circuits import Circuits
 from handler.extras import library
 from handler.openstack.answers import Answer, reason, refusal, shown
-from handler.openstack.pool import Pool
+from handler.openstack.pool import Pool, retry_after
 
 if TYPE_CHECKING:
     from keystoneauth1.adapter import Adapter
@@ -37,7 +38,6 @@ NETWORK: Final = "network"
 LOAD_BALANCER: Final = "load-balancer"
 BLOCK_STORAGE: Final = "block-storage"
 _MAJOR = {COMPUTE: "2.1", IMAGE: "2", NETWORK: "2", LOAD_BALANCER: "2", BLOCK_STORAGE: "3"}
-_LONGEST_WAIT: Seconds = 3600.0
 _NOBODY: Final = frozenset[int]()
 _UNAUTHORISED = 401
 _NOT_FOUND = 404
@@ -58,12 +58,20 @@ class Connection:
         id: begins every message.
         access: which project, and how long a call may take.
         read_secret: reads the secret whenever a session begins.
+        circuits: those of all endpoints. Keystone's is one of them, and each service's.
     """
 
-    def __init__(self, id: CloudId, access: OpenstackAccess, read_secret: Callable[[SecretRef], str]) -> None:
+    def __init__(
+        self,
+        id: CloudId,
+        access: OpenstackAccess,
+        read_secret: Callable[[SecretRef], str],
+        circuits: Circuits | None = None,
+    ) -> None:
         self.id = id
         self._access = access
         self._read_secret = read_secret
+        self._circuits = circuits
         self._lock = threading.Lock()
         self._services: dict[str, Adapter] = {}
         self._session: Session | None = None
@@ -185,7 +193,7 @@ class Connection:
     def _unwelcome(self, about: str, error: Any) -> DriverError:  # noqa: ANN401 the library is not imported above
         """What Keystone itself refuses: it raises, where services answer."""
         response = getattr(error, "response", None)
-        wish = None if response is None else _retry_after(response)
+        wish = None if response is None else retry_after(response)
         said = None if response is None else _decoded(response)
         status = error.http_status if isinstance(error.http_status, int) else 0
         body = {"message": reason(said) or "Keystone gives no reason"}
@@ -238,7 +246,7 @@ class Connection:
             Permanent: they cannot be read.
         """
         config, credentials = self._library("openstack.config"), self._access.credentials
-        begin = _beginning(self._library("keystoneauth1.session").Session, self._access.timeout)
+        begin = _beginning(self._library("keystoneauth1.session").Session, self._access.timeout, self._circuits)
         named = {"region_name": self._access.region} if self._access.region is not None else {}
         given: dict[str, Any] = {"session_constructor": begin, "app_name": "trimtab", "load_envvars": False}
         try:
@@ -275,11 +283,12 @@ class Connection:
         return library(name, of=self.id, extra="openstack", needs="openstacksdk>=4.5")
 
 
-def _beginning(session: type[Session], within: Seconds) -> Callable[..., Session]:
+def _beginning(session: type[Session], within: Seconds, circuits: Circuits | None) -> Callable[..., Session]:
     """How sessions begin: on a pool of ours, and following no redirection, which would carry the token elsewhere."""
 
     def begin(**options: Any) -> Session:  # noqa: ANN401 as it is in the library
-        return session(**{**options, "session": Pool(within), "redirect": False, "timeout": within})
+        pool = Pool(within, circuits=circuits)
+        return session(**{**options, "session": pool, "redirect": False, "timeout": within})
 
     return begin
 
@@ -288,7 +297,7 @@ def _answer(response: requests.Response) -> Answer:
     return Answer(
         status=response.status_code,
         body=_decoded(response),
-        retry_after=_retry_after(response),
+        retry_after=retry_after(response),
         date=response.headers.get("Date"),
     )
 
@@ -299,9 +308,3 @@ def _decoded(response: requests.Response) -> object:
     except (ValueError, RecursionError):
         return None
     return decoded
-
-
-def _retry_after(response: requests.Response) -> Seconds | None:
-    """How long the other side wishes to be left alone; only as seconds, of the two forms of RFC 9110, 10.2.3."""
-    said = response.headers.get("Retry-After", "")
-    return min(float(said), _LONGEST_WAIT) if said.isdecimal() and said.isascii() else None

@@ -13,6 +13,7 @@ import urllib3
 from requests.adapters import HTTPAdapter
 
 from config.units import Seconds
+from handler.circuits import Circuits, endpoint_of, nobody, sending
 
 _AT_MOST = 64 * 2**20
 _CONNECTIONS = 16
@@ -25,11 +26,17 @@ class Bounded(requests.Session):
     ``requests`` bounds the time between two bytes only. A call that outlives its deadline goes on in a thread of its
     own and is forgotten. Nothing is taken from the environment, and no redirection is followed: it would carry the
     signature elsewhere.
+
+    Args:
+        within: the deadline of one request, connecting included.
+        at_most: bytes of one answer.
+        circuits: those of the endpoints; ``None``: everything is sent.
     """
 
-    def __init__(self, within: Seconds, at_most: int = _AT_MOST) -> None:
+    def __init__(self, within: Seconds, at_most: int = _AT_MOST, *, circuits: Circuits | None = None) -> None:
         super().__init__()
         self.trust_env = False
+        self._circuits = circuits
         self._within, self._at_most = within, at_most
         for scheme in ("http://", "https://"):
             self.mount(scheme, HTTPAdapter(pool_maxsize=_CONNECTIONS))
@@ -39,7 +46,18 @@ class Bounded(requests.Session):
 
         Raises:
             requests.RequestException: no whole answer in time.
+            Unsent: the endpoint answers nobody.
         """
+        with sending(self._circuits, endpoint_of(request.url or ""), self._within) as one:
+            try:
+                response = self._in_time(request, options)
+            except requests.RequestException as error:
+                one.failed(type(error).__name__)
+                raise
+            one.heard(nobody(response.status_code, response.content, retry_after(response)))
+            return response
+
+    def _in_time(self, request: requests.PreparedRequest, options: dict[str, Any]) -> requests.Response:
         options |= {"stream": True, "allow_redirects": False, "timeout": self._within}
         answers: queue.SimpleQueue[requests.Response | requests.RequestException] = queue.SimpleQueue()
         threading.Thread(target=self._fetch, args=(request, options, answers), daemon=True, name="cloud").start()

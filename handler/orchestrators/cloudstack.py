@@ -18,6 +18,7 @@ from config.causes import Cause
 from config.errors import DriverError, Permanent, Transient
 from config.model import CloudstackCloud, CloudstackRecipe, Profile
 from config.units import GroupId, Instant, MemberName, Seconds
+from handler.circuits import Circuits
 from handler.examination import Check
 from handler.headroom import Quota
 from handler.launches import LaunchId
@@ -46,12 +47,13 @@ class CloudstackOrchestrator:
         clock: Callable[[], Instant],
         read_secret: Callable[[SecretRef], str],
         wait: Callable[[Seconds], None] = wait,
+        circuits: Circuits | None = None,
     ) -> None:
         self._cloud = declaration
         self._installation = installation
         self._clock = clock
         self._wait = wait
-        self._wire = Wire(declaration, read_secret)
+        self._wire = Wire(declaration, read_secret, circuits)
         self._jobs = Jobs(self._wire, clock, wait, declaration.job_timeout)
         self._ids = Ids(declaration.id, self._wire, clock)
         self._meter = Meter(cloud=declaration.id, wire=self._wire, ids=self._ids)

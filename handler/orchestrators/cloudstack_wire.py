@@ -14,6 +14,7 @@ from config.causes import Cause
 from config.errors import DriverError, Permanent, Transient, TrimtabError
 from config.model import CloudstackCloud
 from config.units import Seconds
+from handler.circuits import Circuits
 from handler.extras import library
 from handler.orchestrators.bounded import Bounded, retry_after
 from handler.orchestrators.cloudstack_answers import Page, page_of, refusal, text
@@ -50,12 +51,18 @@ class Wire:
     Args:
         declaration: where, and how long an answer may take.
         read_secret: reads key and secret for every call, so that new ones take effect at once.
+        circuits: those of all endpoints.
     """
 
-    def __init__(self, declaration: CloudstackCloud, read_secret: Callable[[SecretRef], str]) -> None:
+    def __init__(
+        self,
+        declaration: CloudstackCloud,
+        read_secret: Callable[[SecretRef], str],
+        circuits: Circuits | None = None,
+    ) -> None:
         self._cloud = declaration
         self._read_secret = read_secret
-        self._session = Bounded(declaration.timeout)
+        self._session = Bounded(declaration.timeout, circuits=circuits)
         self.project = Project(declaration, self.every)
 
     def ask(self, command: str, **parameters: str) -> Mapping[str, object]:

@@ -16,6 +16,7 @@ from config.errors import DriverError, Full, Permanent, Transient
 from config.model import OneflowCloud, OneflowRecipe, Profile
 from config.node_orders import names_of, order_of
 from config.units import Instant, MemberName
+from handler.circuits import Circuits
 from handler.examination import Check
 from handler.launches import LaunchId
 from handler.orchestrators.interface import Launch
@@ -63,10 +64,11 @@ class OneflowOrchestrator(OpennebulaOrchestrator):
         installation: str,
         clock: Callable[[], Instant],
         read_secret: Callable[[SecretRef], str],
+        circuits: Circuits | None = None,
     ) -> None:
-        super().__init__(declaration.nebula, installation, clock, read_secret)
+        super().__init__(declaration.nebula, installation, clock, read_secret, circuits)
         self._declaration = declaration
-        self._flow = FlowWire(declaration, read_secret)
+        self._flow = FlowWire(declaration, read_secret, circuits)
         self._services = Services(declaration.id, self._flow, clock)
         self._lock = threading.Lock()
         self._growing: dict[OneflowRecipe, Together[MemberName, Machine]] = {}

@@ -12,6 +12,7 @@ from config.access import SecretRef
 from config.causes import Cause
 from config.errors import Permanent, Transient, TrimtabError
 from config.model import OneflowCloud
+from handler.circuits import Circuits
 from handler.orchestrators.bounded import Bounded, retry_after
 from handler.orchestrators.oneflow_answers import refusal
 
@@ -22,12 +23,18 @@ class FlowWire:
     Args:
         declaration: where, who, and how long an answer may take.
         read_secret: reads the password for every call, so that a new one takes effect at once.
+        circuits: those of all endpoints.
     """
 
-    def __init__(self, declaration: OneflowCloud, read_secret: Callable[[SecretRef], str]) -> None:
+    def __init__(
+        self,
+        declaration: OneflowCloud,
+        read_secret: Callable[[SecretRef], str],
+        circuits: Circuits | None = None,
+    ) -> None:
         self._cloud, self._access = declaration, declaration.nebula
         self._read_secret = read_secret
-        self._session = Bounded(self._access.timeout)
+        self._session = Bounded(self._access.timeout, circuits=circuits)
 
     def ask(self, verb: str, path: str, body: Mapping[str, object] | None = None) -> object:
         """Make one call; what was answered, read as JSON, or ``None`` where nothing was.

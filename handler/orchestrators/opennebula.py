@@ -14,6 +14,7 @@ from config.access import SecretRef
 from config.errors import Permanent, Transient
 from config.model import OpennebulaCloud, OpennebulaRecipe, Profile
 from config.units import GroupId, Instant, MemberName, Seconds
+from handler.circuits import Circuits
 from handler.examination import Check
 from handler.headroom import Quota
 from handler.launches import LaunchId
@@ -52,11 +53,12 @@ class OpennebulaOrchestrator:
         installation: str,
         clock: Callable[[], Instant],
         read_secret: Callable[[SecretRef], str],
+        circuits: Circuits | None = None,
     ) -> None:
         self._cloud = declaration
         self._installation = installation
         self._clock = clock
-        self._wire = Wire(declaration, read_secret)
+        self._wire = Wire(declaration, read_secret, circuits)
         self._ids = Ids(declaration.id, self._wire, clock)
         self._meter = Meter(wire=self._wire, ids=self._ids)
         self._turns = Turns()

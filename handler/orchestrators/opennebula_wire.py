@@ -16,6 +16,7 @@ from config.causes import Cause
 from config.errors import DriverError, Permanent, Transient, TrimtabError
 from config.model import OpennebulaCloud
 from config.units import Seconds
+from handler.circuits import Circuits
 from handler.extras import library
 from handler.orchestrators.bounded import Bounded, retry_after
 from handler.orchestrators.opennebula_answers import Fault, refusal, whole
@@ -68,12 +69,19 @@ class Wire:
     Args:
         declaration: where, who, and how long an answer may take.
         read_secret: reads the password for every call, so that a new one takes effect at once.
+        circuits: those of all endpoints.
     """
 
-    def __init__(self, declaration: OpennebulaCloud, read_secret: Callable[[SecretRef], str]) -> None:
+    def __init__(
+        self,
+        declaration: OpennebulaCloud,
+        read_secret: Callable[[SecretRef], str],
+        circuits: Circuits | None = None,
+    ) -> None:
         self._cloud = declaration
         self._read_secret = read_secret
-        self._carrier = Carrier(Bounded(declaration.timeout), declaration.endpoint, declaration.trust)
+        session = Bounded(declaration.timeout, circuits=circuits)
+        self._carrier = Carrier(session, declaration.endpoint, declaration.trust)
 
     def ask(self, method: str, *arguments: object) -> object:
         """Call ``one.METHOD``. A call whose user is not recognised is made once more, with the password read anew.

@@ -15,6 +15,7 @@ from config.errors import Permanent, Transient
 from config.model import OpenstackCloud, Profile
 from config.parts import Part
 from config.units import GroupId, Instant, MemberName, PartName, Seconds
+from handler.circuits import Circuits
 from handler.examination import Check
 from handler.headroom import Quota
 from handler.launches import LaunchId
@@ -51,8 +52,9 @@ class OpenstackOrchestrator:
         clock: Callable[[], Instant],
         read_secret: Callable[[SecretRef], str],
         wait: Callable[[Seconds], None] = wait,
+        circuits: Circuits | None = None,
     ) -> None:
-        connection = self._connection = Connection(declaration.id, declaration.access, read_secret)
+        connection = self._connection = Connection(declaration.id, declaration.access, read_secret, circuits)
         self._clock = clock
         self._cloud = declaration.id
         self._installation = installation

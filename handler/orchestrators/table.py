@@ -18,6 +18,7 @@ from config.model import (
     SimulatedCloud,
 )
 from config.units import Instant
+from handler.circuits import Circuits
 from handler.orchestrators.cloudstack import CloudstackOrchestrator
 from handler.orchestrators.interface import Orchestrator, Papers, no_papers
 from handler.orchestrators.oneflow import OneflowOrchestrator
@@ -36,13 +37,14 @@ def no_secrets(_: SecretRef) -> str:
     raise Refused("no secrets can be read here")
 
 
-def orchestrator_for(
+def orchestrator_for(  # noqa: PLR0913, PLR0917  # the composition root's list
     declaration: Cloud,
     installation: str,
     directory: Path,
     clock: Callable[[], Instant],
     papers: Papers = no_papers,
     read_secret: Callable[[SecretRef], str] = no_secrets,
+    circuits: Circuits | None = None,
 ) -> Orchestrator:
     """The driver of a declared cloud; ``directory`` is Trimtab's state directory."""
     match declaration:
@@ -51,12 +53,12 @@ def orchestrator_for(
         case SimulatedCloud():
             return SimulatedOrchestrator(declaration, installation, directory, clock)
         case CloudstackCloud():
-            return CloudstackOrchestrator(declaration, installation, clock, read_secret)
+            return CloudstackOrchestrator(declaration, installation, clock, read_secret, circuits=circuits)
         case OpennebulaCloud():
-            return OpennebulaOrchestrator(declaration, installation, clock, read_secret)
+            return OpennebulaOrchestrator(declaration, installation, clock, read_secret, circuits)
         case OneflowCloud():
-            return OneflowOrchestrator(declaration, installation, clock, read_secret)
+            return OneflowOrchestrator(declaration, installation, clock, read_secret, circuits)
         case OpenstackCloud():
-            return OpenstackOrchestrator(declaration, installation, clock, read_secret)
+            return OpenstackOrchestrator(declaration, installation, clock, read_secret, circuits=circuits)
         case _:
             assert_never(declaration)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from config.errors import Problem
 from config.units import BalancerId, CounterId, GroupId, Instant, MemberName, PolicyId, Seconds
 from handler.attachments import Behind
+from handler.circuits import EndpointStatus
 from handler.closeups import CloseUp
 from handler.desired import Definition
 from handler.garbage import Found
@@ -315,6 +316,10 @@ class Daemon(Protocol):
 
     async def record(self, *, on: bool, span: Seconds | None, by: str) -> RecordingStatus:
         """Record or not, whatever the file says; ``span``: only for so long."""
+        ...
+
+    def endpoints(self) -> Sequence[EndpointStatus]:
+        """Who is called for clouds and balancers, and whether they answer."""
         ...
 
     def metrics(self) -> bytes:

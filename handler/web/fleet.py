@@ -1,4 +1,4 @@
-"""``/api/v1/pause`` and ``/api/v1/resume``: the whole fleet at once."""
+"""``/api/v1/pause``, ``/api/v1/resume`` and ``/api/v1/endpoints``: the whole fleet at once."""
 
 from __future__ import annotations
 
@@ -34,8 +34,12 @@ class FleetResumeBody(BaseModel):
 
 
 def fleet_routes(daemon: Daemon) -> APIRouter:
-    """The routes; each answers with what is stopped then, ``null`` if nothing."""
+    """The routes; those of pauses answer with what is stopped then, ``null`` if nothing."""
     routes = APIRouter(tags=["acts"])
+
+    @routes.get("/endpoints")
+    async def endpoints() -> JSONResponse:
+        return JSONResponse(plain(daemon.endpoints()))
 
     @routes.get("/pause")
     async def stopped() -> JSONResponse:

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import typing
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from config.errors import DriverError, Transient
+from config.errors import DriverError, Transient, Unsent
 from config.managed import ManagedBalancer
 from config.model import Balancer as Declared
 from config.units import MemberName
 from handler.balancers.interface import Balancer
+from handler.circuit import FAILURES
 from handler.world import SeatState
 from tests.support.balancer_columns import COLUMNS, Behaviour, Column, asked
 from tests.support.balancer_relay import Relay, Trouble, relayed
 from tests.support.balancers import Stage, a_name, state_of
+from tests.support.circuits import circuits_by
+from tests.support.orchestrators import Clock
 
 QUICK = [trouble for trouble in Trouble if trouble is not Trouble.SILENT]  # that one takes the whole deadline
 PORT = 9
@@ -136,3 +140,27 @@ def test_seats_that_cannot_be_read_whole_are_not_read_at_all(
         if trouble is Trouble.SILENT:
             return  # once is enough: it takes the whole deadline
     pytest.fail("the call never ends")
+
+
+def test_nothing_more_is_sent_to_a_balancer_that_answers_nobody_and_it_is_found_again(
+    column: Column, stage: Stage, relay: Relay
+) -> None:
+    if Behaviour.CIRCUIT not in column.cells:
+        return  # its column says why
+    clock = Clock()
+    name, driver = a_name(), stage.driver_at(relay.address, circuits_by(clock))
+    relay.dead = True
+    for _ in range(FAILURES + 1):
+        with pytest.raises(Transient):
+            driver.seats()
+    heard = relay.heard
+
+    for call in (driver.seats, partial(join, driver, name)):
+        with pytest.raises(Unsent, match="is left alone: 5 calls in a row failed since"):
+            call()
+    assert relay.heard == heard
+
+    relay.dead = False
+    clock.at += 60.0
+    join(driver, name)
+    assert state_of(driver, name) is SeatState.PARKED

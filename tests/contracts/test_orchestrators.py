@@ -10,30 +10,16 @@ import pytest
 from config.units import GroupId, MemberName
 from handler.orchestrators.interface import Orchestrator
 from handler.world import ServerState
-from tests.support.cloudstack import cloudstack_stage
+from tests.support.cloud_columns import STAGES
 from tests.support.oneflow_bed import FLOW_BEDS
-from tests.support.oneflow_stage import oneflow_stage
-from tests.support.opennebula import opennebula_stage
-from tests.support.openstack import openstack_stage
 from tests.support.openstack_bed import BEDS
-from tests.support.orchestrators import Clock, Stage, process_stage, simulated_stage
+from tests.support.orchestrators import Clock, Stage
 from tests.support.waiting import until
 
 WEB = GroupId("web")
 
 
-@pytest.fixture(
-    params=[
-        pytest.param(process_stage, id="process"),
-        pytest.param(simulated_stage, id="simulated"),
-        pytest.param(cloudstack_stage, id="cloudstack"),
-        pytest.param(opennebula_stage, id="opennebula"),
-        pytest.param(oneflow_stage, id="oneflow"),
-        pytest.param(openstack_stage, id="openstack"),
-        *BEDS,
-        *FLOW_BEDS,
-    ],
-)
+@pytest.fixture(params=[*STAGES, *BEDS, *FLOW_BEDS])
 def stage(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     with request.param(tmp_path_factory.mktemp("cloud")) as stage:
         yield stage

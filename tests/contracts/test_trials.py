@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import typing
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -9,19 +10,20 @@ from typing import Any
 
 import pytest
 
-from config.errors import DriverError, Full, Permanent, Transient
+from config.errors import DriverError, Full, Permanent, Transient, Unsent
 from config.model import Cloud
 from config.units import GroupId
+from handler.circuit import FAILURES
 from handler.headroom import headroom_of
 from handler.orchestrators.interface import Orchestrator
 from handler.orchestrators.metered import Metered
 from handler.world import Listing, ServerState
-from tests.support import oneflow_trials, openstack_trials, trials
+from tests.support.cloud_columns import COLUMNS
 from tests.support.orchestrators import Stage
 from tests.support.trials import Column, Trial
+from tests.support.waiting import until
 
 WEB = GroupId("web")
-COLUMNS = (*trials.COLUMNS, openstack_trials.COLUMN, oneflow_trials.COLUMN)
 
 
 def of(trial: Trial) -> Callable[[Any], Any]:
@@ -79,6 +81,21 @@ def test_what_was_made_without_an_answer_is_found_and_not_made_again(cloud: Orch
     assert stage.count(launch.id.name) == 1
 
 
+@of(Trial.LOST_REMOVAL)
+def test_what_was_removed_without_an_answer_is_gone_and_may_be_removed_again(cloud: Orchestrator, stage: Stage) -> None:
+    launch = stage.launch()
+    cloud.create(launch)
+
+    with contextlib.suppress(Transient):
+        cloud.destroy(launch.id.name, grace=0.0)
+
+    well = stage.driver()
+    well.destroy(launch.id.name, grace=0.0)
+    until(lambda: well.find(launch.id.name) is None)
+    assert names(well) == []
+    assert stage.count(launch.id.name) == 0
+
+
 @of(Trial.FALSE_ERROR)
 def test_what_was_made_against_the_answer_is_found_and_not_made_again(cloud: Orchestrator, stage: Stage) -> None:
     launch = stage.launch()
@@ -132,6 +149,26 @@ def test_what_is_not_listed_yet_is_not_made_twice(cloud: Orchestrator, stage: St
     assert stage.count(launch.id.name) == 1
 
 
+@of(Trial.DELETED)
+def test_who_is_deleted_behind_our_back_is_gone_for_good_and_can_be_made_again(
+    cloud: Orchestrator, stage: Stage
+) -> None:
+    launch = stage.launch()
+    first = cloud.create(launch)
+
+    cloud.destroy(launch.id.name, grace=0.0)  # somebody may come first
+    until(lambda: cloud.find(launch.id.name) is None)
+    second = cloud.create(launch)
+    stage.kill(second)
+
+    until(lambda: cloud.find(launch.id.name) is None)
+    assert names(cloud) == []
+    cloud.destroy(launch.id.name, grace=0.0)
+    third = cloud.create(launch)
+    assert len({first.id, second.id, third.id}) == 3
+    assert names(cloud) == [launch.id.name]
+
+
 @of(Trial.FOREIGN)
 def test_machines_of_somebody_else_are_neither_shown_nor_found_nor_removed(cloud: Orchestrator, stage: Stage) -> None:
     assert names(cloud) == []
@@ -149,6 +186,20 @@ def test_refused_credentials_are_permanent(cloud: Orchestrator, stage: Stage) ->
     for call in (lambda: cloud.list(WEB), lambda: cloud.create(stage.launch())):
         with pytest.raises(Permanent, match="refused"):
             call()
+
+
+@of(Trial.RENEWED)
+def test_credentials_that_expire_are_renewed_in_flight_and_nothing_is_done_twice(
+    cloud: Orchestrator, stage: Stage
+) -> None:
+    launch = stage.launch()
+
+    assert cloud.create(launch).name == launch.id.name
+    assert names(cloud) == [launch.id.name]
+    assert stage.count(launch.id.name) == 1
+
+    cloud.destroy(launch.id.name, grace=0.0)
+    until(lambda: cloud.find(launch.id.name) is None)
 
 
 @of(Trial.AMBIGUOUS)
@@ -229,3 +280,23 @@ def test_a_machine_that_fails_to_build_is_told_or_shown_and_can_be_removed(cloud
     cloud.destroy(launch.id.name, grace=0.0)
     found = cloud.find(launch.id.name)
     assert found is None or found.state in {ServerState.ERROR, ServerState.DELETING}
+
+
+@of(Trial.DEAD)
+def test_nothing_more_is_sent_to_whom_nobody_answers_and_it_is_found_again(cloud: Orchestrator, stage: Any) -> None:
+    calls = (lambda: cloud.list(WEB), lambda: cloud.create(stage.launch()))
+    for _ in range(FAILURES + 1):
+        with pytest.raises(Transient):
+            cloud.list(WEB)
+    heard = stage.wire.unheard
+
+    for call in calls:
+        with pytest.raises(Unsent, match="is left alone: 5 calls in a row failed since") as refused:
+            call()
+        assert refused.value.retry_after is not None
+    assert stage.wire.unheard == heard
+
+    stage.wire.dead = False
+    stage.clock.at += 60.0
+    assert cloud.create(stage.launch()).name == stage.launch().id.name
+    assert names(cloud) == [stage.launch().id.name]

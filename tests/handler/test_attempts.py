@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from config.errors import DriverError, Permanent, Transient
+from config.errors import DriverError, Permanent, Transient, Unsent
 from config.units import BalancerId, Instant
 from handler.attempts import LIMIT, counted, held, judged, succeeded
 from handler.steps import Create, Destroy, Drain, Join, Result, Step, worst
@@ -17,6 +17,7 @@ DRAIN = Drain(member=ONE, balancer=EDGE)
 
 BUSY = Transient("busy")
 LATER = Transient("later", retry_after=77.0)
+UNSENT = Unsent("left alone", retry_after=16.0)
 REFUSED = Permanent("refused")
 
 
@@ -42,6 +43,7 @@ def after(step: Step, failures: int, error: DriverError = BUSY) -> Record:
         pytest.param(CREATE, 500, LATER, Result.RETRY, 77.0, None, id="as often as it asks"),
         pytest.param(JOIN, 0, LATER, Result.LIMITED, 77.0, 1, id="a balancer's wish is an attempt"),
         pytest.param(JOIN, 9, LATER, Result.FAILED, 77.0, 10, id="and is respected to the last"),
+        pytest.param(JOIN, 9, UNSENT, Result.RETRY, 16.0, None, id="what was not sent is no attempt"),
         pytest.param(JOIN, 0, REFUSED, Result.FAILED, 30.0, None, id="a permanent failure"),
         pytest.param(JOIN, 2, REFUSED, Result.FAILED, 120.0, None, id="is tried again ever more slowly"),
     ],

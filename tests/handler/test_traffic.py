@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from config.clouds import Calls, Cloud, ProcessCloud
-from config.errors import Full, Permanent, Transient
+from config.errors import Full, Permanent, Transient, Unsent
 from config.units import CloudId, Instant
 from handler.traffic import Bucket, Traffic, refilled
 from tests.support.fake_cloud import FakeClock
@@ -104,3 +104,19 @@ def test_of_a_full_cloud_nothing_is_made_for_a_while_and_all_else_is_done() -> N
     clock.advance(10.0)
     with traffic.call(BOX, clock, makes=True) as makes:
         assert makes
+
+
+def test_an_endpoint_that_answers_nobody_holds_back_what_is_made_and_nothing_else() -> None:
+    traffic, clock = Traffic(), FakeClock()
+    traffic.heard(BOX, Unsent("left alone", retry_after=7.0), clock())
+    with traffic.call(BOX, clock, makes=True) as may_make:
+        assert may_make, "a listing was not sent"
+
+    traffic.heard(BOX, Unsent("left alone", retry_after=7.0), clock(), makes=True)
+
+    with traffic.call(BOX, clock, makes=True) as may_make, traffic.call(BOX, clock) as may_remove:
+        assert (may_make, may_remove) == (False, True)
+    assert traffic.closed_until(BOX, clock()) is None
+    clock.advance(7.0)
+    with traffic.call(BOX, clock, makes=True) as may_make:
+        assert may_make

@@ -24,6 +24,8 @@ class Behaviour(enum.Enum):
 
     TRAFFIC = "traffic"
     """Requests go to whom it gives work."""
+    CIRCUIT = "circuit"
+    """It is left alone while it answers nobody."""
 
 
 Cell = Behaviour | Trouble
@@ -54,7 +56,12 @@ _LINE = {Trouble.UNAVAILABLE: _NO_HTTP}
 _PLAYED = "the appliance is played, and its traffic is not"
 
 COLUMNS = (
-    Column(name="shared_listener", kind=SharedListener, stage=listener_stage, empty=_LINE),
+    Column(
+        name="shared_listener",
+        kind=SharedListener,
+        stage=listener_stage,
+        empty={**_LINE, Behaviour.CIRCUIT: "its holder is ours, and is started where it does not answer"},
+    ),
     Column(name="haproxy", kind=HaproxyBalancer, stage=haproxy_stage, empty=_LINE, real="haproxy"),
     Column(name="haproxy_template", kind=HaproxyBalancer, stage=template_stage, empty=_LINE, real="haproxy"),
     Column(name="haproxy_several", kind=HaproxyBalancer, stage=several_stage, empty=_LINE, real="haproxy"),

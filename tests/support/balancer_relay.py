@@ -46,7 +46,9 @@ class Relay:
     def __init__(self, address: Address, target: Address) -> None:
         self.address, self._target = address, target
         self._trouble: tuple[Trouble, int] | None = None
-        self._heard = 0
+        self.dead = False
+        """Nobody is answered."""
+        self.heard = 0
         self._listening = _listening(address)
         if not isinstance(address, Path):
             self.address = self._listening.getsockname()[:2]
@@ -56,11 +58,11 @@ class Relay:
 
     def arm(self, trouble: Trouble, request: int) -> None:
         """Let it befall the request of this number from now on, the first being 1."""
-        self._trouble, self._heard = (trouble, request), 0
+        self._trouble, self.heard = (trouble, request), 0
 
     def disarm(self) -> bool:
         """Let nothing more befall anybody; whether it has befallen one."""
-        befallen = self._trouble is not None and self._heard >= self._trouble[1]
+        befallen = self._trouble is not None and self.heard >= self._trouble[1]
         self._trouble = None
         return befallen
 
@@ -82,8 +84,10 @@ class Relay:
         client.settimeout(_PATIENCE)
         with client, _connected(self._target) as balancer, contextlib.suppress(OSError):
             while request := _whole(client):
-                self._heard += 1
-                trouble = self._trouble[0] if self._trouble is not None and self._heard == self._trouble[1] else None
+                self.heard += 1
+                if self.dead:
+                    return
+                trouble = self._trouble[0] if self._trouble is not None and self.heard == self._trouble[1] else None
                 if trouble is not None:
                     self._befall(trouble, request, client, balancer)
                     return

@@ -23,6 +23,7 @@ from handler.balancers.haproxy_several import haproxy as haproxy_driver
 from handler.balancers.interface import Balancer
 from handler.balancers.listener import protocol
 from handler.balancers.shared_listener import SharedListenerBalancer
+from handler.circuits import Circuits
 from handler.world import SeatState
 from tests.support.haproxy import Haproxy, free_tcp_port, running_haproxy
 from tests.support.waiting import stop, until
@@ -85,7 +86,7 @@ class Stage(Protocol):
     port: int
     """Where clients connect."""
 
-    def driver_at(self, address: Address) -> Balancer:
+    def driver_at(self, address: Address, circuits: Circuits | None = None) -> Balancer:
         """Another driver of the same balancer, that goes another way to it."""
         ...
 
@@ -163,8 +164,9 @@ class ListenerStage:
         assert isinstance(answer, protocol.Seats)
         return next((state for seat, state, _ in answer.seats if seat == name), None)
 
-    def driver_at(self, address: Address) -> Balancer:
+    def driver_at(self, address: Address, circuits: Circuits | None = None) -> Balancer:
         assert isinstance(address, Path)
+        assert circuits is None
         return SharedListenerBalancer(replace(self.declared, id=BalancerId(address.stem)), address.parent)
 
     def ask(self, question: protocol.FromDriver) -> protocol.Message:
@@ -210,8 +212,8 @@ class HaproxyStage:
         until(lambda: self._members.accepts(name))
         return "127.0.0.1", port
 
-    def driver_at(self, address: Address) -> Balancer:
-        return haproxy_driver(replace(self.declared, socket=str(address)))
+    def driver_at(self, address: Address, circuits: Circuits | None = None) -> Balancer:
+        return haproxy_driver(replace(self.declared, socket=str(address)), circuits)
 
     def seat_stranger(self) -> str:
         self.haproxy.ask("add server web/theirs 127.0.0.1:9")  # in maintenance: it answers no traffic of a test

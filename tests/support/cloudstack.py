@@ -15,6 +15,7 @@ from handler.launches import LaunchId
 from handler.orchestrators.cloudstack import CloudstackOrchestrator
 from handler.orchestrators.interface import Launch
 from handler.world import Server
+from tests.support.circuits import circuits_by
 from tests.support.cloudstack_wire import KEY, SECRET, CloudstackWire
 from tests.support.orchestrators import Clock
 
@@ -40,6 +41,9 @@ class CloudstackStage:
     secrets: dict[str, str] = field(default_factory=lambda: {"KEY": KEY, "SECRET": SECRET})
     waited: list[float] = field(default_factory=list)
 
+    def __post_init__(self) -> None:
+        self.circuits = circuits_by(self.clock)
+
     def driver(self, *, elsewhere: bool = False, **fields: Any) -> CloudstackOrchestrator:
         return CloudstackOrchestrator(
             a_cloudstack(self.endpoint, **fields),
@@ -47,6 +51,7 @@ class CloudstackStage:
             self.clock,
             lambda ref: self.secrets[ref.env or ""],
             self.waited.append,
+            self.circuits,
         )
 
     def launch(self, sequence: int = 1, group: str = "web", *, elsewhere: bool = False, **fields: Any) -> Launch:

@@ -17,6 +17,7 @@ from config.balancers import CloudstackRuleBalancer
 from config.units import BalancerId, Instant, MemberName
 from handler.balancers.cloudstack_rule import CloudstackRuleDriver
 from handler.balancers.exchange import Address
+from handler.circuits import Circuits
 from handler.launches import LaunchId
 from tests.support.cloudstack import a_cloudstack
 from tests.support.cloudstack_wire import KEY, SECRET, Answer, ApiError, CloudstackWire, Vm
@@ -151,17 +152,17 @@ class RuleStage:
         there = urlsplit(endpoint)
         self.address: Address = (there.hostname or "", there.port or 0)
 
-    def driver(self, **fields: Any) -> CloudstackRuleDriver:
+    def driver(self, circuits: Circuits | None = None, **fields: Any) -> CloudstackRuleDriver:
         secrets = {"KEY": KEY, "SECRET": SECRET}
         declared = replace(self.declared, **fields)
         return CloudstackRuleDriver(
-            declared, lambda: Instant(1000.0), lambda ref: secrets[ref.env or ""], self.waited.append
+            declared, lambda: Instant(1000.0), lambda ref: secrets[ref.env or ""], self.waited.append, circuits
         )
 
-    def driver_at(self, address: Address) -> CloudstackRuleDriver:
+    def driver_at(self, address: Address, circuits: Circuits | None = None) -> CloudstackRuleDriver:
         assert not isinstance(address, Path)
         endpoint = f"http://{address[0]}:{address[1]}/client/api"
-        return self.driver(cloud=a_cloudstack(endpoint, timeout=1.0))
+        return self.driver(circuits, cloud=a_cloudstack(endpoint, timeout=1.0))
 
     def member(self, name: MemberName) -> tuple[str, int]:
         return "127.0.0.1", int(self.rule.privateport)

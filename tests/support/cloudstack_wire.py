@@ -15,14 +15,14 @@ import threading
 import time
 import urllib.parse
 import uuid
-from collections import defaultdict, deque
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
-from tests.support.wire_server import Fault, WireHandler, served
+from tests.support.wire_server import Befallen, Fault, WireHandler, served
 
 Answer = tuple[int, dict[str, Any]]
 
@@ -74,7 +74,7 @@ class Job:
 
 
 @dataclass
-class CloudstackWire:
+class CloudstackWire(Befallen):
     """One account of one cloud."""
 
     clock: Callable[[], float] = time.time
@@ -93,7 +93,6 @@ class CloudstackWire:
     jobs: dict[str, Job] = field(default_factory=dict)
     failing: deque[tuple[int, str]] = field(default_factory=deque)
     """How the next deployments' jobs fail."""
-    faults: dict[str, deque[Fault]] = field(default_factory=lambda: defaultdict(deque))
     calls: list[tuple[str, dict[str, str]]] = field(default_factory=list)
     queries: set[str] = field(default_factory=set)
     """What stood in addresses, after the question mark."""
@@ -120,10 +119,7 @@ class CloudstackWire:
             for entry in entries:
                 entry.setdefault("id", self.mint(f"{kind} {entry['name']}"))
 
-    # What befalls it
-
-    def script(self, command: str, *faults: Fault) -> None:
-        self.faults[command].extend(faults)
+    # What is there
 
     def add(self, name: str, *, state: str = "Running", **more: Any) -> Vm:
         """Put a machine there, ours or a stranger's."""

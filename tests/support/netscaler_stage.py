@@ -12,6 +12,7 @@ from config.balancers import NetscalerBalancer
 from config.units import BalancerId, Instant, MemberName
 from handler.balancers.exchange import Address
 from handler.balancers.netscaler import NetscalerDriver
+from handler.circuits import Circuits
 from tests.support.netscaler import PASSWORD, USER, FakeNetscaler, in_the_background
 from tests.support.netscaler_config import Configuration, Member
 
@@ -41,14 +42,13 @@ class NetscalerStage:
         host, _, port = appliance.url.removeprefix("http://").partition(":")
         self.address: tuple[str, int] = (host, int(port))
 
-    def driver(self, **fields: object) -> NetscalerDriver:
-        return NetscalerDriver(
-            a_netscaler(**{"url": self.declared.url, **fields}), lambda _: self.password, lambda: self.now
-        )
+    def driver(self, circuits: Circuits | None = None, **fields: object) -> NetscalerDriver:
+        declared = a_netscaler(**{"url": self.declared.url, **fields})
+        return NetscalerDriver(declared, lambda _: self.password, lambda: self.now, circuits)
 
-    def driver_at(self, address: Address) -> NetscalerDriver:
+    def driver_at(self, address: Address, circuits: Circuits | None = None) -> NetscalerDriver:
         assert not isinstance(address, Path)
-        return self.driver(url=f"http://{address[0]}:{address[1]}", timeout=1.0)
+        return self.driver(circuits, url=f"http://{address[0]}:{address[1]}", timeout=1.0)
 
     @property
     def members(self) -> dict[tuple[str, int], Member]:

@@ -14,6 +14,7 @@ from config.openstack import OctaviaBalancer
 from config.units import BalancerId, CloudId, MemberName
 from handler.balancers.exchange import Address
 from handler.balancers.octavia import OctaviaDriver
+from handler.circuits import Circuits
 from tests.support.openstack import an_access
 from tests.support.openstack_octavia_wire import Octavia, PoolWire
 from tests.support.openstack_wire import SECRET, OpenstackWire
@@ -38,16 +39,17 @@ class OctaviaStage:
         self.address: Address = (host, int(port))
         self.balancer = self.driver()
 
-    def driver(self, *, timeout: float = 10.0, **fields: Any) -> OctaviaDriver:
+    def driver(self, circuits: Circuits | None = None, *, timeout: float = 10.0, **fields: Any) -> OctaviaDriver:
         access = an_access(self.auth_url, timeout=timeout)
         given = {"id": BalancerId("lb"), "cloud": CloudId("prod"), "access": access, "pool": "web"}
-        return OctaviaDriver(OctaviaBalancer(**{**given, **fields}), self._secret, self.clock, self.waited.append)
+        declared = OctaviaBalancer(**{**given, **fields})
+        return OctaviaDriver(declared, self._secret, self.clock, self.waited.append, circuits)
 
-    def driver_at(self, address: Address) -> OctaviaDriver:
+    def driver_at(self, address: Address, circuits: Circuits | None = None) -> OctaviaDriver:
         """One that finds this address in the catalogue, whichever way it is found."""
         assert not isinstance(address, Path)
         self.wire.url = f"http://{address[0]}:{address[1]}"
-        return self.driver(access=an_access(f"{self.wire.url}/identity/v3", timeout=1.5))
+        return self.driver(circuits, access=an_access(f"{self.wire.url}/identity/v3", timeout=1.5))
 
     def _secret(self, ref: SecretRef) -> str:
         assert ref.env == "SECRET"

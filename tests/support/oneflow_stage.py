@@ -38,6 +38,7 @@ class OneflowStage(OpennebulaStage):
             THERE if elsewhere else HERE,
             self.clock,
             lambda ref: self.secrets[ref.env or ""],
+            self.circuits,
         )
 
     def launch(self, sequence: int = 1, group: str = "web", *, elsewhere: bool = False, **fields: Any) -> Launch:

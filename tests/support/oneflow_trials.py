@@ -84,7 +84,7 @@ COLUMN = Column(
             trial: _of_opennebula(trial)
             for trial in (
                 *(Trial.PAGED, Trial.EVENTUAL, Trial.NOT_ALLOWED, Trial.QUOTA, Trial.SLOW),
-                *(Trial.MALFORMED, Trial.STILLBORN),
+                *(Trial.MALFORMED, Trial.STILLBORN, Trial.LOST_REMOVAL, Trial.DELETED, Trial.RENEWED, Trial.DEAD),
             )
         },
     },

@@ -10,7 +10,6 @@ import base64
 import contextlib
 import json
 import threading
-from collections import defaultdict, deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,7 +17,7 @@ from xml.sax.saxutils import escape
 
 from tests.support.opennebula_wire import ACTIVE, DONE, POWEROFF, USER, ApiError, OpennebulaWire, Vm
 from tests.support.opennebula_wire import RUNNING as VM_RUNNING
-from tests.support.wire_server import Fault, WireHandler, served
+from tests.support.wire_server import Befallen, Fault, WireHandler, served
 
 DEPLOYING, RUNNING, WARNING, SCALING, FAILED_SCALING, COOLDOWN = 1, 2, 4, 8, 9, 10
 WORDS = {1: "DEPLOYING", 2: "RUNNING", 4: "WARNING", 8: "SCALING", 9: "FAILED_SCALING", 10: "COOLDOWN"}
@@ -46,7 +45,7 @@ class Refusal(Exception):
 
 
 @dataclass
-class OneflowWire:
+class OneflowWire(Befallen):
     """Services, and the machines that they are made of."""
 
     nebula: OpennebulaWire
@@ -55,7 +54,6 @@ class OneflowWire:
     """How many looks a scaling or a cooldown lasts beyond its machines."""
     services: dict[int, Body] = field(default_factory=dict)
     owners: dict[int, str] = field(default_factory=dict)
-    faults: dict[str, deque[Fault]] = field(default_factory=lambda: defaultdict(deque))
     calls: list[tuple[str, Any]] = field(default_factory=list)
     before: Callable[[str], None] = lambda call: None
     forgetful: bool = False
@@ -64,11 +62,7 @@ class OneflowWire:
     _ran: dict[int, bool] = field(default_factory=dict)
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
-    # What befalls it
-
-    def script(self, call: str, *faults: Fault) -> None:
-        """``call``: ``GET``, ``POOL``, ``PUT``, ``scale`` or ``action``."""
-        self.faults[call].extend(faults)
+    # What is there
 
     def service(self, name: str, *roles: str, nodes: int = 0, owner: str = USER, **more: Any) -> int:
         """Put a service there, with so many nodes of each role."""

@@ -16,6 +16,7 @@ from handler.launches import LaunchId
 from handler.orchestrators.interface import Launch
 from handler.orchestrators.opennebula import OpennebulaOrchestrator
 from handler.world import Server
+from tests.support.circuits import circuits_by
 from tests.support.opennebula_wire import DONE, PASSWORD, USER, OpennebulaWire
 from tests.support.orchestrators import Clock
 
@@ -40,12 +41,16 @@ class OpennebulaStage:
     clock: Callable[[], Instant]
     secrets: dict[str, str] = field(default_factory=lambda: {"PASSWORD": PASSWORD})
 
+    def __post_init__(self) -> None:
+        self.circuits = circuits_by(self.clock)
+
     def driver(self, *, elsewhere: bool = False, **fields: Any) -> OpennebulaOrchestrator:
         return OpennebulaOrchestrator(
             an_opennebula(self.endpoint, **fields),
             THERE if elsewhere else HERE,
             self.clock,
             lambda ref: self.secrets[ref.env or ""],
+            self.circuits,
         )
 
     def launch(self, sequence: int = 1, group: str = "web", *, elsewhere: bool = False, **fields: Any) -> Launch:

@@ -10,7 +10,6 @@ import contextlib
 import threading
 import time
 import xmlrpc.client
-from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -18,7 +17,7 @@ from typing import Any
 from xml.etree import ElementTree
 from xml.sax.saxutils import escape
 
-from tests.support.wire_server import Fault, WireHandler, served
+from tests.support.wire_server import Befallen, Fault, WireHandler, served
 
 USER, PASSWORD = "fleet", "s3cr-et:& <of the wire>"
 AUTHENTICATION, AUTHORISATION, NO_EXISTS, ACTION = 0x100, 0x200, 0x400, 0x800
@@ -71,7 +70,7 @@ class Vm:
 
 
 @dataclass
-class OpennebulaWire:
+class OpennebulaWire(Befallen):
     """One OpenNebula and who may use it."""
 
     clock: Callable[[], float] = time.time
@@ -96,15 +95,11 @@ class OpennebulaWire:
     """Ids that pools do not show yet."""
     failing: int = 0
     """How many of the next machines fail to boot."""
-    faults: dict[str, deque[Fault]] = field(default_factory=lambda: defaultdict(deque))
     calls: list[tuple[str, tuple[Any, ...]]] = field(default_factory=list)
     before: Callable[[str], None] = lambda method: None
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
-    # What befalls it
-
-    def script(self, method: str, *faults: Fault) -> None:
-        self.faults[method].extend(faults)
+    # What is there
 
     def add(self, name: str, *, state: int = ACTIVE, lcm: int = RUNNING, **more: Any) -> Vm:
         """Put a machine there, ours or a stranger's."""

@@ -16,6 +16,7 @@ from handler.launches import LaunchId
 from handler.orchestrators.interface import Launch
 from handler.orchestrators.openstack import OpenstackOrchestrator
 from handler.world import Server
+from tests.support.circuits import circuits_by
 from tests.support.openstack_nova_wire import Glance, Nova, Things
 from tests.support.openstack_parts_wire import Cinder, PartsNeutron
 from tests.support.openstack_wire import CREDENTIAL, SECRET, OpenstackWire
@@ -52,6 +53,9 @@ class OpenstackStage:
     network: str = "net"
     outside: str = "public"
 
+    def __post_init__(self) -> None:
+        self.circuits = circuits_by(self.clock)
+
     def driver(self, *, elsewhere: bool = False, **fields: Any) -> OpenstackOrchestrator:
         return OpenstackOrchestrator(
             an_openstack(self.auth_url, **fields),
@@ -59,6 +63,7 @@ class OpenstackStage:
             self.clock,
             lambda ref: self.secrets[ref.env or ""],
             self.waited.append,
+            self.circuits,
         )
 
     def launch(self, sequence: int = 1, group: str = "web", *, elsewhere: bool = False, **fields: Any) -> Launch:

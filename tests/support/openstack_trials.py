@@ -9,7 +9,7 @@ from config.model import OpenstackCloud
 from handler.orchestrators.interface import Orchestrator
 from tests.support.openstack import OpenstackStage, openstack_stage
 from tests.support.openstack_wire import error, mint
-from tests.support.trials import Column, Trial
+from tests.support.trials import Column, Trial, silenced
 from tests.support.wire_server import LOST, answered
 
 _DRIP = answered(b'{"servers": []}' + b" " * 200, drip=0.05)
@@ -41,6 +41,29 @@ def _servers_late(stage: OpenstackStage) -> Orchestrator:
         stage.nova.hidden.update(stage.nova.vms)
 
     stage.wire.before = hide
+    return stage.driver()
+
+
+def _deleted_meanwhile(stage: OpenstackStage) -> Orchestrator:
+    def delete(label: str) -> None:
+        if label == "DELETE /servers/{id}":
+            stage.nova.vms.clear()
+
+    stage.wire.before = delete
+    return stage.driver()
+
+
+def _expiring(stage: OpenstackStage) -> Orchestrator:
+    """The token is good for all that is asked before something is changed."""
+    changes = iter(("POST /servers", "DELETE /servers/{id}"))
+    due = [next(changes)]
+
+    def expire(label: str) -> None:
+        if label in due:
+            due[:] = [next(changes, "")]
+            stage.wire.expire()
+
+    stage.wire.before = expire
     return stage.driver()
 
 
@@ -101,6 +124,7 @@ COLUMN = Column(
     stage=openstack_stage,
     cells={
         Trial.LOST_ANSWER: _befalling("POST /servers", LOST),
+        Trial.LOST_REMOVAL: _befalling("DELETE /servers/{id}", LOST),
         Trial.FALSE_ERROR: _befalling("POST /servers", error(500, "Unexpected API Error.", obeyed=True)),
         Trial.BUSY: _befalling(
             "POST /servers",
@@ -112,8 +136,10 @@ COLUMN = Column(
         Trial.PARTIAL: _servers_broken_off,
         Trial.PAGED: _many_servers,
         Trial.EVENTUAL: _servers_late,
+        Trial.DELETED: _deleted_meanwhile,
         Trial.FOREIGN: _servers_of_others,
         Trial.NOT_ALLOWED: _wrong_secret,
+        Trial.RENEWED: _expiring,
         Trial.AMBIGUOUS: _two_images,
         Trial.UNICODE: _unicode_openstack,
         Trial.QUOTA: _used_up,
@@ -123,6 +149,7 @@ COLUMN = Column(
             "GET /servers/detail", answered(b"\xff\x00 no json"), answered(b"[]"), answered(b'{"servers": [3, {}]}')
         ),
         Trial.STILLBORN: _without_hosts,
+        Trial.DEAD: silenced,
     },
     empty={},
 )

@@ -13,13 +13,12 @@ import threading
 import time
 import urllib.parse
 import uuid
-from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
-from tests.support.wire_server import Fault, WireHandler, served
+from tests.support.wire_server import Befallen, Fault, WireHandler, served
 
 CREDENTIAL, SECRET = "a4e4974655284d8b84021ef3ddd5b281", "s3cret of the wire"
 PROJECT, PASSWORD = "3f5243e1a4f2406aac456116aad52b73", "osbed"
@@ -79,22 +78,17 @@ def at(instant: float) -> str:
 
 
 @dataclass
-class OpenstackWire:
+class OpenstackWire(Befallen):
     """Keystone, and what it knows of."""
 
     services: tuple[Service, ...] = ()
     secrets: dict[str, str] = field(default_factory=lambda: {CREDENTIAL: SECRET, "demo": PASSWORD})
     tokens: set[str] = field(default_factory=set)
-    faults: dict[str, deque[Fault]] = field(default_factory=lambda: defaultdict(deque))
     calls: list[str] = field(default_factory=list)
     before: Callable[[str], None] = lambda label: None
     url: str = ""
     _numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
     lock: threading.RLock = field(default_factory=threading.RLock)
-
-    def script(self, label: str, *faults: Fault) -> None:
-        """What befalls the next calls of that label; ``POST /auth/tokens`` for Keystone."""
-        self.faults[label].extend(faults)
 
     def expire(self) -> None:
         """No token is good any more."""

@@ -18,9 +18,9 @@ from config.model import CloudstackCloud, OpennebulaCloud, ProcessCloud, Simulat
 from config.simulation import CallFaults, CallRate, Happening, Incident, ListingFaults
 from handler.orchestrators.interface import Orchestrator
 from tests.support.cloudstack import CloudstackStage, cloudstack_stage
-from tests.support.cloudstack_wire import error
+from tests.support.cloudstack_wire import UNSEEN, error
 from tests.support.opennebula import OpennebulaStage, opennebula_stage
-from tests.support.opennebula_wire import ALLOCATE, INTERNAL, LOCKED, refused, told
+from tests.support.opennebula_wire import ALLOCATE, DONE, INTERNAL, LOCKED, USER, refused, told
 from tests.support.orchestrators import AT_ONCE, ProcessStage, SimulatedStage, process_stage, simulated_stage
 from tests.support.wire_server import LOST, UNREACHED, answered
 
@@ -29,13 +29,16 @@ class Trial(enum.Enum):
     """The conditions under which a driver must keep its promises. After each, ``stage.driver()`` is well again."""
 
     LOST_ANSWER = "a creation is done, and its answer is lost"
+    LOST_REMOVAL = "a removal is done, and its answer is lost"
     FALSE_ERROR = "a creation is done, and an error is answered"
     BUSY = "calls are refused for a while"
     PARTIAL = "a listing breaks off"
     PAGED = "a listing has more entries than a page"
     EVENTUAL = "listings show late what was made"
+    DELETED = "a machine is deleted behind our back, at worst between a look and its removal"
     FOREIGN = "machines of somebody else are there, some with names like ours"
     NOT_ALLOWED = "the credentials are refused"
+    RENEWED = "the credentials expire between two calls, at worst before a change"
     AMBIGUOUS = "a name in the profile means two things"
     UNICODE = "names are not ASCII"
     QUOTA = "a quota is used up"
@@ -43,6 +46,7 @@ class Trial(enum.Enum):
     SLOW = "answers take longer than they may"
     MALFORMED = "answers make no sense"
     STILLBORN = "machines fail while they are built"
+    DEAD = "nobody answers, for a while"
 
 
 @dataclass(frozen=True)
@@ -54,6 +58,12 @@ class Column:
     stage: Callable[[Path], AbstractContextManager[Any]]
     cells: Mapping[Trial, Callable[[Any], Orchestrator]]
     empty: Mapping[Trial, str]
+
+
+def untroubled(stage: Any) -> Orchestrator:
+    """All is well until somebody else deletes something."""
+    driver: Orchestrator = stage.driver()
+    return driver
 
 
 # process
@@ -84,23 +94,27 @@ _PROCESS = Column(
     cloud=ProcessCloud,
     stage=process_stage,
     cells={
+        Trial.DELETED: untroubled,
         Trial.FOREIGN: _among_strangers,
         Trial.UNICODE: _unicode_process,
         Trial.MALFORMED: _damaged_roll,
     },
     empty={
         Trial.LOST_ANSWER: "the kernel's answer cannot be lost; of a Trimtab that dies, its own faults are tried",
+        Trial.LOST_REMOVAL: "as above",
         Trial.FALSE_ERROR: "as above",
         Trial.BUSY: "the kernel refuses nobody for a while; what it lacks is tried with the driver itself",
         Trial.PARTIAL: "/proc is read whole or not at all",
         Trial.PAGED: "/proc has no pages",
         Trial.EVENTUAL: "the roll is written before a creation returns",
         Trial.NOT_ALLOWED: "there are no credentials",
+        Trial.RENEWED: "there are no credentials",
         Trial.AMBIGUOUS: "profiles name programs by their path",
         Trial.QUOTA: "what the kernel limits is lacking for a while, not refused for good",
         Trial.ROOM: "what a user may have is counted in threads, and nobody knows how many a member will start",
         Trial.SLOW: "the kernel is not waited for",
         Trial.STILLBORN: "a process that ends is gone, and is tried with the driver itself",
+        Trial.DEAD: "the kernel answers",
     },
 )
 
@@ -123,10 +137,12 @@ _SIMULATED = Column(
     stage=simulated_stage,
     cells={
         Trial.LOST_ANSWER: _played(create=CallFaults(timeout=1.0)),
+        Trial.LOST_REMOVAL: _played(destroy=CallFaults(timeout=1.0)),
         Trial.FALSE_ERROR: _played(create=CallFaults(false_error=1.0)),
         Trial.BUSY: _played(create=CallFaults(error=1.0), rate_limit=CallRate(calls=1, per=60.0)),
         Trial.PARTIAL: _played(listing=ListingFaults(partial=1.0)),
         Trial.EVENTUAL: _played(listing=ListingFaults(lag=3600.0)),
+        Trial.DELETED: untroubled,
         Trial.FOREIGN: _played(foreign=3),
         Trial.QUOTA: _played(quota=0),
         Trial.ROOM: _played(quota=5, foreign=2),
@@ -136,11 +152,20 @@ _SIMULATED = Column(
     empty={
         Trial.PAGED: "nothing is sent over a wire",
         Trial.NOT_ALLOWED: "there are no credentials",
+        Trial.RENEWED: "there are no credentials",
         Trial.AMBIGUOUS: "profiles name nothing",
         Trial.UNICODE: "profiles name nothing",
+        Trial.DEAD: "nothing is sent over a wire",
         Trial.MALFORMED: "nothing is sent over a wire; a damaged ledger is tried with the driver itself",
     },
 )
+
+
+def silenced(stage: Any) -> Orchestrator:
+    """Nobody answers whatever is sent."""
+    stage.wire.dead = True
+    driver: Orchestrator = stage.driver()
+    return driver
 
 
 # cloudstack
@@ -171,6 +196,15 @@ def _late(stage: CloudstackStage) -> Orchestrator:
         stage.wire.hidden.update(stage.wire.vms)
 
     stage.wire.before = hide
+    return stage.driver()
+
+
+def _deleted_meanwhile(stage: CloudstackStage) -> Orchestrator:
+    def delete(command: str) -> None:
+        if command == "destroyVirtualMachine":
+            stage.wire.vms.clear()
+
+    stage.wire.before = delete
     return stage.driver()
 
 
@@ -232,6 +266,7 @@ _CLOUDSTACK = Column(
     stage=cloudstack_stage,
     cells={
         Trial.LOST_ANSWER: _scripted("deployVirtualMachine", LOST),
+        Trial.LOST_REMOVAL: _scripted("destroyVirtualMachine", LOST),
         Trial.FALSE_ERROR: _scripted("deployVirtualMachine", error(530, "failed", obeyed=True)),
         Trial.BUSY: _scripted(
             "deployVirtualMachine",
@@ -243,8 +278,10 @@ _CLOUDSTACK = Column(
         Trial.PARTIAL: _broken_off,
         Trial.PAGED: _many,
         Trial.EVENTUAL: _late,
+        Trial.DELETED: _deleted_meanwhile,
         Trial.FOREIGN: _crowded,
         Trial.NOT_ALLOWED: _unknown_key,
+        Trial.RENEWED: _scripted("deployVirtualMachine", error(401, UNSEEN)),
         Trial.AMBIGUOUS: _two_templates,
         Trial.UNICODE: _unicode_cloud,
         Trial.QUOTA: _full,
@@ -252,6 +289,7 @@ _CLOUDSTACK = Column(
         Trial.SLOW: _scripted("listVirtualMachines", *[_DRIP] * 3),
         Trial.MALFORMED: _scripted("listVirtualMachines", *_GARBAGE),
         Trial.STILLBORN: _without_capacity,
+        Trial.DEAD: silenced,
     },
     empty={},
 )
@@ -286,6 +324,15 @@ def _late_pool(stage: OpennebulaStage) -> Orchestrator:
         stage.wire.hidden.update(stage.wire.vms)
 
     stage.wire.before = hide
+    return stage.driver()
+
+
+def _done_meanwhile(stage: OpennebulaStage) -> Orchestrator:
+    def delete(method: str) -> None:
+        for vm in stage.wire.vms.values() if method == "vm.action" else ():
+            vm.state = DONE
+
+    stage.wire.before = delete
     return stage.driver()
 
 
@@ -334,6 +381,21 @@ def _unknown_password(stage: OpennebulaStage) -> Orchestrator:
     return stage.driver()
 
 
+class _Token(dict[str, str]):
+    """A login token that is replaced once it has been read."""
+
+    def __getitem__(self, name: str) -> str:
+        said = super().__getitem__(name)
+        self[name] = "renewed"
+        return said
+
+
+def _expired_token(stage: OpennebulaStage) -> Orchestrator:
+    stage.wire.users[USER] = "renewed"
+    stage.secrets = _Token(stage.secrets)
+    return stage.driver()
+
+
 def _failing_to_boot(stage: OpennebulaStage) -> Orchestrator:
     stage.wire.failing = 1
     return stage.driver()
@@ -351,6 +413,7 @@ _OPENNEBULA = Column(
     stage=opennebula_stage,
     cells={
         Trial.LOST_ANSWER: _told("template.instantiate", LOST),
+        Trial.LOST_REMOVAL: _told("vm.action", LOST),
         Trial.FALSE_ERROR: _told("template.instantiate", refused(INTERNAL, "[one.template] no", obeyed=True)),
         Trial.BUSY: _told(
             "template.instantiate",
@@ -362,8 +425,10 @@ _OPENNEBULA = Column(
         Trial.PARTIAL: _broken_pool,
         Trial.PAGED: _many_members,
         Trial.EVENTUAL: _late_pool,
+        Trial.DELETED: _done_meanwhile,
         Trial.FOREIGN: _among_others,
         Trial.NOT_ALLOWED: _unknown_password,
+        Trial.RENEWED: _expired_token,
         Trial.AMBIGUOUS: _two_owners,
         Trial.UNICODE: _unicode_nebula,
         Trial.QUOTA: _used_up,
@@ -371,6 +436,7 @@ _OPENNEBULA = Column(
         Trial.SLOW: _told("vmpool.infoextended", *[answered(b" " * 200, drip=0.05)] * 3),
         Trial.MALFORMED: _told("vmpool.infoextended", *_SENSELESS),
         Trial.STILLBORN: _failing_to_boot,
+        Trial.DEAD: silenced,
     },
     empty={},
 )

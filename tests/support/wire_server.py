@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import threading
+from collections import defaultdict, deque
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -32,6 +33,21 @@ UNREACHED = Fault()
 
 def answered(body: bytes, *, status: int = 200, **more: Any) -> Fault:
     return Fault(status=status, body=body, **more)
+
+
+@dataclass(kw_only=True)
+class Befallen:
+    """What befalls a fake: single calls, or all."""
+
+    faults: dict[str, deque[Fault]] = field(default_factory=lambda: defaultdict(deque))
+    """What befalls the next calls of a name."""
+    dead: bool = False
+    """Nobody is answered."""
+    unheard: int = 0
+    """Calls that came while it was dead."""
+
+    def script(self, call: str, *faults: Fault) -> None:
+        self.faults[call].extend(faults)
 
 
 class WireHandler(BaseHTTPRequestHandler):
@@ -67,16 +83,13 @@ class WireHandler(BaseHTTPRequestHandler):
                 threading.Event().wait(fault.drip)
 
     def do_GET(self) -> None:
-        self.answer()
+        if not self.wire.dead:
+            self.answer()
+            return
+        self.wire.unheard += 1
+        self.close_connection = True
 
-    def do_POST(self) -> None:
-        self.answer()
-
-    def do_PUT(self) -> None:
-        self.answer()
-
-    def do_DELETE(self) -> None:
-        self.answer()
+    do_POST = do_PUT = do_DELETE = do_GET  # noqa: N815 their names in the library
 
     def log_message(self, format: str, *args: object) -> None:
         pass

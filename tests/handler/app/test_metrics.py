@@ -8,6 +8,8 @@ import pytest
 from config.errors import StoreError
 from config.units import Instant
 from handler.app.metrics import Metrics
+from handler.circuit import Position
+from handler.circuits import EndpointStatus
 from handler.status import GroupCondition, MemberState
 from handler.steps import Result, Wait
 from tests.support.engines import MODEL, House, Up, hurry, model
@@ -170,3 +172,16 @@ def test_a_group_that_is_forgotten_leaves_no_series(house: House) -> None:
         assert 'group="web"' not in up.engine.metrics.text().decode()
 
     house.run(scene)
+
+
+def test_every_endpoint_has_a_position_and_counts_what_was_not_sent() -> None:
+    nova = EndpointStatus(endpoint="http://nova:8774", position=Position.OPEN, because="left alone", unsent=3)
+    metrics = Metrics({}, lambda: Instant(0.0), endpoints=lambda: (nova,))
+
+    positions = {
+        each.value: the(metrics, "trimtab_endpoint_circuit", endpoint="http://nova:8774", position=each.value)
+        for each in Position
+    }
+
+    assert positions == {"closed": 0, "half_open": 0, "open": 1}
+    assert the(metrics, "trimtab_endpoint_unsent_calls_total", endpoint="http://nova:8774") == 3

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -30,10 +31,10 @@ def test_a_plan_says_whom_nobody_waits_for() -> None:
     assert said == ["stuck: web-k3f9ab-1 cannot be removed, and nobody waits for it", "converged: nothing to do"]
 
 
-def _printed(status: Any) -> str:
+def _printed(status: Any, endpoints: Sequence[Any] = ()) -> str:
     console = Console(width=200, highlight=False)
     with console.capture() as captured:
-        console.print(groups_table([status]))
+        console.print(groups_table([status], endpoints))
     return captured.get()
 
 
@@ -44,3 +45,13 @@ def test_the_list_of_groups_says_first_that_the_whole_fleet_is_paused() -> None:
     first = _printed(status | {"fleet_pause": stopped}).splitlines()[0]
     assert first.startswith("THE WHOLE FLEET: SCALE-OUT PAUSED by ada since 1970-01-01 00:00:00 UTC: quota")
     assert "\x1b[31m" not in first
+
+
+def test_the_list_of_groups_says_first_which_endpoints_are_left_alone() -> None:
+    dead = "http://nova:8774 is left alone: 5 calls in a row failed"
+    endpoints = [{"endpoint": "http://glance", "because": ""}, {"endpoint": "http://nova:8774", "because": dead}]
+
+    lines = _printed(plain(a_status()), endpoints).splitlines()
+
+    assert lines[0] == dead
+    assert "glance" not in "".join(lines)

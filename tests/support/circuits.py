@@ -1,0 +1,13 @@
+"""Circuits whose clock a test moves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from config.units import Instant, Moment, Monotonic
+from handler.circuits import Circuits
+
+
+def circuits_by(clock: Callable[[], Instant]) -> Circuits:
+    """Circuits on a clock of which both readings are the same."""
+    return Circuits(lambda: Moment(wall=clock(), steady=Monotonic(clock())))

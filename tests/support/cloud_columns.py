@@ -1,0 +1,11 @@
+"""Every driver of a cloud: what runs over each of them takes them from here."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support import oneflow_trials, openstack_trials, trials
+
+COLUMNS = (*trials.COLUMNS, openstack_trials.COLUMN, oneflow_trials.COLUMN)
+STAGES = [pytest.param(column.stage, id=column.name) for column in COLUMNS]
+"""For fixtures, which take a stage."""
