@@ -78,6 +78,7 @@ def test_every_cell_is_tried_or_says_why_not() -> None:
     for column in COLUMNS:
         assert column.cells | column.empty.keys() == {*Behaviour, *Trouble}
         assert all(column.empty.values())
+        assert column.acts.keys() == column.cells & (set(Behaviour) - {Behaviour.TRAFFIC, Behaviour.CIRCUIT})
 
 
 @pytest.mark.parametrize("what", BEFORE)
