@@ -88,5 +88,5 @@ COLUMN = Column(
             )
         },
     },
-    empty={},
+    empty={Trial.ROOM: "nodes that stand there are taken first, and what another takes its service's templates tell"},
 )
