@@ -29,7 +29,7 @@ class Read:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Listing:
+class Collection:
     """What can be listed."""
 
     service: str
@@ -42,7 +42,7 @@ class Listing:
     """The path above single entries."""
 
 
-def read_whole(connection: Connection, listing: Listing, query: Mapping[str, str]) -> Read:
+def read_whole(connection: Connection, collection: Collection, query: Mapping[str, str]) -> Read:
     """Read a listing to its end. ``query`` is what it is narrowed to; it may show more all the same.
 
     Raises:
@@ -52,11 +52,11 @@ def read_whole(connection: Connection, listing: Listing, query: Mapping[str, str
     marker = ""
     for _ in range(_PAGES):
         asked = urllib.parse.urlencode({**query, **({"marker": marker} if marker else {})})
-        sign = "&" if "?" in listing.path else "?"
+        sign = "&" if "?" in collection.path else "?"
         try:
-            page, following = _page(connection, listing, f"{listing.path}{sign if asked else ''}{asked}")
+            page, following = _page(connection, collection, f"{collection.path}{sign if asked else ''}{asked}")
             if marker and not page:  # Note [The entry that went]
-                connection.ask(listing.service, "GET", f"{listing.one}/{marker}")
+                connection.ask(collection.service, "GET", f"{collection.one}/{marker}")
         except DriverError as error:
             if not marker:
                 raise
@@ -67,18 +67,18 @@ def read_whole(connection: Connection, listing: Listing, query: Mapping[str, str
         if following == marker:
             break
         marker = following
-    return Read(entries=tuple(read), because=f"{connection.id}: the listing of {listing.key} does not end")
+    return Read(entries=tuple(read), because=f"{connection.id}: the listing of {collection.key} does not end")
 
 
-def _page(connection: Connection, listing: Listing, path: str) -> tuple[tuple[object, ...], str]:
+def _page(connection: Connection, collection: Collection, path: str) -> tuple[tuple[object, ...], str]:
     """One page, and behind which entry the next one begins; empty: it is the last.
 
     Links are not followed: they may name a host that only the cloud knows.
     """
-    body = connection.ask(listing.service, "GET", path).body
-    page = entries(body, listing.key)
-    more = any(text(link, "rel") == "next" for link in entries(body, f"{listing.key}_links") or ())
+    body = connection.ask(collection.service, "GET", path).body
+    page = entries(body, collection.key)
+    more = any(text(link, "rel") == "next" for link in entries(body, f"{collection.key}_links") or ())
     marker = text(page[-1], "id") if page and more else ""
     if page is None or (more and not marker):
-        raise Transient(f"{connection.id}: {listing.key}: the answer makes no sense")
+        raise Transient(f"{connection.id}: {collection.key}: the answer makes no sense")
     return page, marker

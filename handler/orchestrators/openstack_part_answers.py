@@ -21,7 +21,7 @@ from config.units import MemberName, PartName
 from handler.launches import LaunchId
 from handler.openstack.answers import entries, mapping, text
 from handler.openstack.connection import BLOCK_STORAGE, NETWORK
-from handler.openstack.pages import Listing
+from handler.openstack.pages import Collection
 from handler.parts import PartState
 
 KEY: Final = "trimtab.part"
@@ -150,7 +150,7 @@ class Shelf:
     """Where the parts of one kind are, and how an entry is read."""
 
     kind: Kind
-    listing: Listing
+    collection: Collection
     single: str
     """The key of one entry."""
     read: Callable[[Mapping[str, object]], Piece | None]
@@ -160,12 +160,12 @@ class Shelf:
     @property
     def service(self) -> str:
         """Who has them: its type in the catalogue."""
-        return self.listing.service
+        return self.collection.service
 
     @property
     def path(self) -> str:
         """Where they are made; single ones are below it."""
-        return self.listing.one
+        return self.collection.one
 
     def narrowed(self, member: MemberName, name: PartName) -> Mapping[str, str]:
         """How the listing is asked for one part. A service that does not heed it shows more."""
@@ -192,14 +192,14 @@ class Shelf:
 _FIELDS = "fields=id&fields=description&fields=status&fields=created_at"
 PORTS: Final = Shelf(
     kind=Kind.PORT,
-    listing=Listing(service=NETWORK, path=f"/ports?{_FIELDS}&fields=device_id", key="ports", one="/ports"),
+    collection=Collection(service=NETWORK, path=f"/ports?{_FIELDS}&fields=device_id", key="ports", one="/ports"),
     single="port",
     read=port_of,
     holds="description",
 )
 ADDRESSES: Final = Shelf(
     kind=Kind.ADDRESS,
-    listing=Listing(
+    collection=Collection(
         service=NETWORK, path=f"/floatingips?{_FIELDS}&fields=port_id", key="floatingips", one="/floatingips"
     ),
     single="floatingip",
@@ -208,7 +208,7 @@ ADDRESSES: Final = Shelf(
 )
 VOLUMES: Final = Shelf(
     kind=Kind.VOLUME,
-    listing=Listing(service=BLOCK_STORAGE, path="/volumes/detail", key="volumes", one="/volumes"),
+    collection=Collection(service=BLOCK_STORAGE, path="/volumes/detail", key="volumes", one="/volumes"),
     single="volume",
     read=volume_of,
     holds="metadata",

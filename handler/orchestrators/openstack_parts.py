@@ -227,7 +227,7 @@ class Parts:
     def _read(self, shelf: Shelf, member: MemberName | None = None, name: PartName | None = None) -> Read:
         query = {} if member is None or name is None else shelf.narrowed(member, name)
         try:
-            read = read_whole(self._connection, shelf.listing, query)
+            read = read_whole(self._connection, shelf.collection, query)
         except NoService:
             if shelf is not VOLUMES or self._had_volumes:
                 raise
@@ -237,7 +237,7 @@ class Parts:
 
     def _seen(self, shelf: Shelf, read: Read) -> tuple[tuple[Piece, ...], str]:
         pieces, whole = shelf.pieces(read.entries)
-        nonsense = "" if whole else f"{self._connection.id}: {shelf.listing.key} are listed that make no sense"
+        nonsense = "" if whole else f"{self._connection.id}: {shelf.collection.key} are listed that make no sense"
         return pieces, read.because or nonsense
 
 

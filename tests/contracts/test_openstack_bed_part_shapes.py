@@ -57,15 +57,15 @@ def sides() -> Iterator[tuple[Side, Side]]:
 @pytest.mark.parametrize(
     ("service", "method", "path", "body", "version"),
     [
-        (NETWORK, "GET", PORTS.listing.path, None, None),
-        (NETWORK, "GET", f"{PORTS.listing.path}&description=nobody", None, None),
+        (NETWORK, "GET", PORTS.collection.path, None, None),
+        (NETWORK, "GET", f"{PORTS.collection.path}&description=nobody", None, None),
         (NETWORK, "GET", "/ports/{front}", None, None),
         (NETWORK, "GET", f"/ports/{NOBODY}", None, None),
         (NETWORK, "DELETE", f"/ports/{NOBODY}", None, None),
         (NETWORK, "PUT", "/ports/{front}", {"port": {"description": "x"}}, None),
         (NETWORK, "POST", "/ports", {"port": {"network_id": NOBODY}}, None),
         (NETWORK, "GET", f"/ports?limit=1&marker={NOBODY}", None, None),
-        (NETWORK, "GET", ADDRESSES.listing.path, None, None),
+        (NETWORK, "GET", ADDRESSES.collection.path, None, None),
         (NETWORK, "GET", f"/floatingips?limit=1&marker={NOBODY}", None, None),
         (NETWORK, "GET", "/floatingips/{public}", None, None),
         (NETWORK, "GET", f"/floatingips/{NOBODY}", None, None),
@@ -86,7 +86,7 @@ def sides() -> Iterator[tuple[Side, Side]]:
             {"floatingip": {"floating_network_id": "{without}", "port_id": NOBODY}},
             None,
         ),
-        (BLOCK_STORAGE, "GET", VOLUMES.listing.path, None, None),
+        (BLOCK_STORAGE, "GET", VOLUMES.collection.path, None, None),
         (BLOCK_STORAGE, "GET", "/volumes/{data}", None, None),
         (BLOCK_STORAGE, "GET", f"/volumes/{NOBODY}", None, None),
         (BLOCK_STORAGE, "DELETE", f"/volumes/{NOBODY}", None, None),
@@ -122,6 +122,6 @@ def test_a_listing_is_narrowed_to_one_mark_openstack_bed(sides: tuple[Side, Side
     for each in sides:
         for shelf in (PORTS, ADDRESSES, VOLUMES):
             asked = urllib.parse.urlencode(shelf.narrowed(_MEMBER, _FRONT))
-            sign = "&" if "?" in shelf.listing.path else "?"
-            body: Any = each.connection.ask(shelf.service, "GET", f"{shelf.listing.path}{sign}{asked}").body
-            assert body[shelf.listing.key] == []
+            sign = "&" if "?" in shelf.collection.path else "?"
+            body: Any = each.connection.ask(shelf.service, "GET", f"{shelf.collection.path}{sign}{asked}").body
+            assert body[shelf.collection.key] == []

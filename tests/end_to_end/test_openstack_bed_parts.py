@@ -68,7 +68,7 @@ def daemon(stage: BedStage) -> Iterator[Daemon]:
 
 def pieces(stage: BedStage) -> list[Piece]:
     """All parts of the project that bear the mark of the stage's installation."""
-    read = ((shelf, read_whole(stage.connection, shelf.listing, {})) for shelf in SHELVES)
+    read = ((shelf, read_whole(stage.connection, shelf.collection, {})) for shelf in SHELVES)
     found = [piece for shelf, each in read for piece in shelf.pieces(each.entries)[0]]
     marks = ((piece, LaunchId.parse(piece.member)) for piece in found)
     return [piece for piece, mark in marks if mark is not None and mark.installation == stage.here]

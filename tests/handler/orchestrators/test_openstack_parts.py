@@ -238,6 +238,16 @@ def test_of_two_that_bear_one_mark_the_newer_one_that_nobody_has_goes(stage: Ope
     assert list(there(stage, part)) == [first]
 
 
+def test_of_two_that_bear_one_mark_the_one_that_a_server_has_counts(
+    stage: OpenstackStage, driver: OpenstackOrchestrator
+) -> None:
+    spare, held = (stage.neutron.port(description=description_of(ONE, FRONT.name)) for _ in range(2))
+    held["device_id"] = stage.nova.member(ONE).id
+    assert [part.id for _, part in driver.parts(WEB).parts] == [held["id"]]
+    make(stage, driver, FRONT)
+    assert (list(stage.neutron.ports), spare["id"] in stage.neutron.ports) == ([held["id"]], False)
+
+
 @pytest.mark.parametrize("drop", ["remove_part", "release_part"])
 def test_of_two_that_bear_one_mark_neither_is_left_behind(
     stage: OpenstackStage, driver: OpenstackOrchestrator, drop: str
@@ -414,13 +424,17 @@ def test_a_cloud_without_cinder_has_ports_and_addresses(stage: OpenstackStage) -
         make(stage, driver, DATA)
 
 
-def test_where_cinder_has_been_its_absence_proves_nothing(stage: OpenstackStage, driver: OpenstackOrchestrator) -> None:
+def test_where_cinder_has_been_its_absence_from_the_catalogue_proves_nothing(
+    stage: OpenstackStage, driver: OpenstackOrchestrator
+) -> None:
     make(stage, driver, DATA)
     stage.wire.services = tuple(each for each in stage.wire.services if each is not stage.cinder)
-    stage.wire.expire()
-    driver.list(WEB)
-    with pytest.raises((Permanent, Transient)):
+    stage.wire.script("GET /ports", *[error(401, "no")] * 2)
+    with pytest.raises(Permanent):
+        driver.find_part(ONE, DATA.name)  # and so a new session begins
+    with pytest.raises(Permanent, match="no such service"):
         driver.find_part(ONE, DATA.name)
+    assert not driver.parts(WEB).complete
 
 
 class Everything(set[str]):
