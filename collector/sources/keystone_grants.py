@@ -27,6 +27,8 @@ METRIC: Final = "metric"
 _VERSIONS: Final[Mapping[str, tuple[str, str]]] = {COMPUTE: ("2.1", "2.latest")}
 """Services whose address depends on the version."""
 _REFUSING = frozenset({401, 403, 404})
+_SENSELESS = (TypeError, AttributeError, LookupError)
+"""What the library raises where a file, or an answer, has another shape than it expects."""
 ReadSecret = Callable[[SecretRef], str]
 
 
@@ -57,12 +59,19 @@ def begun(access: OpenstackAccess, read_secret: ReadSecret) -> Grant | Failure:
     except ImportError:
         mend = "install the extra openstack of trimtab (pip install 'openstacksdk>=4')"
         return Failure(reply=Reply.UNREACHABLE, said=f"the library openstacksdk is missing: {mend}")
+    known = (library.errors.ClientException, library.wrong, requests.RequestException, OSError, ValueError)
     try:
-        return _granted(_region(library, access, read_secret), library.errors)
+        region = _region(library, access, read_secret)
     except TrimtabError as error:
         return Failure(reply=Reply.AUTH, said=str(error))
-    except (library.errors.ClientException, library.wrong, requests.RequestException, OSError, ValueError) as error:
+    except (*known, *_SENSELESS) as error:
         return _failure(error, library)
+    try:
+        return _granted(region, library.errors)
+    except known as error:
+        return _failure(error, library)
+    except _SENSELESS:
+        return Failure(reply=Reply.MALFORMED, said="what answers there is no Keystone")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

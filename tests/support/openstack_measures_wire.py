@@ -60,6 +60,8 @@ class MeasuringNova(Nova):
     diagnostics: dict[str, Any] = field(default_factory=dict)
     allows: bool = True
     """Its policy lets the user look."""
+    looked_at: list[str] = field(default_factory=list)
+    """Names, in order."""
 
     def answer(self, request: Request) -> tuple[int, Any]:
         if request.label != "GET /servers/{id}/diagnostics":
@@ -74,6 +76,7 @@ class MeasuringNova(Nova):
             raise AssertionError("the format before 2.48 is each hypervisor's own")
         if vm.status == "BUILD":
             raise _refused(409, f"Instance {vm.id} is not ready")
+        self.looked_at.append(vm.name)
         return 200, self.diagnostics.get(vm.name, FAKE)
 
 
