@@ -46,6 +46,7 @@ class Together(Generic[A, B]):
             DriverError: it was not done.
         """
         with self._condition:
+            self._answers.pop(question, None)  # of somebody who did not stay to hear it
             self._waiting.append(question)
             self._condition.notify_all()
             self._condition.wait_for(lambda: question in self._answers or not self._busy)

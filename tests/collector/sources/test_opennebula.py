@@ -17,7 +17,7 @@ from collector.sources.opennebula import OpennebulaSource
 from config.access import SecretRef
 from config.counters import Counter, Kind, OpennebulaAttribute
 from config.errors import TrimtabError
-from config.model import Catalogue, OpennebulaCloud
+from config.model import Catalogue, OneflowCloud, OpennebulaCloud
 from config.units import CloudId, CounterId
 from tests.support.collector import Answers, a_catalogue, answers, real_clock, rosters
 from tests.support.opennebula import an_opennebula
@@ -46,14 +46,16 @@ def a_member(wire: OpennebulaWire, name: str, *, ago: float = 0.0, **measured: s
     wire.member(name, monitoring=measured, polled=int(time.time() - ago))
 
 
-def catalogue(cloud: OpennebulaCloud, *counters: Counter, groups: tuple[str, ...] = ("web",)) -> Catalogue:
+def catalogue(
+    cloud: OpennebulaCloud | OneflowCloud, *counters: Counter, groups: tuple[str, ...] = ("web",)
+) -> Catalogue:
     made = a_catalogue(counters, groups=groups)
     profiles = {own: replace(profile, cloud=CloudId("prod")) for own, profile in made.profiles.items()}
     return replace(made, clouds={cloud.id: cloud}, profiles=profiles)
 
 
 def poll(
-    cloud: OpennebulaCloud,
+    cloud: OpennebulaCloud | OneflowCloud,
     *counters: Counter,
     members: tuple[str, ...] = (A, B),
     secret: str | None = PASSWORD,
@@ -104,6 +106,19 @@ def test_who_has_no_machine_or_one_that_does_not_run_says_nothing(wire: Opennebu
     wire.add(B, monitoring={"CPU": "99"})  # called like a member, by a person
 
     assert set(replies(poll(cloud, an_attribute("CPU"))).values()) == {Reply.REFUSED}
+
+
+def test_nodes_of_a_role_of_oneflow_answer_under_the_names_that_they_were_ordered_by(
+    wire: OpennebulaWire, cloud: OpennebulaCloud
+) -> None:
+    order = f"{A}:node_0_(service_3)|{B}:node_1_(service_3)"
+    for name, more in (("node_0_(service_3)", {}), ("node_1_(service_3)", {"TRIMTAB": "released"})):
+        told = {"TRIMTAB_ORDER": order, **more}
+        wire.add(name, user_template=told, monitoring={"CPU": "7"}, polled=int(time.time()))
+    flow = OneflowCloud(id=cloud.id, endpoint="http://127.0.0.1:9", nebula=cloud, vm_name="")
+
+    expected: Answers = {(A, "CPU"): 7.0, (B, "CPU"): Reply.REFUSED}
+    assert answers(poll(flow, an_attribute("CPU"))) == expected
 
 
 def test_every_page_is_read(wire: OpennebulaWire, cloud: OpennebulaCloud) -> None:

@@ -348,6 +348,21 @@ def test_what_fails_fails_for_everybody_and_not_for_the_next(raised: DriverError
     assert together.ask(MemberName("a")) == 1
 
 
+def test_a_fault_of_our_own_is_told_and_answers_nobody_later() -> None:
+    faults = [ValueError("a fault")]
+
+    def do(asked: Sequence[int]) -> Mapping[int, int | DriverError]:
+        if faults:
+            raise faults.pop()
+        return dict.fromkeys(asked, 7)
+
+    together: Together[int, int] = Together(do)
+    with pytest.raises(ValueError, match="a fault"):
+        together.ask(1)
+
+    assert together.ask(1) == 7
+
+
 def test_who_is_not_in_the_answer_has_none_yet() -> None:
     together: Together[int, int] = Together(lambda _: {})
 
