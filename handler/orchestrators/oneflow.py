@@ -13,11 +13,12 @@ from dataclasses import dataclass, replace
 
 from config.access import SecretRef
 from config.errors import DriverError, Full, Permanent, Transient
-from config.model import OneflowCloud, OneflowRecipe, Profile
+from config.model import OneflowCloud, OneflowRecipe, OpennebulaRecipe, Profile
 from config.node_orders import names_of, order_of
 from config.units import Instant, MemberName
 from handler.circuits import Circuits
 from handler.examination import Check
+from handler.headroom import Limit, Quota
 from handler.launches import LaunchId
 from handler.orchestrators.interface import Launch
 from handler.orchestrators.oneflow_answers import FAILED_SCALING, RUNNING, WARNING, Role, Service, with_order
@@ -99,6 +100,22 @@ class OneflowOrchestrator(OpennebulaOrchestrator):
             free=lambda recipe: [node.id for node in self._place(recipe).free],
         )
         return (*super().checks(profiles, most), *examination.checks(profiles))
+
+    def quotas(self, profile: Profile) -> Sequence[Quota]:
+        """The user's and its group's, and the role's own ``max_vms``. Nodes that stand there count already: no limit.
+
+        What a role puts in the place of its template's own is not looked at.
+        """
+        place = self._place(self._recipe(profile))
+        role = place.role
+        if place.free:
+            return ()
+        nodes = Limit(
+            what=f"nodes of role {role.name} of service {place.service.id}", used=role.cardinality, most=role.most
+        )
+        made_of = OpennebulaRecipe(template=str(role.template))
+        others = () if role.template is None else super().quotas(replace(profile, recipe=made_of))
+        return (Quota(limit=nodes, each=1), *others)
 
     # Making.
 

@@ -55,6 +55,8 @@ class Role:
     cooldown: Seconds
     policies: int
     """Of its own: elasticity and schedules."""
+    template: int | None
+    """What its nodes are made of; ``None``: it does not say."""
     router: bool
     """It is one of virtual routers, which do not scale."""
 
@@ -131,6 +133,7 @@ def _role_of(entry: object) -> Role | None:
         most=_whole(role.get("max_vms")),
         cooldown=float(_whole(role.get("cooldown")) or 0),
         policies=len(_list(role.get("elasticity_policies"))) + len(_list(role.get("scheduled_policies"))),
+        template=_whole(role.get("template_id", role.get(_OLD))),
         router=str(role.get("type", "")).lower() == "vr",
     )
 

@@ -84,9 +84,10 @@ COLUMN = Column(
             trial: _of_opennebula(trial)
             for trial in (
                 *(Trial.PAGED, Trial.EVENTUAL, Trial.NOT_ALLOWED, Trial.QUOTA, Trial.SLOW),
-                *(Trial.MALFORMED, Trial.STILLBORN, Trial.LOST_REMOVAL, Trial.DELETED, Trial.RENEWED, Trial.DEAD),
+                *(Trial.MALFORMED, Trial.STILLBORN, Trial.ROOM, Trial.LOST_REMOVAL, Trial.DELETED),
+                *(Trial.RENEWED, Trial.DEAD),
             )
         },
     },
-    empty={Trial.ROOM: "nodes that stand there are taken first, and what another takes its service's templates tell"},
+    empty={},
 )

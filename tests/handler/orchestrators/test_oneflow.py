@@ -175,6 +175,28 @@ def test_a_node_that_somebody_else_takes_at_the_same_moment_is_not_ours(stage: O
         stage.driver().create(launch)
 
 
+# Room.
+
+
+def test_a_role_has_room_up_to_its_max_vms_and_the_quotas_of_its_user(stage: OneflowStage) -> None:
+    driver, launch = stage.driver(), stage.launch()
+    stage.flow.role(3, "node")["max_vms"] = 5
+    driver.create(launch)
+
+    quotas = {quota.limit.what: quota for quota in driver.quotas(launch.profile)}
+
+    nodes = quotas["nodes of role node of service 3"]
+    assert (nodes.limit.used, nodes.limit.most, nodes.each) == (1, 5, 1)
+    assert (quotas["machines"].limit.used, quotas["machines"].each) == (1, 1)
+
+
+def test_nothing_limits_a_group_while_nodes_stand_there_that_use_it_up_already(stage: OneflowStage) -> None:
+    stage.flow.service("old", "node", nodes=2, max_vms=2)
+    profile = stage.launch(service="old").profile
+
+    assert stage.driver().quotas(profile) == ()
+
+
 # Removing.
 
 
