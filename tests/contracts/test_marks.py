@@ -11,12 +11,13 @@ from config.units import GroupId, MemberName
 from handler.orchestrators.interface import Orchestrator
 from tests.support.cloud_columns import STAGES
 from tests.support.oneflow_bed import FLOW_BEDS
+from tests.support.opennebula_bed import NEBULA_BEDS
 from tests.support.openstack_bed import BEDS
 from tests.support.orchestrators import Stage
 from tests.support.waiting import until
 
 WEB = GroupId("web")
-_ALL = [*STAGES, *BEDS, *FLOW_BEDS]
+_ALL = [*STAGES, *BEDS, *FLOW_BEDS, *NEBULA_BEDS]
 _FIXED = ("process",)
 """Drivers whose marks cannot be written: what they refuse is tried, too."""
 

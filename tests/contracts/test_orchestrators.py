@@ -12,6 +12,7 @@ from handler.orchestrators.interface import Orchestrator
 from handler.world import ServerState
 from tests.support.cloud_columns import STAGES
 from tests.support.oneflow_bed import FLOW_BEDS
+from tests.support.opennebula_bed import NEBULA_BEDS
 from tests.support.openstack_bed import BEDS
 from tests.support.orchestrators import Clock, Stage
 from tests.support.waiting import until
@@ -19,7 +20,7 @@ from tests.support.waiting import until
 WEB = GroupId("web")
 
 
-@pytest.fixture(params=[*STAGES, *BEDS, *FLOW_BEDS])
+@pytest.fixture(params=[*STAGES, *BEDS, *FLOW_BEDS, *NEBULA_BEDS])
 def stage(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     with request.param(tmp_path_factory.mktemp("cloud")) as stage:
         yield stage

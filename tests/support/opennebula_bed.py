@@ -1,0 +1,139 @@
+"""A real OpenNebula, where there is one: contracts are then kept there too.
+
+``TRIMTAB_REAL_OPENNEBULA`` names the ``bed.json`` that ``python -m tests.beds.opennebula up`` leaves behind.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import time
+import xmlrpc.client
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from config.access import SecretRef
+from config.model import OpennebulaCloud, OpennebulaRecipe, Profile
+from config.units import CloudId, GroupId, Instant, MemberName, ProfileId, Seconds
+from handler.launches import LaunchId
+from handler.orchestrators.interface import Launch
+from handler.orchestrators.opennebula import OpennebulaOrchestrator
+from handler.orchestrators.opennebula_answers import Machine, machine_of
+from handler.orchestrators.opennebula_wire import Wire
+from handler.world import Server, ServerState
+from tests.support.orchestrators import installation
+from tests.support.waiting import until
+
+BED = os.environ.get("TRIMTAB_REAL_OPENNEBULA", "")
+_PATIENCE: Seconds = 60.0
+_OWN, _NOT_DONE, _DELETE = -3, -1, 3
+
+
+def facts() -> Mapping[str, str]:
+    told: Mapping[str, str] = json.loads(Path(BED).read_text())
+    return told
+
+
+def a_bed(**fields: Any) -> OpennebulaCloud:
+    kept = {"user": facts()["user"], "password": SecretRef(env="password"), "endpoint": facts()["endpoint"]}
+    return OpennebulaCloud(**{"id": CloudId("bed"), "timeout": 15.0, **kept, **fields})
+
+
+def a_secret(ref: SecretRef) -> str:
+    return facts()[ref.env or ""]
+
+
+def as_admin(method: str, *arguments: object) -> Any:
+    """Call a method of the API as the administrator; the answer as it came: done, value, code."""
+    session = f"{facts()['admin']}:{facts()['admin_password']}"
+    proxy: Any = xmlrpc.client.ServerProxy(facts()["endpoint"])
+    return getattr(proxy, f"one.{method}")(session, *arguments)
+
+
+def wall() -> Instant:
+    return Instant(time.time())
+
+
+class Patient:
+    """A driver whose members are waited for: contracts are written for clouds that take no time."""
+
+    def __init__(self, driver: OpennebulaOrchestrator) -> None:
+        self._driver = driver
+
+    def create(self, launch: Launch) -> Server:
+        server = self._driver.create(launch)
+        deadline = time.monotonic() + _PATIENCE
+        while server.state is ServerState.BUILDING:
+            assert time.monotonic() < deadline, server
+            time.sleep(0.1)
+            found = self._driver.find(launch.id.name)
+            assert found is not None
+            server = found
+        return server
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._driver, name)
+
+
+@dataclass
+class NebulaBedStage:
+    """Two installations that nobody else has, as one user."""
+
+    here: str = field(default_factory=installation)
+    there: str = field(default_factory=installation)
+    strangers: list[str] = field(default_factory=list)
+    cloud: OpennebulaCloud = field(default_factory=a_bed)
+
+    def __post_init__(self) -> None:
+        self.wire = Wire(self.cloud, a_secret)
+
+    def driver(self, *, elsewhere: bool = False) -> Any:
+        name = self.there if elsewhere else self.here
+        return Patient(OpennebulaOrchestrator(self.cloud, name, wall, a_secret))
+
+    def launch(self, sequence: int = 1, group: str = "web", *, elsewhere: bool = False) -> Launch:
+        mark = LaunchId(installation=self.there if elsewhere else self.here, group=GroupId(group), sequence=sequence)
+        recipe = OpennebulaRecipe(template="web", networks=("tier",))
+        return Launch(id=mark, profile=Profile(id=ProfileId("p"), cloud=self.cloud.id, recipe=recipe))
+
+    def kill(self, server: Server) -> None:
+        as_admin("vm.recover", int(server.id), _DELETE)
+
+    def stranger(self, name: str) -> str:
+        made = self.wire.ask("template.instantiate", 0, name, False, "", False)
+        self.strangers.append(str(made))
+        until(lambda: any(vm.id == made and vm.lcm for vm in self.machines()), within=_PATIENCE, every=0.1)
+        return str(made)
+
+    def count(self, name: MemberName) -> int:
+        return sum(vm.mark == name for vm in self.machines())
+
+    def machines(self) -> list[Machine]:
+        """All of the user that are there, asked without the driver's own eyes."""
+        pool = self.wire.every("vmpool.infoextended", "VM", _OWN, _NOT_DONE)
+        assert not pool.because
+        return [vm for entry in pool.read if (vm := machine_of(entry)) is not None]
+
+    def clear(self) -> None:
+        ours = {self.here, self.there}
+        mine = [vm.id for vm in self.machines() if vm.launch is not None and vm.launch.installation in ours]
+        for own in {*mine, *map(int, self.strangers)}:
+            as_admin("vm.recover", own, _DELETE)
+
+
+@contextlib.contextmanager
+def nebula_bed_stage(_: Path | None = None, clock: Callable[[], Instant] | None = None) -> Iterator[NebulaBedStage]:
+    stage = NebulaBedStage()
+    try:
+        yield stage
+    finally:
+        stage.clear()
+
+
+NEBULA_BEDS = [pytest.param(nebula_bed_stage, id="opennebula-bed")] if BED else []
+"""For the contracts' tables."""
