@@ -24,7 +24,9 @@ from handler.orchestrators.opennebula_answers import (
     MARK,
     RELEASED,
     Machine,
+    NotAllowed,
     NotThere,
+    WrongState,
     id_of,
     machine_of,
     template_xml,
@@ -224,14 +226,17 @@ class OpennebulaOrchestrator:
         return machine
 
     def _terminate(self, machine: Machine, *, hard: bool) -> None:
-        stopping = (machine.state, machine.lcm) == (ACTIVE, SHUTDOWN)
-        going = machine.meaning is not None and machine.meaning[1] is ServerState.DELETING
-        if going and not (stopping and hard):
+        """Tell it, unless it goes already. OpenNebula says yes before the state says so: whoever is refused looks again."""
+        if _goes(machine) and not (hard and (machine.state, machine.lcm) == (ACTIVE, SHUTDOWN)):
             return
         try:
             self._wire.ask("vm.action", "terminate-hard" if hard else "terminate", machine.id)
         except NotThere:
             return
+        except WrongState:
+            now = self._machine(machine.id)
+            if now is not None and not _goes(now):
+                raise
 
     # Looking.
 
@@ -270,14 +275,14 @@ class OpennebulaOrchestrator:
         return machines, entries.because or senseless
 
     def _machine(self, id: int) -> Machine | None:
-        """One machine of the user that is there.
+        """One machine of the user that is there. One that the user may not look at is somebody else's.
 
         Raises:
             Transient: what is answered makes no sense.
         """
         try:
             machine = machine_of(self._wire.ask("vm.info", id))
-        except NotThere:
+        except (NotThere, NotAllowed):
             return None
         if machine is None or machine.id != id:
             raise Transient(f"{self._cloud.id}: one.vm.info: the answer makes no sense")
@@ -309,6 +314,10 @@ class OpennebulaOrchestrator:
 
     def _about(self, name: MemberName) -> str:
         return f"{self._cloud.id}: {name}"
+
+
+def _goes(machine: Machine) -> bool:
+    return machine.meaning is not None and machine.meaning[1] is ServerState.DELETING
 
 
 def _group_of(name: MemberName) -> GroupId | None:

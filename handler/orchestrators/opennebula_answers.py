@@ -196,6 +196,14 @@ class NotThere(Permanent):
     """OpenNebula has no such thing: a definite not-found."""
 
 
+class NotAllowed(Permanent):
+    """The user lacks a right, or an attribute is restricted."""
+
+
+class WrongState(Transient):
+    """The machine is at something else: OpenNebula does this in other states only."""
+
+
 def refusal(fault: Fault, said: str, about: str) -> DriverError:
     """Tell what a person must mend from what passes. ``about`` begins the message.
 
@@ -214,10 +222,12 @@ def refusal(fault: Fault, said: str, about: str) -> DriverError:
             return Permanent(f"{about}: refused: {words}: check user and password", cause=Cause.CREDENTIALS)
         case Fault.AUTHORISATION:
             said = f"{about}: refused: {words}: check what the user may use and manage"
-            return Permanent(said, cause=Cause.CREDENTIALS)
+            return NotAllowed(said, cause=Cause.CREDENTIALS)
         case Fault.NO_EXISTS:
             return NotThere(f"{about}: refused: {words}")
         case Fault.API:
             return Permanent(f"{about}: refused: {words}")
-        case Fault.ACTION | Fault.INTERNAL | Fault.OTHER:
+        case Fault.ACTION:
+            return WrongState(f"{about}: {words}")
+        case Fault.INTERNAL | Fault.OTHER:
             return Transient(f"{about}: {words}")

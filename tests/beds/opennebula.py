@@ -26,7 +26,7 @@ ENDPOINT, ONEFLOW = "http://127.0.0.1:2633/RPC2", "http://127.0.0.1:2474"
 USER, GROUP, ONEFLOW_USER = "fleet", "fleet", "flow"
 TEMPLATE, NETWORKS, HOSTS = "web", ("tier", "back"), ("node1", "node2")
 _PATIENCE = 30.0
-_APPEND, _MONITORED, _NO_CLUSTER, _USERS = 1, 2, -1, 1
+_APPEND, _MONITORED, _LOCKED, _NO_CLUSTER, _USERS = 1, 2, 4, -1, 1
 _TEMPLATES, _EVERY_ZONE, _CREATE, _A_GROUP = 0x20400000000, 0x400000000, 0x8, 0x200000000
 """Of rules in the list of who may do what."""
 _IN_PLACE = ("bin", "lib", "share")
@@ -41,6 +41,7 @@ DATASTORE_CAPACITY_CHECK = "no"
 SCHED_MAX_WND_TIME = 1
 SCHED_MAX_WND_LENGTH = 1
 SCHED_RETRY_TIME = 5
+ACTION_TIMEOUT = 2
 MAX_ACTIONS_PER_HOST = 100
 MAX_ACTIONS_PER_CLUSTER = 200
 ONEGATE_ENDPOINT = "http://127.0.0.1:5030"
@@ -235,7 +236,7 @@ def ready(one: Api) -> bool:
     images = one("imagepool.info", -2, -1, -1)
     stores = one("datastorepool.info").count("<TOTAL_MB>0</TOTAL_MB>")
     monitored = hosts.count(f"<STATE>{_MONITORED}</STATE>") == len(HOSTS)
-    return monitored and stores <= 1 and "<STATE>1</STATE>" in images
+    return monitored and stores <= 1 and f"<STATE>{_LOCKED}</STATE>" not in images
 
 
 def up(bed: Bed, installed: Path) -> None:

@@ -120,10 +120,18 @@ class NebulaBedStage:
         return [vm for entry in pool.read if (vm := machine_of(entry)) is not None]
 
     def clear(self) -> None:
-        ours = {self.here, self.there}
-        mine = [vm.id for vm in self.machines() if vm.launch is not None and vm.launch.installation in ours]
-        for own in {*mine, *map(int, self.strangers)}:
+        for own in self.mine():
             as_admin("vm.recover", own, _DELETE)
+        until(lambda: not self.mine(), within=_PATIENCE, every=0.05)
+
+    def mine(self) -> list[int]:
+        """Machines that this stage made, by whichever name they go now."""
+        ours, strangers = {self.here, self.there}, set(self.strangers)
+        return [
+            vm.id
+            for vm in self.machines()
+            if str(vm.id) in strangers or (vm.launch is not None and vm.launch.installation in ours)
+        ]
 
 
 @contextlib.contextmanager
