@@ -1,7 +1,7 @@
 """What OpenNebula knows of members that are its virtual machines: measured by hypervisors, or sent by guests.
 
-The cloud of the group's profile is asked, as its user, for all machines of the user, a page at a time. What becomes of
-an attribute:
+The cloud of the group's profile is asked, as its user, for what was measured last of all machines of the user, and for
+the machines, a page at a time. What becomes of an attribute:
 
 * the machine has none of this name: NO_SUCH_COUNTER; a vector, or text where a number is due: MALFORMED;
 * the hypervisors' last measurement is older than the group's freshness: STALE;
@@ -14,15 +14,28 @@ A measurement is as old as OpenNebula says, by its own clock. What a guest has s
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import assert_never
+from functools import partial
+from typing import Generic, TypeVar, assert_never
 
-from collector.http import Answer, Failure, HttpClient, Question
+from collector.http import Failure, HttpClient, Question
 from collector.http_failures import of_server
 from collector.samples import Reply, Sheet
 from collector.sources.cloud_wishes import Wish, Wishes, fail_all, wishes_of
 from collector.sources.interface import Round
-from collector.sources.opennebula_answers import PAGE, Machine, Page, Value, decode, look_up, question
+from collector.sources.opennebula_answers import (
+    PAGE,
+    Machine,
+    Page,
+    Value,
+    decode,
+    decode_measured,
+    look_up,
+    measured,
+    measured_question,
+    question,
+)
 from collector.sources.sample_times import SampleTimes, clock_of
 from config.access import HttpAccess
 from config.counters import OpennebulaAttribute
@@ -35,12 +48,14 @@ _PAGES = 1000
 _LONG = 64 * 1024
 """From here on (a few ms) decoding goes to a thread, so that the event loop is not held."""
 
+_Known = TypeVar("_Known")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Read:
-    """One page, and when it came."""
+class _Read(Generic[_Known]):
+    """One answer, and when it came."""
 
-    page: Page
+    known: _Known
     at: float
     """Steady seconds."""
     there: float
@@ -70,20 +85,30 @@ class OpennebulaSource:
 
     async def _answer(self, asked: Round, cloud: OpennebulaCloud, wishes: Wishes[OpennebulaAttribute]) -> None:
         fail_all(asked.sheet, wishes, Failure(reply=Reply.UNREACHABLE, said=f"no answer yet from {cloud.id}"))
+        measurements = await self._read(asked, cloud, measured_question, decode_measured)
+        if isinstance(measurements, Failure):
+            fail_all(asked.sheet, wishes, Failure(reply=measurements.reply, said=f"{cloud.id}: {measurements.said}"))
+            return
         waiting = dict(wishes)
         for number in range(_PAGES):
-            read = await self._page(asked, cloud, number * PAGE)
+            read = await self._read(asked, cloud, partial(question, offset=number * PAGE), decode)
             if isinstance(read, Failure):
                 fail_all(asked.sheet, waiting, Failure(reply=read.reply, said=f"{cloud.id}: {read.said}"))
                 return
-            for machine in read.page.machines:
+            for machine in read.known.machines:
                 for wish in waiting.pop(MemberName(machine.member), ()):
-                    self._put(asked.sheet, wish, machine, read)
-            if read.page.count < PAGE:
+                    self._put(asked.sheet, wish, measured(machine, measurements.known.get(machine.id, {})), read)
+            if read.known.count < PAGE:
                 break
         fail_all(asked.sheet, waiting, Failure(reply=Reply.REFUSED, said=f"{cloud.id}: no machine is this member"))
 
-    async def _page(self, asked: Round, cloud: OpennebulaCloud, offset: int) -> _Read | Failure:
+    async def _read(
+        self,
+        asked: Round,
+        cloud: OpennebulaCloud,
+        question: Callable[[str], bytes],
+        decode: Callable[[bytes], _Known | Failure],
+    ) -> _Read[_Known] | Failure:
         try:
             session = f"{cloud.user}:{asked.read_secret(cloud.password)}"
         except (TrimtabError, OSError) as error:
@@ -95,18 +120,19 @@ class OpennebulaSource:
                 timeout=cloud.timeout,
                 method="POST",
                 headers={"Content-Type": "text/xml"},
-                body=question(session, offset),
+                body=question(session),
                 only_reads=True,
                 largest=_LARGEST,
             )
         )
         if isinstance(answer, Failure):
             return of_server(answer)
-        page = await _decoded(answer)
+        long = len(answer.body) >= _LONG
+        known = await asyncio.to_thread(decode, answer.body) if long else decode(answer.body)
         there = clock_of(answer, asked.clock())
-        return page if isinstance(page, Failure) else _Read(page=page, at=answer.at, there=there)
+        return known if isinstance(known, Failure) else _Read(known=known, at=answer.at, there=there)
 
-    def _put(self, sheet: Sheet, wish: Wish[OpennebulaAttribute], machine: Machine, read: _Read) -> None:
+    def _put(self, sheet: Sheet, wish: Wish[OpennebulaAttribute], machine: Machine, read: _Read[Page]) -> None:
         if not machine.runs:
             sheet.fail(wish.row, Reply.REFUSED, "its machine does not run")
             return
@@ -124,9 +150,3 @@ class OpennebulaSource:
                 sheet.put(wish.row, value, at=at)
             case _:
                 assert_never(found)
-
-
-async def _decoded(answer: Answer) -> Page | Failure:
-    if len(answer.body) < _LONG:
-        return decode(answer.body)
-    return await asyncio.to_thread(decode, answer.body)

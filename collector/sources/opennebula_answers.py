@@ -1,13 +1,16 @@
 """What OpenNebula's answer means: a page of virtual machines, and the value of an attribute of one of them.
 
-Source: XML-RPC (one.vmpool.infoextended) and ``vm_pool.xsd`` of OpenNebula 7.4.
+A pool shows machines, and never what was measured of them: that is another answer.
+
+Source: XML-RPC (one.vmpool.infoextended, one.vmpool.monitoring), ``vm_pool.xsd`` and ``monitoring_data.xsd`` of
+OpenNebula 7.4; answers of a real 7.0.2.
 """
 
 from __future__ import annotations
 
 import xmlrpc.client
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 from xml.etree import ElementTree
 from xml.parsers.expat import ExpatError
@@ -19,12 +22,16 @@ from config.node_orders import ORDER, ordered
 from config.opennebula_attributes import ATTRIBUTES
 
 PAGE = 100
-_OWN, _NOT_DONE = -3, -1
+_OWN, _NOT_DONE, _LAST = -3, -1, 0
 _ACTIVE, _RUNNING = "3", "3"
 _MEASURED, _RESERVED = "MONITORING", "TEMPLATE"
 _PLACES = ("USER_TEMPLATE", _MEASURED, _RESERVED)
 _PARTS = 3
 """Of an answer: whether it succeeded, the value or why not, and a code."""
+
+
+Attributes = Mapping[str, str | None]
+"""Attribute → text; ``None``: a vector, or several of that name."""
 
 
 class Value(NamedTuple):
@@ -38,18 +45,19 @@ class Value(NamedTuple):
 class Machine:
     """One virtual machine, as far as counters need it."""
 
+    id: str
     member: str
     """Which member it is, of whatever installation; empty: none."""
     runs: bool
-    monitored_at: float
-    """Seconds since the epoch; 0: never."""
-    places: Mapping[str, Mapping[str, str | None]]
-    """Place → attribute → text; ``None``: a vector, or several of that name. The machine's own are in ``VM``."""
+    monitored_at: float = 0.0
+    """Seconds since the epoch; 0: never, as far as is known."""
+    places: Mapping[str, Attributes]
+    """By place. The machine's own are in ``VM``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """Some of a user's machines, in the order of their ids."""
+    """Some of a user's machines, in the order of their ids. None is measured yet."""
 
     machines: Sequence[Machine]
     count: int
@@ -62,19 +70,56 @@ def question(session: str, offset: int) -> bytes:
     return xmlrpc.client.dumps(arguments, "one.vmpool.infoextended").encode()
 
 
+def measured_question(session: str) -> bytes:
+    """The call for the last measurement of each of the user's machines, in one answer."""
+    return xmlrpc.client.dumps((session, _OWN, _LAST), "one.vmpool.monitoring").encode()
+
+
+def decode_measured(body: bytes) -> Mapping[str, Attributes] | Failure:
+    """Read what was measured last, by the ids of machines, of which some may be gone.
+
+    >>> record = "<MONITORING><CPU><![CDATA[12.5]]></CPU><ID><![CDATA[7]]></ID><TIMESTAMP>1769853600</TIMESTAMP>"
+    >>> said = [True, f"<MONITORING_DATA>{record}</MONITORING></MONITORING_DATA>", 0]
+    >>> decode_measured(xmlrpc.client.dumps((said,), methodresponse=True).encode())
+    {'7': {'CPU': '12.5', 'ID': '7', 'TIMESTAMP': '1769853600'}}
+    """
+    root = _document(body, "MONITORING_DATA")
+    if isinstance(root, Failure):
+        return root
+    records = [_attributes(entry) for entry in root.findall(_MEASURED)]
+    return {own_id: record for record in records if (own_id := record.get("ID"))}
+
+
+def measured(machine: Machine, record: Attributes) -> Machine:
+    """The machine, with what was measured of it last."""
+    taken = number(record.get("TIMESTAMP") or "")
+    at = 0.0 if isinstance(taken, Reply) else taken
+    return replace(machine, monitored_at=at, places={**machine.places, _MEASURED: record})
+
+
 def decode(body: bytes) -> Page | Failure:
     """Read one page. What OpenNebula says in words is not repeated: it may hold a password.
 
-    >>> vm = '<VM><ID>7</ID><NAME>web-k3f9ab-1</NAME><LAST_POLL>1769853600</LAST_POLL><STATE>3</STATE>'
-    >>> vm += '<LCM_STATE>3</LCM_STATE><MONITORING><CPU>12.5</CPU></MONITORING><TEMPLATE><VCPU>2</VCPU></TEMPLATE>'
+    >>> vm = '<VM><ID>7</ID><NAME>web-k3f9ab-1</NAME><LAST_POLL>0</LAST_POLL><STATE>3</STATE>'
+    >>> vm += '<LCM_STATE>3</LCM_STATE><MONITORING></MONITORING><TEMPLATE><VCPU>2</VCPU></TEMPLATE>'
     >>> vm += '<USER_TEMPLATE><TRIMTAB>web-k3f9ab-1</TRIMTAB></USER_TEMPLATE></VM>'
     >>> said = [True, f"<VM_POOL>{vm}</VM_POOL>", 0]
     >>> page = decode(xmlrpc.client.dumps((said,), methodresponse=True).encode())
-    >>> page.machines[0].member, look_up(page.machines[0], "CPU"), look_up(page.machines[0], "VCPU")
+    >>> machine = measured(page.machines[0], {"CPU": "12.5", "TIMESTAMP": "1769853600"})
+    >>> machine.member, look_up(machine, "CPU"), look_up(machine, "VCPU")
     ('web-k3f9ab-1', Value(value=12.5, taken=1769853600.0), Value(value=2.0, taken=None))
     >>> decode(b"<html>")
     Failure(reply=<Reply.MALFORMED: 5>, said='what answers there does not speak XML-RPC')
     """
+    root = _document(body, "VM_POOL")
+    if isinstance(root, Failure):
+        return root
+    machines = tuple(_machine(entry) for entry in root.findall("VM"))
+    return Page(machines=machines, count=len(machines))
+
+
+def _document(body: bytes, tag: str) -> ElementTree.Element | Failure:
+    """The document in an answer that says that it is done."""
     try:
         answer, _ = xmlrpc.client.loads(body)
     except xmlrpc.client.Fault as fault:
@@ -87,10 +132,10 @@ def decode(body: bytes) -> Page | Failure:
     done, value, code = said[:_PARTS]
     if done is not True:
         return _refused(code)
-    return _page(value) if isinstance(value, str) else _MALFORMED
+    return _parsed(value, tag) if isinstance(value, str) else _MALFORMED
 
 
-_MALFORMED = Failure(reply=Reply.MALFORMED, said="what answers there is no pool of virtual machines")
+_MALFORMED = Failure(reply=Reply.MALFORMED, said="what answers there is not what OpenNebula knows of virtual machines")
 
 
 def _refused(code: object) -> Failure:
@@ -105,31 +150,28 @@ def _refused(code: object) -> Failure:
             return _MALFORMED
 
 
-def _page(document: str) -> Page | Failure:
+def _parsed(document: str, tag: str) -> ElementTree.Element | Failure:
     try:
         root = ElementTree.fromstring(document)  # noqa: S314 expat bounds what entities become
     except (ElementTree.ParseError, ValueError):
         return _MALFORMED
-    if root.tag != "VM_POOL":
-        return _MALFORMED
-    machines = tuple(_machine(entry) for entry in root.findall("VM"))
-    return Page(machines=machines, count=len(machines))
+    return root if root.tag == tag else _MALFORMED
 
 
 def _machine(entry: ElementTree.Element) -> Machine:
     places = {place: _attributes(entry.find(place)) for place in _PLACES} | {"VM": _attributes(entry)}
     own, user = places["VM"], places["USER_TEMPLATE"]
-    mark, polled = user.get("TRIMTAB") or "", number(own.get("LAST_POLL") or "")
+    mark = user.get("TRIMTAB") or ""
     agrees = own.get("NAME") == mark or (user.get("TRIMTAB_VM") or "none") == own.get("ID")
     return Machine(
+        id=own.get("ID") or "",
         member=mark if agrees else "" if mark else ordered(user.get(ORDER) or "", own.get("NAME") or ""),
         runs=(own.get("STATE"), own.get("LCM_STATE")) == (_ACTIVE, _RUNNING),
-        monitored_at=0.0 if isinstance(polled, Reply) else polled,
         places=places,
     )
 
 
-def _attributes(place: ElementTree.Element | None) -> Mapping[str, str | None]:
+def _attributes(place: ElementTree.Element | None) -> Attributes:
     found: dict[str, str | None] = {}
     for child in () if place is None else place:
         usable = len(child) == 0 and child.tag not in found

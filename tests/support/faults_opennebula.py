@@ -14,7 +14,7 @@ from config.model import OpennebulaCloud
 from config.units import CloudId
 from tests.support.faults import OURS, Column, Declared, Fails, Fault, Harmless, Overstated, Side, Unrated
 from tests.support.faults_http import OVER_HTTP, Asked, Face, Told, blameless, odd
-from tests.support.opennebula_wire import Vm, vm_xml
+from tests.support.opennebula_documents import Vm, measured_xml, vm_xml
 
 _AGE = 2.0
 
@@ -49,27 +49,27 @@ class _Front:
     def _answer(self, asked: Asked) -> Told:
         side = self._side
         names = list(side.members)[:1] if side.fault is Fault.HALF else list(side.members)
-        pool = f"<VM_POOL>{''.join(self._machine(place, name) for place, name in enumerate(names))}</VM_POOL>"
-        body = xmlrpc.client.dumps(([True, pool, 0, -1, 0],), methodresponse=True).encode()
+        machines = [self._machine(place, name) for place, name in enumerate(names)]
+        pool = f"<VM_POOL>{''.join(vm_xml(machine) for machine in machines)}</VM_POOL>"
+        said = measured_xml(machines) if b"vmpool.monitoring" in asked.body else pool
+        body = xmlrpc.client.dumps(([True, said, 0],), methodresponse=True).encode()
         return Told(body, "text/xml", (("Date", formatdate(side.clock, usegmt=True)),))
 
-    def _machine(self, place: int, name: str) -> str:
+    def _machine(self, place: int, name: str) -> Vm:
         side = self._side
         taken = side.clock - _AGE if self._stale is None else self._stale
         measured = {"NETTX" if side.rising else "CPU": f"{odd(side, name, side.value(name))}"}
-        return vm_xml(
-            Vm(
-                id=place,
-                name=name,
-                owner="fleet",
-                started=1,
-                template={"CPU": "1"},
-                user_template={"TRIMTAB": name},
-                state=3,
-                lcm=3,
-                monitoring=measured,
-                polled=int(taken),
-            )
+        return Vm(
+            id=place,
+            name=name,
+            owner="fleet",
+            started=1,
+            template={"CPU": "1"},
+            user_template={"TRIMTAB": name},
+            state=3,
+            lcm=3,
+            monitoring=measured,
+            polled=int(taken),
         )
 
 

@@ -1,7 +1,8 @@
 """An OpenNebula on loopback: its XML-RPC, documents, paging, states and refusals, as the real one has them.
 
-Source: oned of OpenNebula 7.4 (``VirtualMachine::to_xml_extended``, ``PoolSharedAPI``, ``DispatchManager::terminate``,
-``Request::failure_message``). The library `pyone`, which we did not write, must be content with it.
+Source: oned of OpenNebula 7.4 (``PoolSharedAPI``, ``DispatchManager::terminate``, ``Request::failure_message``), and
+a real 7.0.2, with which ``tests/contracts/test_opennebula_bed_shapes.py`` compares it. The library `pyone`, which we
+did not write, must be content with it.
 """
 
 from __future__ import annotations
@@ -14,28 +15,26 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
-from xml.etree import ElementTree
 from xml.sax.saxutils import escape
 
+from handler.orchestrators.opennebula_states import LCM_STATES
+from tests.support.opennebula_documents import PENDING, Attributes, Vm, each, measured_xml, parsed, vm_xml
 from tests.support.wire_server import Befallen, Fault, WireHandler, served
 
 USER, PASSWORD = "fleet", "s3cr-et:& <of the wire>"
 AUTHENTICATION, AUTHORISATION, NO_EXISTS, ACTION = 0x100, 0x200, 0x400, 0x800
 API, INTERNAL, ALLOCATE, LOCKED = 0x1000, 0x2000, 0x4000, 0x8000
-PENDING, ACTIVE, DONE, POWEROFF = 1, 3, 6, 8
+ACTIVE, DONE, POWEROFF = 3, 6, 8
 RUNNING, EPILOG, SHUTDOWN, BOOT_FAILURE = 3, 11, 12, 36
 _FAILURES = {36, 37, 38, 39, 40, 41, 42, 44, 46, 47, 48, 49, 50, 61}
 
-Attributes = dict[str, Any]
-"""A template: single values, vectors, or lists of either."""
-
 
 def refused(code: int, text: str, *, obeyed: bool = False) -> Fault:
-    return Fault(status=200, body=_said([False, text, code, -1, 0]), obeyed=obeyed)
+    return Fault(status=200, body=_said([False, text, code, -1, -1]), obeyed=obeyed)
 
 
 def told(value: object, **more: Any) -> Fault:
-    return Fault(status=200, body=_said([True, value, 0, -1, 0]), **more)
+    return Fault(status=200, body=_said([True, value, 0]), **more)
 
 
 def _said(answer: list[object]) -> bytes:
@@ -46,27 +45,6 @@ class ApiError(Exception):
     def __init__(self, code: int, text: str) -> None:
         super().__init__(text)
         self.code, self.text = code, text
-
-
-@dataclass
-class Vm:
-    id: int
-    name: str
-    owner: str
-    started: int
-    template: Attributes
-    user_template: Attributes
-    state: int = PENDING
-    lcm: int = 0
-    hosts: list[tuple[str, int]] = field(default_factory=list)
-    """Where it has been: hosts, and the clusters that they are in."""
-    monitoring: Attributes = field(default_factory=dict)
-    polled: int = 0
-    """When it was measured last."""
-    looks: int = 1
-    """Looks at it until what it is at has ended."""
-    calls: list[str] = field(default_factory=list)
-    """The actions that it was told."""
 
 
 @dataclass
@@ -149,7 +127,7 @@ class OpennebulaWire(Befallen):
             try:
                 user = self._user(method, given)
             except ApiError as error:
-                return Fault(status=200), _said([False, error.text, error.code, -1, 0])
+                return Fault(status=200), _said([False, error.text, error.code, -1, -1])
             self.calls.append((method, given[1:]))
             queue = self.faults[method]
             fault = queue.popleft() if queue else Fault(obeyed=True, status=200)
@@ -160,8 +138,10 @@ class OpennebulaWire(Befallen):
             try:
                 said = self._obey(method, user, given[1:])
             except ApiError as error:
-                return Fault(status=200), _said([False, f"[one.{method}] {error.text}", error.code, -1, 0])
-        return fault, fault.body or _said([True, said, 0, -1, 0])
+                return Fault(status=200), _said([False, f"[one.{method}] {error.text}", error.code, -1, -1])
+            except xmlrpc.client.Fault as undefined:
+                return Fault(status=200), xmlrpc.client.dumps(undefined, methodresponse=True).encode()
+        return fault, fault.body or _said([True, said, 0])
 
     def _user(self, method: str, given: tuple[Any, ...]) -> str:
         user, _, password = str(given[0] if given else "").partition(":")
@@ -174,9 +154,10 @@ class OpennebulaWire(Befallen):
     def _obey(self, method: str, user: str, given: tuple[Any, ...]) -> Any:
         own = {
             "template.instantiate": partial(self._instantiate, user),
-            "vm.info": self._info,
-            "vm.action": self._action,
-            "vm.update": self._update,
+            "vm.info": partial(self._info, user),
+            "vm.action": partial(self._action, user),
+            "vm.update": partial(self._update, user),
+            "vmpool.monitoring": partial(self._measured, user),
             "vmpool.infoextended": partial(self._pool, user),
             "templatepool.info": partial(
                 self._named, "VMTEMPLATE", {own: name for own, (name, _) in self.templates.items()}
@@ -189,7 +170,7 @@ class OpennebulaWire(Befallen):
             "vn.info": lambda own, *_: self._one("VNET", own, self.networks),
         }
         if method not in own:
-            raise ApiError(INTERNAL, f"Method one.{method} not found")
+            raise xmlrpc.client.Fault(-506, f"Method 'one.{method}' not defined")
         return own[method](*given)
 
     def _instantiate(self, user: str, template: int, name: str, hold: bool, extra: str, persistent: bool) -> int:
@@ -203,7 +184,7 @@ class OpennebulaWire(Befallen):
         if 0 <= self.cores < self._cores_of(user) + float(attributes["CPU"]):
             raise ApiError(AUTHORISATION, f"User [2] : user [2] limit of {self.cores} reached for CPU quota in VM.")
         number = len(self.vms) + 7
-        nics = [self._nic(self._network(nic), number) for nic in _each(attributes.pop("NIC", []))]
+        nics = [self._nic(self._network(nic), number) for nic in each(attributes.pop("NIC", []))]
         own = {key: attributes.pop(key) for key in ("CPU", "MEMORY", "VCPU", "DISK", "CONTEXT") if key in attributes}
         vm = self.add(name, owner=user, template={**own, "NIC": nics}, user_template=attributes, state=PENDING, lcm=0)
         vm.looks = self.looks
@@ -214,42 +195,41 @@ class OpennebulaWire(Befallen):
     def _network(self, nic: Attributes) -> int:
         network = int(nic["NETWORK_ID"])
         if network not in self.networks:
-            raise ApiError(
-                ALLOCATE, f"Error allocating a new virtual machine. Cannot get IP/MAC lease from network {network}"
-            )
+            why = f"Virtual network with ID: {network} does not exist"
+            raise ApiError(ALLOCATE, f"Error allocating a new virtual machine template. {why}")
         return network
 
-    def _known(self, id: int) -> Vm:
+    def _known(self, id: int, user: str, right: str) -> Vm:
         if id not in self.vms:
             raise ApiError(NO_EXISTS, f"Error getting virtual machine [{id}].")
+        if self.vms[id].owner != user:
+            raise ApiError(AUTHORISATION, f"User [2] : Not authorized to perform {right} VM [{id}].")
         return self.vms[id]
 
-    def _info(self, id: int, *_: bool) -> str:
-        vm = self._known(id)
+    def _info(self, user: str, id: int, *_: bool) -> str:
+        vm = self._known(id, user, "USE")
         self._go_on(vm)
-        return vm_xml(vm)
+        return vm_xml(vm, alone=True)
 
-    def _action(self, action: str, id: int) -> int:
-        vm = self._known(id)
+    def _action(self, user: str, action: str, id: int) -> int:
+        vm = self._known(id, user, "MANAGE")
         vm.calls.append(action)
         if action == "resume" and vm.state == POWEROFF:
             vm.state, vm.lcm = ACTIVE, RUNNING
             return id
         assert action in {"terminate", "terminate-hard"}, action
-        if vm.state == ACTIVE:
-            stopping = action == "terminate-hard" and vm.lcm == SHUTDOWN
-            if vm.lcm in _FAILURES:
-                vm.state, vm.lcm = DONE, 0
-            elif vm.lcm in {RUNNING, 16} or stopping:
-                vm.lcm, vm.looks = EPILOG if action == "terminate-hard" else SHUTDOWN, self.looks
-            else:
-                raise ApiError(ACTION, f"Could not terminate VM {id}, wrong state {vm.lcm}.")
-        else:
+        hard = action == "terminate-hard"
+        if vm.state != ACTIVE or vm.lcm in _FAILURES:
             vm.state, vm.lcm = DONE, 0
+        elif vm.lcm in {RUNNING, 16} or (vm.lcm == SHUTDOWN and hard):
+            vm.lcm, vm.cut, vm.looks = SHUTDOWN, hard, self.looks
+        else:
+            why = f"Could not terminate VM {id}, wrong state {LCM_STATES[vm.lcm][0]}."
+            raise ApiError(ACTION, f'Error performing action "{action}": {why}')
         return id
 
-    def _update(self, id: int, text: str, how: int) -> int:
-        vm = self._known(id)
+    def _update(self, user: str, id: int, text: str, how: int) -> int:
+        vm = self._known(id, user, "MANAGE")
         vm.user_template = {**(vm.user_template if how == 1 else {}), **parsed(text)}
         return id
 
@@ -261,7 +241,7 @@ class OpennebulaWire(Befallen):
         if vm.state == PENDING:
             vm.state, vm.lcm, vm.hosts = ACTIVE, BOOT_FAILURE if self.failing else RUNNING, [("node1", 100)]
             self.failing = max(self.failing - 1, 0)
-        elif (vm.state, vm.lcm) == (ACTIVE, SHUTDOWN) and self.stubborn:
+        elif (vm.state, vm.lcm) == (ACTIVE, SHUTDOWN) and self.stubborn and not vm.cut:
             vm.lcm = RUNNING
         elif vm.state == ACTIVE and vm.lcm in {SHUTDOWN, EPILOG}:
             vm.state, vm.lcm = DONE, 0
@@ -275,6 +255,11 @@ class OpennebulaWire(Befallen):
             shown = [vm for vm in shown if vm.owner == user]
         return f"<VM_POOL>{''.join(vm_xml(vm) for vm in self._paged(shown, start, end))}</VM_POOL>"
 
+    def _measured(self, user: str, whose: int, seconds: int) -> str:
+        """Of machines that are gone, too, for as long as measurements are kept."""
+        assert (whose, seconds) == (-3, 0), "the last of each machine of the user"
+        return measured_xml(vm for vm in self.vms.values() if vm.owner == user and vm.id not in self.hidden)
+
     def _named(self, kind: str, entries: Mapping[int, str], whose: int, start: int, end: int) -> str:
         assert whose == -2
         pool = "VMTEMPLATE_POOL" if kind == "VMTEMPLATE" else "VNET_POOL"
@@ -287,7 +272,8 @@ class OpennebulaWire(Befallen):
 
     def _one(self, kind: str, own: int, entries: Mapping[int, str]) -> str:
         if own not in entries:
-            raise ApiError(NO_EXISTS, f"Error getting {kind.lower()} [{own}].")
+            what = "virtual machine template" if kind == "VMTEMPLATE" else "virtual network"
+            raise ApiError(NO_EXISTS, f"Error getting {what} [{own}].")
         return f"<{kind}><ID>{own}</ID><NAME>{escape(entries[own])}</NAME></{kind}>"
 
     def _cores_of(self, user: str) -> float:
@@ -335,49 +321,3 @@ class _Handler(WireHandler):
             return
         given, method = xmlrpc.client.loads(self.asked())
         self.give(*self.wire.called(method or "", given))
-
-
-# Documents
-
-
-def parsed(text: str) -> Attributes:
-    """Read a template as OpenNebula does where it begins with ``<``; names are upper case to it."""
-    read: Attributes = {}
-    for child in ElementTree.fromstring(text):  # noqa: S314 of our own driver
-        value: Any = {each.tag: each.text or "" for each in child} if len(child) else child.text or ""
-        name = child.tag.upper()
-        read[name] = [*_each(read[name]), value] if name in read else value
-    return read
-
-
-def _each(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]
-
-
-def _template(attributes: Attributes) -> str:
-    said = ""
-    for name, values in attributes.items():
-        for value in _each(values):
-            inner = _template(value) if isinstance(value, dict) else escape(value)
-            said += f"<{name}>{inner}</{name}>"
-    return said
-
-
-def vm_xml(vm: Vm) -> str:
-    history = "".join(
-        f"<HISTORY><OID>{vm.id}</OID><SEQ>{number}</SEQ><HOSTNAME>{host}</HOSTNAME><HID>0</HID><CID>{cluster}</CID>"
-        f"<STIME>{vm.started}</STIME><ETIME>0</ETIME><VM_MAD><![CDATA[kvm]]></VM_MAD><TM_MAD><![CDATA[ssh]]></TM_MAD>"
-        f"<DS_ID>0</DS_ID><ACTION>0</ACTION></HISTORY>"
-        for number, (host, cluster) in enumerate(vm.hosts)
-    )
-    return (
-        f"<VM><ID>{vm.id}</ID><UID>2</UID><GID>1</GID><UNAME>{escape(vm.owner)}</UNAME><GNAME>users</GNAME>"
-        f"<NAME>{escape(vm.name)}</NAME><PERMISSIONS><OWNER_U>1</OWNER_U><OWNER_M>1</OWNER_M><OWNER_A>0</OWNER_A>"
-        "<GROUP_U>0</GROUP_U><GROUP_M>0</GROUP_M><GROUP_A>0</GROUP_A><OTHER_U>0</OTHER_U><OTHER_M>0</OTHER_M>"
-        f"<OTHER_A>0</OTHER_A></PERMISSIONS><LAST_POLL>{vm.polled}</LAST_POLL><STATE>{vm.state}</STATE>"
-        f"<LCM_STATE>{vm.lcm}</LCM_STATE><PREV_STATE>{vm.state}</PREV_STATE><PREV_LCM_STATE>{vm.lcm}</PREV_LCM_STATE>"
-        f"<RESCHED>0</RESCHED><STIME>{vm.started}</STIME><ETIME>0</ETIME><DEPLOY_ID/>"
-        f"<MONITORING>{_template(vm.monitoring)}</MONITORING><SCHED_ACTIONS></SCHED_ACTIONS>"
-        f"<TEMPLATE>{_template(vm.template)}</TEMPLATE><USER_TEMPLATE>{_template(vm.user_template)}</USER_TEMPLATE>"
-        f"<HISTORY_RECORDS>{history}</HISTORY_RECORDS><BACKUPS><BACKUP_CONFIG/><BACKUP_IDS/></BACKUPS></VM>"
-    )

@@ -101,6 +101,12 @@ def test_members_answer_with_what_hypervisors_and_guests_say(wire: OpennebulaWir
     assert wire.count("vmpool.infoextended") == 1
 
 
+def test_a_machine_that_was_never_measured_has_no_such_counter(wire: OpennebulaWire, cloud: OpennebulaCloud) -> None:
+    wire.member(A)
+
+    assert replies(poll(cloud, an_attribute("CPU"), members=(A,))) == {A: Reply.NO_SUCH_COUNTER}
+
+
 def test_who_has_no_machine_or_one_that_does_not_run_says_nothing(wire: OpennebulaWire, cloud: OpennebulaCloud) -> None:
     wire.member(A, state=8, lcm=0, monitoring={"CPU": "0"}, polled=int(time.time()))
     wire.add(B, monitoring={"CPU": "99"})  # called like a member, by a person
@@ -147,7 +153,7 @@ def test_one_cloud_is_asked_once_for_several_groups_and_counters(wire: Opennebul
 
     poll(cloud, an_attribute("CPU"), an_attribute("NETTX", Kind.RISING))
 
-    assert wire.count("vmpool.infoextended") == 1
+    assert (wire.count("vmpool.infoextended"), wire.count("vmpool.monitoring")) == (1, 1)
 
 
 def test_a_refused_user_and_a_missing_secret_are_told_apart_from_silence(
@@ -160,6 +166,7 @@ def test_a_refused_user_and_a_missing_secret_are_told_apart_from_silence(
         assert "wrong" not in scrape.said[0]
 
 
+@pytest.mark.parametrize("asked", ["vmpool.infoextended", "vmpool.monitoring"])
 @pytest.mark.parametrize(
     ("fault", "reply"),
     [
@@ -172,10 +179,10 @@ def test_a_refused_user_and_a_missing_secret_are_told_apart_from_silence(
     ],
 )
 def test_a_cloud_that_does_not_answer_is_nobodys_silence(
-    wire: OpennebulaWire, cloud: OpennebulaCloud, fault: Any, reply: Reply
+    wire: OpennebulaWire, cloud: OpennebulaCloud, fault: Any, reply: Reply, asked: str
 ) -> None:
     a_member(wire, A, CPU="1")
-    wire.script("vmpool.infoextended", fault, fault)
+    wire.script(asked, fault, fault)
 
     scrape = poll(cloud, an_attribute("CPU"), members=(A,))
 

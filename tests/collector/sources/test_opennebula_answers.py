@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from collector.http_failures import Failure
 from collector.samples import Reply
-from collector.sources.opennebula_answers import Machine, Page, Value, decode, look_up
-from tests.support.opennebula_wire import Vm, vm_xml
+from collector.sources.opennebula_answers import Machine, Page, Value, decode, decode_measured, look_up, measured
+from tests.support.opennebula_documents import Vm, measured_xml, vm_xml
 
 
 def said(*answer: object) -> bytes:
@@ -21,8 +21,10 @@ def a_machine(**fields: Any) -> Machine:
     there = {"id": 7, "name": "web-k3f9ab-1", "owner": "fleet", "started": 1, "state": 3, "lcm": 3, "polled": 1000}
     vm = Vm(**{**there, "template": {}, "user_template": {"TRIMTAB": "web-k3f9ab-1"}, **fields})
     page = decode(said(True, f"<VM_POOL>{vm_xml(vm)}</VM_POOL>", 0))
+    records = decode_measured(said(True, measured_xml([vm]), 0))
     assert isinstance(page, Page)
-    return page.machines[0]
+    assert not isinstance(records, Failure)
+    return measured(page.machines[0], records["7"])
 
 
 def test_where_an_attribute_stands_first_it_is_taken() -> None:
@@ -109,6 +111,18 @@ def test_an_answer_that_is_none_is_called_by_its_name_and_not_repeated(answer: b
     assert "s3cret" not in found.said
 
 
+@pytest.mark.parametrize("record", [{"CPU": "5"}, {"CPU": "5", "TIMESTAMP": "noon"}], ids=["no time", "no number"])
+def test_a_measurement_without_a_time_of_its_own_is_taken_as_new(record: dict[str, str]) -> None:
+    assert look_up(measured(a_machine(), record), "CPU") == Value(5.0, None)
+
+
+def test_what_names_no_machine_is_nobodys_measurement() -> None:
+    nameless = "<MONITORING_DATA><MONITORING><CPU>5</CPU></MONITORING></MONITORING_DATA>"
+
+    assert decode_measured(said(True, nameless, 0)) == {}
+
+
 @given(st.binary(max_size=200) | st.text(max_size=50).map(lambda text: said(True, text.replace("\0", ""), 0)))
 def test_whatever_comes_is_read_or_refused_and_never_raises(answer: bytes) -> None:
     assert isinstance(decode(answer), Page | Failure)
+    assert isinstance(decode_measured(answer), dict | Failure)
