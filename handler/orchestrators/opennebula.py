@@ -226,7 +226,7 @@ class OpennebulaOrchestrator:
         return machine
 
     def _terminate(self, machine: Machine, *, hard: bool) -> None:
-        """Tell it, unless it goes already. OpenNebula says yes before the state says so: whoever is refused looks again."""
+        """Tell it, unless it goes already. That shows only some time after OpenNebula said yes."""
         if _goes(machine) and not (hard and (machine.state, machine.lcm) == (ACTIVE, SHUTDOWN)):
             return
         try:

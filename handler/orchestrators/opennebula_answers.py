@@ -227,7 +227,6 @@ def refusal(fault: Fault, said: str, about: str) -> DriverError:
             return NotThere(f"{about}: refused: {words}")
         case Fault.API:
             return Permanent(f"{about}: refused: {words}")
-        case Fault.ACTION:
-            return WrongState(f"{about}: {words}")
-        case Fault.INTERNAL | Fault.OTHER:
-            return Transient(f"{about}: {words}")
+        case Fault.ACTION | Fault.INTERNAL | Fault.OTHER:
+            kind = WrongState if fault is Fault.ACTION else Transient
+            return kind(f"{about}: {words}")

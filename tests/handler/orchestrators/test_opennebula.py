@@ -23,6 +23,7 @@ from handler.orchestrators.opennebula_wire import Wire
 from handler.orchestrators.table import orchestrator_for
 from handler.world import ServerState
 from tests.support.opennebula import OpennebulaStage, an_opennebula, opennebula_stage
+from tests.support.opennebula_documents import parsed
 from tests.support.opennebula_wire import (
     ACTION,
     ACTIVE,
@@ -37,7 +38,6 @@ from tests.support.opennebula_wire import (
     PASSWORD,
     SHUTDOWN,
     USER,
-    parsed,
     refused,
     told,
 )
@@ -419,7 +419,7 @@ def test_a_guest_that_still_stops_when_its_time_is_over_is_made_to(stage: Openne
     clock.at += 31
     cloud.destroy(name(), grace=30.0)
 
-    assert stage.wire.vms[int(made.id)].lcm == EPILOG
+    assert stage.wire.vms[int(made.id)].calls == ["terminate", "terminate-hard"]
 
 
 def test_another_member_under_the_same_name_has_its_own_grace(stage: OpennebulaStage, clock: Clock) -> None:
@@ -461,6 +461,34 @@ def test_a_machine_that_goes_while_it_is_being_removed_is_gone(stage: Opennebula
     stage.wire.script("vm.action", refused(NO_EXISTS, "[one.vm.action] Error getting virtual machine [7]."))
 
     cloud.destroy(name(), grace=30.0)
+
+
+@pytest.mark.parametrize("state", [(ACTIVE, SHUTDOWN), (ACTIVE, EPILOG), (DONE, 0)], ids=str)
+def test_a_request_that_comes_too_late_for_its_state_has_been_obeyed(
+    stage: OpennebulaStage, state: tuple[int, int]
+) -> None:
+    vm = stage.wire.member(name(), looks=1000)
+
+    def another_was_first(method: str) -> None:
+        if method == "vm.action":
+            vm.state, vm.lcm = state
+
+    stage.wire.before = another_was_first
+
+    stage.driver().destroy(name(), grace=30.0)
+
+    assert (vm.state, vm.lcm) == state
+
+
+def test_a_member_that_was_given_to_another_user_is_no_member_any_more(stage: OpennebulaStage) -> None:
+    cloud = stage.driver()
+    made = cloud.create(stage.launch())
+
+    stage.wire.vms[int(made.id)].owner = "other"
+
+    assert cloud.find(name()) is None
+    cloud.destroy(name(), grace=0.0)
+    assert stage.wire.vms[int(made.id)].calls == []
 
 
 # Marks.
