@@ -83,14 +83,14 @@ class _Promise:
     until: Instant | None = None
     """When it lapses if no call begins; ``None``: the pass goes on in which it was given."""
 
-    def counts(self, reading: Reading) -> bool:
-        """Whether it has to be taken off what was read."""
+    def owed(self, reading: Reading) -> Mapping[str, float]:
+        """What has to be taken off what was read: clouds count one thing sooner than the other."""
         if self.ended is not None and self.ended + _COUNTED_AFTER < reading.began:
-            return False
-        if self.began is None:
-            return True
-        is_late = self.began + _COUNTED_WITHIN < reading.began
-        return not is_late and any(used < self.used.get(what, 0.0) for what, used in reading.used.items())
+            return {}
+        if self.began is not None and self.began + _COUNTED_WITHIN < reading.began:
+            return {}
+        limited = ((what, used) for what, used in reading.used.items() if what in self.takes)
+        return {what: self.takes[what] for what, used in limited if self.began is None or used < self.used[what]}
 
     def lapsed(self, now: Instant) -> bool:
         """Whether nobody has asked for it any more."""
@@ -158,11 +158,11 @@ class Quotas:
         with self._lock:
             kept = {key: one for key, one in self._readings.items() if one.stands(reading.ended)}
             self._readings = {**kept, (cloud, definition.profile_digest): reading}
-            own = [one for (of, _), one in self._readings.items() if of == cloud]
+            own = [one for (of, _), one in self._readings.items() if of == cloud and one.quotas]
             self._promises = {
                 name: one
                 for name, one in self._promises.items()
-                if one.cloud != cloud or (not one.lapsed(reading.ended) and any(map(one.counts, own)))
+                if one.cloud != cloud or (not one.lapsed(reading.ended) and (not own or any(map(one.owed, own))))
             }
 
     def news(self, reading: Reading | None) -> str:
@@ -207,8 +207,8 @@ class Quotas:
             promises = [one for one in self._promises.values() if one.cloud == reading.cloud.id]
         for one in promises:
             is_own = one.group == group and one.began is None
-            if not is_own and not one.lapsed(now) and one.counts(reading):
-                for what, amount in one.takes.items():
+            if not is_own and not one.lapsed(now):
+                for what, amount in one.owed(reading).items():
                     taken[what] += amount
         return taken
 

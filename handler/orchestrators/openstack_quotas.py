@@ -1,24 +1,28 @@
 """What the quotas of one OpenStack project leave for more members.
 
-Source: Compute API 2.1, ``/limits`` (absolute limits; -1: none) and ``/flavors/{id}`` (``vcpus``, and ``ram`` in MiB);
-Block Storage API v3, ``/limits``, which is asked where members start from volumes. What a flavor has does not change:
-it is asked for once. What is made as a part of a member is there before its server, and takes of no room for that.
+Source: Compute API 2.1, ``/limits`` (absolute limits; -1: none) and ``/flavors/{id}`` (``vcpus``, and ``ram`` in MiB):
+what a flavor has does not change, and is asked for once. Neutron and Cinder are asked for what Nova makes of theirs
+with a server; where they do not tell it, a creation says so. What is made as a part of a member is there before its
+server, and takes of no room for that.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import quote
 
+from config.errors import Permanent
 from config.model import OpenstackRecipe, Profile
+from config.parts import Port
 from handler.headroom import Limit, Quota
 from handler.openstack.answers import mapping
-from handler.openstack.connection import BLOCK_STORAGE, Connection, NoService
+from handler.openstack.connection import Connection
 from handler.openstack.ids import FLAVOR, Ids
 from handler.orchestrators.openstack_examined import limit_of
 from handler.orchestrators.openstack_nova import Nova
+from handler.orchestrators.openstack_part_quotas import network_quotas, volume_quotas
 
 _FLAVORS = 100
 """More are not remembered."""
@@ -40,14 +44,13 @@ class Meter:
         if not isinstance(recipe, OpenstackRecipe):
             return ()
         flavor = self._flavor(self.ids.of(FLAVOR, recipe.flavor))
-        own = quotas_of(_absolute(self.nova.ask("GET", "/limits").body), flavor)
-        volume = recipe.boot_volume
-        return own if volume is None else (*own, *volume_quotas_of(self._volumes(), volume.size))
+        limits = mapping(mapping(self.nova.ask("GET", "/limits").body, "limits"), "absolute")
+        return (*quotas_of(limits, flavor), *self._of_volume(recipe), *self._of_ports(ports_of(profile, recipe)))
 
     def _flavor(self, id: str) -> Mapping[str, object]:
         with self._lock:
             known = self._flavors.get(id)
-        if known is not None:
+        if known:  # what made no sense is asked for again
             return known
         asked = mapping(self.nova.ask("GET", f"/flavors/{quote(id, safe='')}").body, "flavor")
         with self._lock:
@@ -56,16 +59,22 @@ class Meter:
             self._flavors[id] = asked
         return asked
 
-    def _volumes(self) -> Mapping[str, object]:
-        """Cinder's limits; empty where the cloud has none: a creation says so."""
-        try:
-            return _absolute(self.connection.ask(BLOCK_STORAGE, "GET", "/limits").body)
-        except NoService:
-            return {}
+    def _of_volume(self, recipe: OpenstackRecipe) -> Sequence[Quota]:
+        volume = recipe.boot_volume
+        if volume is None:
+            return ()
+        return _if_told(lambda: volume_quotas(self.connection, {"Volumes": 1, "VolumeGigabytes": volume.size}))
+
+    def _of_ports(self, ports: int) -> Sequence[Quota]:
+        return _if_told(lambda: network_quotas(self.connection, {"port": ports})) if ports else ()
 
 
-def _absolute(body: object) -> Mapping[str, object]:
-    return mapping(mapping(body, "limits"), "absolute")
+def ports_of(profile: Profile, recipe: OpenstackRecipe) -> int:
+    """How many ports Nova makes with a server: one a network, and one where neither network nor port is named."""
+    if recipe.no_network:
+        return 0
+    has_own = any(isinstance(part.spec, Port) for part in profile.parts)
+    return len(recipe.networks) or (0 if has_own else 1)
 
 
 def quotas_of(limits: Mapping[str, object], flavor: Mapping[str, object]) -> tuple[Quota, ...]:
@@ -75,28 +84,20 @@ def quotas_of(limits: Mapping[str, object], flavor: Mapping[str, object]) -> tup
     >>> [(str(quota.limit), quota.each) for quota in quotas_of(limits, {"vcpus": 4, "ram": 8192})]
     [('machines 3 of 10', 1), ('cores 18 of 20', 4)]
     """
-    return _told(
+    taken: tuple[tuple[Limit | None, float], ...] = (
         (limit_of(limits, "Instances", "Instances", "machines"), 1),
         (limit_of(limits, "Cores", "Cores", "cores"), _amount(flavor, "vcpus")),
         (limit_of(limits, "RAMSize", "RAM", "MiB of memory"), _amount(flavor, "ram")),
     )
-
-
-def volume_quotas_of(limits: Mapping[str, object], size: int) -> tuple[Quota, ...]:
-    """Read what a volume of so many GiB takes of Cinder's limits.
-
-    >>> limits = {"maxTotalVolumes": 10, "totalVolumesUsed": 9, "maxTotalVolumeGigabytes": -1, "totalGigabytesUsed": 90}
-    >>> [(str(quota.limit), quota.each) for quota in volume_quotas_of(limits, 20)]
-    [('volumes 9 of 10', 1), ('GiB of volumes 90 without a limit', 20)]
-    """
-    return _told(
-        (limit_of(limits, "Volumes", "Volumes", "volumes"), 1),
-        (limit_of(limits, "VolumeGigabytes", "Gigabytes", "GiB of volumes"), size),
-    )
-
-
-def _told(*taken: tuple[Limit | None, float]) -> tuple[Quota, ...]:
     return tuple(Quota(limit=limit, each=each) for limit, each in taken if limit is not None)
+
+
+def _if_told(read: Callable[[], Sequence[Quota]]) -> Sequence[Quota]:
+    """Nothing, where the service is not there or keeps its quotas for administrators."""
+    try:
+        return read()
+    except Permanent:
+        return ()
 
 
 def _amount(flavor: Mapping[str, object], key: str) -> int:

@@ -244,6 +244,18 @@ def test_room_is_not_kept_for_ever_for_a_member_that_the_cloud_never_counts() ->
     assert left == [3, 4]
 
 
+def test_what_is_counted_of_one_thing_and_not_yet_of_another_is_taken_off_once() -> None:
+    bed = a_bed(0, servers=9, cores=9)
+    web, api = named(bed.definition, "web"), named(bed.definition, "api")
+    quotas = Quotas(lambda _: bed.orchestrator, Traffic(), bed.clock)
+    quotas.promise(WEB, quotas.read(web), [name_of(1)])
+    with quotas.making(name_of(1)):
+        bed.cloud.add(name_of(1))  # a server that is there, whose cores nobody counts yet
+    found = quotas.left(api.group.id, quotas.read(api))
+    assert found is not None
+    assert found.members == 8
+
+
 def test_a_call_that_takes_long_is_counted_by_the_cloud_meanwhile() -> None:
     bed = a_bed(0, servers=4)
     web, api = named(bed.definition, "web"), named(bed.definition, "api")

@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from config.errors import Permanent, Transient
 from config.model import Profile
+from config.parts import Part
 from config.recipes import BootVolume
 from config.units import CloudId, ProfileId
 from handler.headroom import Quota, headroom_of
 from handler.orchestrators.cloudstack_quotas import quotas_of as account_quotas
 from handler.orchestrators.opennebula_quotas import taken_of
-from handler.orchestrators.openstack_quotas import quotas_of, volume_quotas_of
+from handler.orchestrators.openstack_quotas import quotas_of
 from tests.support.cloudstack import CloudstackStage, a_machine_recipe, cloudstack_stage
 from tests.support.opennebula import OpennebulaStage, a_template_recipe, opennebula_stage
 from tests.support.openstack import OpenstackStage, a_server_recipe, openstack_stage
+from tests.support.openstack_wire import error
 from tests.support.orchestrators import a_recipe
 from tests.support.wire_server import answered
+from tests.support.worlds import DATA, FRONT
 
 CUSTOM = {"details[0].cpuNumber": "6", "details[0].memory": "512"}
+NOVAS = b'{"limits": {"absolute": {"maxTotalInstances": 5, "totalInstancesUsed": 1}}}'
 TEXTS = b'{"limits": {"absolute": {"maxTotalInstances": "10", "totalInstancesUsed": null}}}'
 
 
@@ -60,6 +65,7 @@ def test_a_server_takes_what_its_flavor_has_which_is_asked_for_once(openstack: O
     openstack.nova.things.flavor[1] |= {"name": "odd one", "id": "a/b c", "vcpus": 8, "ram": 512}
     driver, profile = openstack.driver(), a_profile(a_server_recipe(flavor="odd one"))
     expected = {"machines 0 of 10": 1, "cores 0 without a limit": 8, "MiB of memory 0 without a limit": 512}
+    expected |= {"ports 0 without a limit": 1}
     assert [told(driver.quotas(profile)) for _ in range(3)] == [expected] * 3
     assert openstack.wire.count("GET /limits") == 3
     assert sum(label.startswith("GET /flavors/") for label in openstack.wire.calls) == 1
@@ -78,6 +84,32 @@ def test_limits_that_make_no_sense_limit_nobody(openstack: OpenstackStage, body:
     assert headroom_of(openstack.driver().quotas(a_profile(a_server_recipe())), {}) is None
 
 
+@pytest.mark.parametrize(
+    ("fields", "parts", "expected"),
+    [
+        pytest.param({"networks": ("net", "back")}, (), 2, id="one a network"),
+        pytest.param({"networks": ()}, (), 1, id="any network"),
+        pytest.param({"networks": (), "no_network": True}, (), None, id="no network"),
+        pytest.param({"networks": ()}, (FRONT,), None, id="a port of its own"),
+        pytest.param({"networks": ("back",)}, (FRONT, DATA), 1, id="one more than its own"),
+    ],
+)
+def test_a_server_takes_the_ports_that_nova_makes_for_it(
+    openstack: OpenstackStage, fields: dict[str, Any], parts: tuple[Part, ...], expected: int | None
+) -> None:
+    openstack.neutron.quota["ports"] = 7
+    profile = replace(a_profile(a_server_recipe(**fields)), parts=parts)
+    assert told(openstack.driver().quotas(profile)).get("ports 0 of 7") == expected
+
+
+def test_a_cloud_that_does_not_tell_of_ports_limits_by_all_else(openstack: OpenstackStage) -> None:
+    openstack.nova.quota = 4
+    openstack.wire.script("GET /quotas/tenant", error(403, "rule:get_quota is disallowed by policy"))
+    found = headroom_of(openstack.driver().quotas(a_profile(a_server_recipe())), {})
+    assert found is not None
+    assert (found.members, found.by) == (4, "machines 0 of 4")
+
+
 @pytest.mark.parametrize("flavor", [{}, {"vcpus": None, "ram": "1"}, {"vcpus": True}])
 def test_a_flavor_that_says_nothing_takes_of_machines_alone(flavor: dict[str, object]) -> None:
     limits = {"maxTotalInstances": 5, "totalInstancesUsed": 5, "maxTotalCores": 5, "totalCoresUsed": 5}
@@ -86,8 +118,10 @@ def test_a_flavor_that_says_nothing_takes_of_machines_alone(flavor: dict[str, ob
     assert found.by == "machines 5 of 5"
 
 
-def test_volumes_whose_limits_are_not_told_are_left_out() -> None:
-    assert volume_quotas_of({}, 20) == ()
+def test_volumes_whose_limits_are_not_told_are_left_out(openstack: OpenstackStage) -> None:
+    openstack.wire.script("GET /limits", answered(NOVAS), error(403, "disallowed by policy"))
+    recipe = a_server_recipe(boot_volume=BootVolume(size=20), no_network=True, networks=())
+    assert told(openstack.driver().quotas(a_profile(recipe))) == {"machines 1 of 5": 1}
 
 
 # CloudStack
