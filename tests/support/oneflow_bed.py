@@ -1,17 +1,14 @@
 """A real OneFlow, where there is one: contracts are then kept there too.
 
-``TRIMTAB_REAL_OPENNEBULA`` names a ``bed.json`` with ``endpoint``, ``oneflow``, ``user``, ``password``, ``admin`` and
-``admin_password``. The user owns the services that are made here; a template called ``web`` must be there.
+Its ``bed.json`` is that of `tests.support.opennebula_bed`, where ``oneflow``, ``oneflow_user`` and
+``oneflow_password`` stand; the user owns the services that are made here.
 """
 
 from __future__ import annotations
 
 import contextlib
-import json
-import os
 import time
-import xmlrpc.client
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,7 +17,7 @@ import pytest
 
 from config.access import SecretRef
 from config.errors import Transient
-from config.model import OneflowCloud, OneflowRecipe, OpennebulaCloud, Profile
+from config.model import OneflowCloud, OneflowRecipe, Profile
 from config.units import CloudId, GroupId, Instant, MemberName, ProfileId, Seconds
 from handler.launches import LaunchId
 from handler.orchestrators.interface import Launch
@@ -30,37 +27,19 @@ from handler.orchestrators.oneflow_wire import FlowWire
 from handler.orchestrators.opennebula_answers import Machine, machine_of
 from handler.orchestrators.opennebula_wire import Wire
 from handler.world import Server, ServerState
+from tests.support.opennebula_bed import BED, a_bed, a_secret, as_admin, facts, wall
 from tests.support.orchestrators import installation
 from tests.support.waiting import until
 
-BED = os.environ.get("TRIMTAB_REAL_OPENNEBULA", "")
 NAMING = "$ROLE_NAME_$VM_NUMBER_(service_$SERVICE_ID)"
 _PATIENCE: Seconds = 90.0
 _OWN, _NOT_DONE, _DELETE = -3, -1, 3
 
 
-def facts() -> Mapping[str, str]:
-    told: Mapping[str, str] = json.loads(Path(BED).read_text())
-    return told
-
-
-def a_secret(ref: SecretRef) -> str:
-    return facts()[ref.env or ""]
-
-
 def a_cloud() -> OneflowCloud:
     own_id, known = CloudId("bed"), facts()
-    rpc = {"endpoint": known["endpoint"], "user": known["user"], "password": SecretRef(env="password")}
-    nebula = OpennebulaCloud(id=own_id, hard=True, timeout=30.0, **rpc)  # type: ignore[arg-type]
+    nebula = a_bed(id=own_id, user=known["oneflow_user"], password=SecretRef(env="oneflow_password"), hard=True)
     return OneflowCloud(id=own_id, endpoint=known["oneflow"], nebula=nebula, vm_name=NAMING)
-
-
-def as_admin(method: str, *arguments: object) -> Any:
-    session = f"{facts()['admin']}:{facts()['admin_password']}"
-    proxy: Any = xmlrpc.client.ServerProxy(facts()["endpoint"])
-    done, value, *_ = getattr(proxy, f"one.{method}")(session, *arguments)
-    assert done, value
-    return value
 
 
 class Patient:
@@ -157,23 +136,19 @@ class FlowBedStage:
             self.flow.ask("POST", f"/service/{own_id}/action", given)
         left = {*nodes, *ours, *self.strangers}
         for own_id in left & {vm.id for vm in self.machines()}:
-            with contextlib.suppress(AssertionError):  # gone between the two
-                as_admin("vm.recover", own_id, _DELETE)
+            as_admin("vm.recover", own_id, _DELETE)
         until(lambda: not left & {vm.id for vm in self.machines()}, within=_PATIENCE, every=0.1)
-
-
-def wall() -> Instant:
-    return Instant(time.time())
 
 
 @contextlib.contextmanager
 def flow_bed_stage(_: Path | None = None, clock: Callable[[], Instant] | None = None) -> Iterator[FlowBedStage]:
     stage = FlowBedStage()
     try:
+        stage.launch()  # makes the service that most tests use: making it takes longer than a member
         yield stage
     finally:
         stage.clear()
 
 
-FLOW_BEDS = [pytest.param(flow_bed_stage, id="oneflow-bed")] if BED else []
+FLOW_BEDS = [pytest.param(flow_bed_stage, id="oneflow-bed")] if BED and "oneflow" in facts() else []
 """For the contracts' tables."""
