@@ -39,7 +39,6 @@ MANAGER_TIMER = 1
 MONITORING_INTERVAL_DATASTORE = 5
 DATASTORE_CAPACITY_CHECK = "no"
 SCHED_MAX_WND_TIME = 1
-SCHED_MAX_WND_LENGTH = 1
 SCHED_RETRY_TIME = 5
 ACTION_TIMEOUT = 2
 MAX_ACTIONS_PER_HOST = 100
@@ -246,6 +245,7 @@ def up(bed: Bed, installed: Path) -> None:
     new = not bed.directory.exists()
     if new:
         bed.lay(installed)
+    (bed.directory / "var" / "lock" / ".lock").unlink(missing_ok=True)  # stands there after SIGKILL
     bed.start("oned", str(bed.directory / "bin" / "oned"), "-f")
     one = Api(bed.admin)
     until(lambda: answers(bed.admin), f"oned does not answer: see {bed.directory}/var/oned.log")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import signal
 import time
 import xmlrpc.client
 from collections.abc import Callable, Iterator, Mapping
@@ -26,12 +27,14 @@ from handler.orchestrators.opennebula import OpennebulaOrchestrator
 from handler.orchestrators.opennebula_answers import Machine, machine_of
 from handler.orchestrators.opennebula_wire import Wire
 from handler.world import Server, ServerState
+from tests.beds.opennebula import Bed
 from tests.support.orchestrators import installation
 from tests.support.waiting import until
 
 BED = os.environ.get("TRIMTAB_REAL_OPENNEBULA", "")
 _PATIENCE: Seconds = 60.0
-_OWN, _NOT_DONE, _DELETE = -3, -1, 3
+_OWN, _NOT_DONE, _DELETE, _CREATE = -3, -1, 3, 0x8
+_KINDS = {"VM": 0x1000000000, "TEMPLATE": 0x20000000000}
 
 
 def facts() -> Mapping[str, str]:
@@ -51,8 +54,8 @@ def a_secret(ref: SecretRef) -> str:
 def as_admin(method: str, *arguments: object) -> Any:
     """Call a method of the API as the administrator; the answer as it came: done, value, code."""
     session = f"{facts()['admin']}:{facts()['admin_password']}"
-    proxy: Any = xmlrpc.client.ServerProxy(facts()["endpoint"])
-    return getattr(proxy, f"one.{method}")(session, *arguments)
+    with xmlrpc.client.ServerProxy(facts()["endpoint"]) as proxy:
+        return getattr(proxy, f"one.{method}")(session, *arguments)
 
 
 def wall() -> Instant:
@@ -145,3 +148,44 @@ def nebula_bed_stage(_: Path | None = None, clock: Callable[[], Instant] | None 
 
 NEBULA_BEDS = [pytest.param(nebula_bed_stage, id="opennebula-bed")] if BED else []
 """For the contracts' tables."""
+
+
+@contextlib.contextmanager
+def a_user(*rights: str) -> Iterator[OpennebulaCloud]:
+    """Somebody new in a group of his own, who may create these kinds of things, and has the password of everybody."""
+    name = f"trial-{installation()}"
+    group = as_admin("group.allocate", name)[1]
+    user = as_admin("user.allocate", name, facts()["password"], "", [group])[1]
+    for kind in rights:
+        rule = (f"{0x200000000 + group:x}", f"{_KINDS[kind] | 0x400000000:x}", f"{_CREATE:x}", f"{0x400000000:x}")
+        assert as_admin("acl.addrule", *rule)[0]
+    cloud = a_bed(user=name)
+    try:
+        yield cloud
+    finally:
+        stage = NebulaBedStage(cloud=cloud)
+        stage.strangers = [str(vm.id) for vm in stage.machines()]
+        stage.clear()
+        as_admin("user.delete", user)
+        as_admin("group.delete", group)
+
+
+def a_quota(cloud: OpennebulaCloud, **limits: int) -> None:
+    """Limit what the user may have; -1: the default, which is no limit."""
+    user = Wire(cloud, a_secret).ask("user.info", -1)
+    given = "".join(f"<{what}>{limit}</{what}>" for what, limit in limits.items())
+    assert as_admin("user.quota", user.ID, f"<TEMPLATE><VM>{given}</VM></TEMPLATE>")[0]  # type: ignore[attr-defined]
+
+
+@contextlib.contextmanager
+def held() -> Iterator[None]:
+    """Hypervisors do nothing meanwhile: machines stay in BOOT or SHUTDOWN."""
+    bed = Bed(Path(BED).parent)
+    drivers = [own for own in bed.running() if b"one_vmm_dummy.rb" in Path(f"/proc/{own}/cmdline").read_bytes()]
+    for own in drivers:
+        os.kill(own, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for own in drivers:
+            os.kill(own, signal.SIGCONT)

@@ -26,6 +26,8 @@ AUTHENTICATION, AUTHORISATION, NO_EXISTS, ACTION = 0x100, 0x200, 0x400, 0x800
 API, INTERNAL, ALLOCATE, LOCKED = 0x1000, 0x2000, 0x4000, 0x8000
 ACTIVE, DONE, POWEROFF = 3, 6, 8
 RUNNING, EPILOG, SHUTDOWN, BOOT_FAILURE = 3, 11, 12, 36
+_NONE = -2
+"""As a quota: there is none."""
 _FAILURES = {36, 37, 38, 39, 40, 41, 42, 44, 46, 47, 48, 49, 50, 61}
 
 
@@ -56,8 +58,7 @@ class OpennebulaWire(Befallen):
     quota: int = 1000
     cores: float = -1
     """Of the user; -1: what the defaults say, which is any number."""
-    group_quota: int = -2
-    """-2: there is none."""
+    group_quota: int = _NONE
     descending: bool = True
     """``API_LIST_ORDER``, as it is delivered."""
     stubborn: bool = False
@@ -292,8 +293,8 @@ class OpennebulaWire(Befallen):
         used = sum(vm.owner == user and vm.state != DONE for vm in self.vms.values())
         own = f"<VM><VMS>{self.quota if kind == 'USER' else -1}</VMS><VMS_USED>{used}</VMS_USED>"
         own += f"<CPU>{self.cores if kind == 'USER' else -1}</CPU><CPU_USED>{self._cores_of(user)}</CPU_USED></VM>"
-        default = f"<VM_QUOTA><VM><VMS>{self.group_quota}</VMS></VM></VM_QUOTA>"
-        defaults = f"<DEFAULT_{kind}_QUOTAS>{default}</DEFAULT_{kind}_QUOTAS>"
+        default = "" if self.group_quota == _NONE else f"<VM><VMS>{self.group_quota}</VMS></VM>"
+        defaults = f"<DEFAULT_{kind}_QUOTAS><VM_QUOTA>{default}</VM_QUOTA></DEFAULT_{kind}_QUOTAS>"
         return f"<{kind}><ID>2</ID><NAME>{user}</NAME><VM_QUOTA>{own}</VM_QUOTA>{defaults}</{kind}>"
 
     def _paged(self, entries: list[Any], start: int, end: int) -> list[Any]:
