@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any, Final
 import requests
 
 from collector.http_failures import Failure, refused
+from collector.keystone_region import SENSELESS, region_of
 from collector.samples import Reply
 from config.access import SecretRef, Trust
 from config.errors import TrimtabError
-from config.openstack import ApplicationCredential, CloudsYaml, OpenstackAccess
+from config.openstack import OpenstackAccess
 
 if TYPE_CHECKING:
     from openstack.config.cloud_region import CloudRegion
@@ -27,8 +28,6 @@ METRIC: Final = "metric"
 _VERSIONS: Final[Mapping[str, tuple[str, str]]] = {COMPUTE: ("2.1", "2.latest")}
 """Services whose address depends on the version."""
 _REFUSING = frozenset({401, 403, 404})
-_SENSELESS = (TypeError, AttributeError, LookupError)
-"""What the library raises where a file, or an answer, has another shape than it expects."""
 ReadSecret = Callable[[SecretRef], str]
 
 
@@ -57,20 +56,20 @@ def begun(access: OpenstackAccess, read_secret: ReadSecret) -> Grant | Failure:
             errors=importlib.import_module("keystoneauth1.exceptions"),
         )
     except ImportError:
-        mend = "install the extra openstack of trimtab (pip install 'openstacksdk>=4')"
+        mend = "install the extra openstack of trimtab (pip install 'openstacksdk>=4.5')"
         return Failure(reply=Reply.UNREACHABLE, said=f"the library openstacksdk is missing: {mend}")
     known = (library.errors.ClientException, library.wrong, requests.RequestException, OSError, ValueError)
     try:
-        region = _region(library, access, read_secret)
+        region = region_of(library.config, access, read_secret, library.session)
     except TrimtabError as error:
         return Failure(reply=Reply.AUTH, said=str(error))
-    except (*known, *_SENSELESS) as error:
+    except (*known, *SENSELESS) as error:
         return _failure(error, library)
     try:
         return _granted(region, library.errors)
     except known as error:
         return _failure(error, library)
-    except _SENSELESS:
+    except SENSELESS:
         return Failure(reply=Reply.MALFORMED, said="what answers there is no Keystone")
 
 
@@ -95,38 +94,6 @@ def _failure(error: Exception, library: _Library) -> Failure:
     if isinstance(error, (errors.ClientException, requests.RequestException)):
         return Failure(reply=Reply.UNREACHABLE, said=f"Keystone does not answer ({kind})")
     return Failure(reply=Reply.AUTH, said=f"the credentials cannot be read ({kind})")
-
-
-def _region(library: _Library, access: OpenstackAccess, read_secret: ReadSecret) -> CloudRegion:
-    """What openstacksdk makes of the credentials. Redirections are not followed: they carry tokens elsewhere."""
-
-    def begin(**options: Any) -> Any:  # noqa: ANN401 as it is in the library
-        return library.session(**{**options, "redirect": False, "timeout": access.timeout})
-
-    kept: dict[str, Any] = {"session_constructor": begin, "app_name": "trimtab", "load_envvars": False}
-    named = {} if access.region is None else {"region_name": access.region}
-    if isinstance(access.credentials, CloudsYaml):
-        files = None if access.credentials.file is None else [access.credentials.file]
-        held = library.config.OpenStackConfig(config_files=files, **kept)
-        region: CloudRegion = held.get_one(cloud=access.credentials.cloud, **named)
-    else:
-        held = library.config.OpenStackConfig(load_yaml_config=False, **kept)
-        region = held.get_one(**_credential(access.credentials, read_secret), **named)
-    return region
-
-
-def _credential(given: ApplicationCredential, read_secret: ReadSecret) -> dict[str, Any]:
-    return {
-        "auth_type": "v3applicationcredential",
-        "auth": {
-            "auth_url": given.auth_url,
-            "application_credential_id": given.id,
-            "application_credential_secret": read_secret(given.secret),
-        },
-        "interface": given.interface.value,
-        "verify": not given.trust.insecure,
-        "cacert": given.trust.ca,
-    }
 
 
 def _granted(region: CloudRegion, errors: ModuleType) -> Grant:

@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import requests
 
+from collector.keystone_region import SENSELESS, region_of
 from config.access import SecretRef
 from config.causes import Cause
 from config.errors import DriverError, Permanent, Transient, TrimtabError
 from config.openstack import ApplicationCredential, CloudsYaml, OpenstackAccess
-from config.units import CloudId, Seconds
+from config.units import CloudId
 from handler.circuits import Circuits
 from handler.extras import library
 from handler.openstack.answers import Answer, reason, refusal, shown
@@ -184,7 +185,8 @@ class Connection:
             what = "the catalogue of Keystone has no such service in this region, or not for this project"
             raise NoService(f"{about}: {what} ({type(error).__name__})") from None
         except (keystone.MissingRequiredOptions, keystone.NoMatchingPlugin, sdk.ConfigException) as error:
-            said = f"{self.id}: the credentials cannot be used: {shown(str(error))}"
+            where = self._looked_in() if isinstance(error, sdk.ConfigException) else ""
+            said = f"{self.id}: the credentials cannot be used: {shown(str(error)).removesuffix('.')}{where}"
             raise Permanent(said, cause=Cause.CREDENTIALS) from None
         except (keystone.ClientException, sdk.SDKException, requests.RequestException) as error:
             raise Transient(f"{about} was not answered: {type(error).__name__}") from None
@@ -245,52 +247,33 @@ class Connection:
         Raises:
             Permanent: they cannot be read.
         """
-        config, credentials = self._library("openstack.config"), self._access.credentials
-        begin = _beginning(self._library("keystoneauth1.session").Session, self._access.timeout, self._circuits)
-        named = {"region_name": self._access.region} if self._access.region is not None else {}
-        given: dict[str, Any] = {"session_constructor": begin, "app_name": "trimtab", "load_envvars": False}
+        config = self._library("openstack.config")
+        begin = self._library("keystoneauth1.session").Session
+        pool = Pool(self._access.timeout, circuits=self._circuits)
         try:
-            if isinstance(credentials, CloudsYaml):
-                files = None if credentials.file is None else [credentials.file]
-                held = config.OpenStackConfig(config_files=files, **given)
-                region: CloudRegion = held.get_one(cloud=credentials.cloud, **named)
-            else:
-                held = config.OpenStackConfig(load_yaml_config=False, **given)
-                region = held.get_one(**self._credential(credentials), **named)
-        except (OSError, ValueError) as error:
+            return region_of(config, self._access, self._secret, begin, session=pool)
+        except (OSError, ValueError, *SENSELESS) as error:
             said = f"{self.id}: clouds.yaml cannot be read: {type(error).__name__}"
             raise Permanent(said, cause=Cause.CREDENTIALS) from None
-        return region
 
-    def _credential(self, given: ApplicationCredential) -> dict[str, Any]:
+    def _looked_in(self) -> str:
+        """Where `clouds.yaml` was looked for, since it is found in silence."""
+        match self._access.credentials:
+            case CloudsYaml(file=None):
+                return ", in the clouds.yaml of this directory, of ~/.config/openstack or of /etc/openstack"
+            case CloudsYaml(file=file):
+                return f", in {file}"
+            case ApplicationCredential():
+                return ""
+
+    def _secret(self, ref: SecretRef) -> str:
         try:
-            secret = self._read_secret(given.secret)
+            return self._read_secret(ref)
         except (TrimtabError, OSError) as error:
             raise Permanent(f"{self.id}: {error}", cause=Cause.CREDENTIALS) from None
-        return {
-            "auth_type": "v3applicationcredential",
-            "auth": {
-                "auth_url": given.auth_url,
-                "application_credential_id": given.id,
-                "application_credential_secret": secret,
-            },
-            "interface": given.interface.value,
-            "verify": not given.trust.insecure,
-            "cacert": given.trust.ca,
-        }
 
     def _library(self, name: str) -> ModuleType:
         return library(name, of=self.id, extra="openstack", needs="openstacksdk>=4.5")
-
-
-def _beginning(session: type[Session], within: Seconds, circuits: Circuits | None) -> Callable[..., Session]:
-    """How sessions begin: on a pool of ours, and following no redirection, which would carry the token elsewhere."""
-
-    def begin(**options: Any) -> Session:  # noqa: ANN401 as it is in the library
-        pool = Pool(within, circuits=circuits)
-        return session(**{**options, "session": pool, "redirect": False, "timeout": within})
-
-    return begin
 
 
 def _answer(response: requests.Response) -> Answer:

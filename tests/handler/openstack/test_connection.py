@@ -198,8 +198,10 @@ def test_a_secret_that_cannot_be_read_is_permanent(stage: OpenstackStage) -> Non
         ("clouds: {mine: {auth: {username: u, password: hunter2}}}", "credentials cannot be used"),
         ("clouds: {}", "Cloud mine was not found"),
         ("", "Cloud mine was not found"),
+        ("clouds: {mine: {auth: 5}}", "clouds.yaml cannot be read"),
+        ("clouds: {mine: {auth: {auth_url: 5, password: hunter2}}}", "cannot be"),
     ],
-    ids=["broken", "incomplete", "empty", "nothing"],
+    ids=["broken", "incomplete", "empty", "nothing", "a number for all", "a number for an address"],
 )
 def test_a_bad_clouds_yaml_is_permanent_and_tells_no_secret(
     stage: OpenstackStage, tmp_path: object, text: str, said: str
@@ -212,6 +214,7 @@ def test_a_bad_clouds_yaml_is_permanent_and_tells_no_secret(
         asking(stage, credentials=CloudsYaml(cloud="mine", file=file))()
 
     assert "hunter2" not in str(refused.value)
+    assert "was not found" not in str(refused.value) or str(refused.value).endswith(f", in {file}")
 
 
 def test_no_secret_and_no_token_leaves_the_call(stage: OpenstackStage, caplog: pytest.LogCaptureFixture) -> None:
