@@ -222,7 +222,7 @@ class Quotas:
             self._stamp(name, lambda one: replace(one, ended=self._clock()))
 
     def passed(self, group: GroupId, cloud: CloudId, outcomes: Iterable[Outcome]) -> None:
-        """A pass is over: what it did not begin is kept for a while, for the next one to ask for.
+        """A pass is over: what it did not begin is kept for a while from then on, for another one to ask for.
 
         Where members have gone there is other room than was read.
         """
@@ -231,7 +231,7 @@ class Quotas:
             if any(isinstance(outcome.step, Forget) for outcome in outcomes):
                 self._outdated[cloud] = next(self._turns)
             for name, one in self._promises.items():
-                if one.group == group and one.began is None:
+                if one.group == group and one.began is None and one.until is None:
                     self._promises[name] = replace(one, until=until)
 
     def _stamp(self, name: MemberName, change: Callable[[_Promise], _Promise]) -> None:

@@ -216,6 +216,21 @@ def test_room_is_kept_for_members_that_are_being_made_until_the_cloud_counts_the
     assert left() == 3  # nobody asked for the others any more
 
 
+def test_room_is_not_kept_by_passes_that_ask_for_none() -> None:
+    bed = a_bed(0, servers=4)
+    web, api = named(bed.definition, "web"), named(bed.definition, "api")
+    quotas = Quotas(lambda _: bed.orchestrator, Traffic(), bed.clock)
+    quotas.promise(WEB, quotas.read(web), [name_of(1)])
+    left = []
+    for _ in range(4):
+        quotas.passed(WEB, web.cloud.id, ())
+        bed.clock.advance(25.0)
+        headroom = quotas.left(api.group.id, quotas.read(api))
+        assert headroom is not None
+        left.append(headroom.members)
+    assert left == [3, 3, 4, 4]
+
+
 def test_a_cloud_that_counts_late_is_not_asked_for_what_it_would_refuse() -> None:
     bed = a_bed(4, servers=6)
     bed.metered.late = 7.0
