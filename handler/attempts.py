@@ -4,7 +4,7 @@
 the answer                                          result     counted  again
 ==================================================  =========  =======  ============================================
 the cloud asks for time                             `RETRY`    no       after that time
-nothing was sent: the endpoint answers nobody       `RETRY`    no       when it is tried again
+nothing was sent: nobody answers, or is busy        `RETRY`    no       when it is tried again
 the cloud is full, and somebody leaves              `RETRY`    no       after 10 s, by when there may be room
 the cloud is full, and nobody leaves                `FAILED`   no       after 30 s
 transient, for less than `LIMIT` times in a row     `LIMITED`  yes      after 1 s, doubling up to 30 s
@@ -35,7 +35,7 @@ from handler.steps import (
     Step,
     Unmark,
 )
-from handler.world import Attempts, Record
+from handler.world import Attempts, Phase, Record
 
 LIMIT = 10
 """Transient failures in a row of one call for one member, after which it is shown as an error. It is still made again:
@@ -106,7 +106,9 @@ def counted(
         return after
     match step:
         case Create() | Mark() | MakePart():
-            return replace(after, create_attempts=record.create_attempts + 1)
+            return _unmade_once(after)
+        case RemovePart() if record.phase is Phase.INTENDED:
+            return _unmade_once(replace(after, destroy_attempts=record.destroy_attempts + 1))
         case Destroy() | Unmark() | RemovePart() | ReleasePart():
             return replace(after, destroy_attempts=record.destroy_attempts + 1)
         case _:
@@ -117,11 +119,20 @@ def succeeded(step: Step, record: Record, grace: Seconds, now: Instant) -> Recor
     """Forget what failed before; ``None``: nothing did.
 
     A removal that was accepted is not asked for again while the machine may take its time, or a listing shows it still.
+    A part that is removed before there was a machine came to nothing: that is an attempt to make its member.
     """
     if isinstance(step, Destroy):
         told = Attempts(call=NAMES[Destroy], count=0, again_at=Instant(now + max(grace, _LEAST_GRACE)))
         return replace(record, attempts=(*_others(step, record), told))
-    return None if found(step, record) is None else replace(record, attempts=tuple(_others(step, record)))
+    after = replace(record, attempts=tuple(_others(step, record)))
+    if isinstance(step, RemovePart) and record.phase is Phase.INTENDED:
+        return _unmade_once(after)
+    return None if found(step, record) is None else after
+
+
+def _unmade_once(record: Record) -> Record:
+    """Count an attempt to make a member that came to nothing."""
+    return replace(record, create_attempts=record.create_attempts + 1)
 
 
 def held(step: Step, record: Record, now: Instant) -> Attempts | None:

@@ -25,7 +25,6 @@ from handler.steps import (
     NoteSeat,
     Outcome,
     PartStep,
-    RemovePart,
     Step,
     Unmark,
 )
@@ -118,19 +117,12 @@ def gone(record: Record, now: Instant) -> Record:
 
 
 def before_parting(step: PartStep, record: Record, definition: Definition) -> Record | None:
-    """What must be durable before a part is changed: that it may exist, as it is declared now, before it is made.
-
-    One that is removed before there was a machine came to nothing: that is an attempt.
-    """
-    match step:
-        case MakePart(part=name):
-            fates = {part.name: part.on_delete for part in definition.profile.parts}
-            others = tuple(part for part in record.parts if part[0] != name)
-            return replace(record, parts=(*others, (name, fates[name])))
-        case RemovePart() if record.phase is Phase.INTENDED:
-            return replace(record, create_attempts=record.create_attempts + 1)
-        case _:
-            return None
+    """What must be durable before a part is changed: that it may exist, as it is declared now, before it is made."""
+    if not isinstance(step, MakePart):
+        return None
+    fates = {part.name: part.on_delete for part in definition.profile.parts}
+    others = tuple(part for part in record.parts if part[0] != step.part)
+    return replace(record, parts=(*others, (step.part, fates[step.part])))
 
 
 def unmade(record: Record, now: Instant) -> Record:

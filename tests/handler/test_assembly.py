@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from config.clouds import Calls
-from config.errors import Permanent, Transient
+from config.errors import Permanent, Transient, Unsent
 from handler.app.tables import plan_lines
 from handler.steps import Create, MakePart, Wait
 from handler.web.render import planned
@@ -172,6 +172,20 @@ def test_a_long_back_off_between_parts_and_machine_makes_nobody_late() -> None:
     bed.settle()
     bed.expect(2)
     assert ONE in bed.cloud.created
+
+
+def test_a_part_that_is_to_go_wears_nobody_out_while_the_endpoint_that_removes_it_is_left_alone() -> None:
+    bed = Bed(size=1, definition=a_definition(parts=(DATA,)))
+    bed.run()
+    bed.redefine(a_definition())  # so the part is in the way
+    bed.cloud.faults.always["remove_part"] = Unsent("left alone", retry_after=1.0)
+    for _ in range(20):
+        bed.clock.advance(bed.run().next_in or 1.0)
+    assert {record.name: record.create_attempts for record in bed.store.members(WEB)} == {ONE: 0}
+    bed.cloud.faults.clear()
+    bed.settle()
+    bed.expect(1)
+    assert bed.cloud.created == [ONE]
 
 
 def test_what_is_declared_of_parts_now_counts_for_members_to_come() -> None:
