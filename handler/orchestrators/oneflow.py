@@ -12,16 +12,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from config.access import SecretRef
-from config.errors import DriverError, Full, Permanent, Transient
+from config.errors import DriverError, Full, Permanent, Transient, Unsent
 from config.model import OneflowCloud, OneflowRecipe, OpennebulaRecipe, Profile
 from config.node_orders import names_of, order_of
-from config.units import Instant, MemberName
+from config.units import Instant, MemberName, Seconds
 from handler.circuits import Circuits
 from handler.examination import Check
 from handler.headroom import Limit, Quota
 from handler.launches import LaunchId
 from handler.orchestrators.interface import Launch
-from handler.orchestrators.oneflow_answers import FAILED_SCALING, RUNNING, WARNING, Role, Service, with_order
+from handler.orchestrators.oneflow_answers import FAILED_SCALING, PASSING, RUNNING, WARNING, Role, Service, with_order
 from handler.orchestrators.oneflow_examined import FlowExamination
 from handler.orchestrators.oneflow_services import Services
 from handler.orchestrators.oneflow_wire import FlowWire
@@ -31,6 +31,8 @@ from handler.orchestrators.opennebula_states import POWEROFF
 from handler.orchestrators.together import Together
 from handler.world import Server, ServerState
 
+_LOOK_AGAIN: Seconds = 5.0
+"""At a service that is at something."""
 _TAKEN = frozenset({ServerState.RUNNING, ServerState.BUILDING, ServerState.PASSING})
 """States of nodes that a creation may take: what somebody has set aside, or what is broken, is left alone."""
 
@@ -202,6 +204,7 @@ class OneflowOrchestrator(OpennebulaOrchestrator):
         """Leave a role alone that OneFlow would not scale, or not as it is asked to.
 
         Raises:
+            Unsent: the service is at something that passes by itself, however long that takes: nobody has failed.
             Transient: always what passes, or what a person mends at OneFlow.
         """
         service, role = place.service, place.role
@@ -211,6 +214,8 @@ class OneflowOrchestrator(OpennebulaOrchestrator):
             raise Transient(f"{about}, and is told to recover: {service.complaint or 'its log has no error'}")
         if service.state == WARNING:
             raise Transient(f"{about}, and scales only after all its nodes run again (docs/oneflow.md)")
+        if service.state in PASSING:
+            raise Unsent(f"{about}, and scales when it is RUNNING", retry_after=_LOOK_AGAIN)
         if service.state != RUNNING:
             raise Transient(f"{about}, and scales when it is RUNNING")
         if role.cardinality != len(role.nodes):

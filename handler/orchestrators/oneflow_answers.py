@@ -26,6 +26,8 @@ STATES: Final = (
     *("FAILED_UNDEPLOYING_NETS", "HOLD"),
 )
 RUNNING, WARNING, FAILED_SCALING = "RUNNING", "WARNING", "FAILED_SCALING"
+PASSING: Final = frozenset({"PENDING", "DEPLOYING", "DEPLOYING_NETS", "SCALING", "COOLDOWN"})
+"""States in which a service is at something, and that end by themselves."""
 
 _QUOTA = re.compile(r"\blimit of\b.*\b(reached|exceeded)\b|\bquota\b", re.IGNORECASE)
 _FOR_GOOD = re.compile(r"\bRole \S+ not found\b|\bImmutable value\b.*\bservice/roles size\b")

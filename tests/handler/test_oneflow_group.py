@@ -11,7 +11,7 @@ from config.model import OneflowRecipe
 from handler.steps import Wait
 from tests.support.cloud_beds import CloudBed
 from tests.support.oneflow_stage import oneflow_stage
-from tests.support.oneflow_wire import RUNNING, WARNING
+from tests.support.oneflow_wire import COOLDOWN, RUNNING, WARNING
 from tests.support.opennebula_wire import DONE, INTERNAL, POWEROFF, refused
 from tests.support.wire_server import LOST, UNREACHED, Fault, answered
 from tests.support.worlds import a_definition
@@ -234,3 +234,25 @@ def test_a_role_that_counts_other_nodes_than_it_has_is_never_scaled(bed: CloudBe
 
     assert any("counts 5 nodes and has 2" in message for message in said)
     assert bed.stage.flow.count("scale") == scaled
+
+
+def test_members_wait_for_a_service_that_is_at_something_for_as_long_as_it_takes(bed: CloudBed) -> None:
+    flow = bed.stage.flow
+    bed.desire(1)
+    bed.run()
+    flow.services[3]["state"] = flow.role(3, "node")["state"] = COOLDOWN
+    flow.patience = flow._waits[3] = 10_000
+    bed.desire(2)
+    for _ in range(30):
+        done = bed.run()
+        bed.clock.advance(max(done.next_in or 0.0, 10.0))
+        assert (done.world.complete, done.failed_builds, done.failures) == (True, 0, ())
+    assert any("scales when it is RUNNING" in message for message in done.messages)
+    assert len(bed.known()) == 2
+
+    flow._waits[3] = 0
+    bed.settle()
+
+    bed.whole(2)
+    assert nodes(bed) == 2
+    assert max(record.sequence for record, _ in bed.store.records.values()) == 2
