@@ -30,7 +30,7 @@ from tests.support.waiting import until
 
 TRIMTAB = Path(sys.executable).with_name("trimtab")
 _LISTENING = re.compile(r"event=listening url=http://127\.0\.0\.1:(\d+)")
-_PATIENCE = 15.0
+_PATIENCE = 60.0
 COMMUNITY = "c0mmunity-s3cret"
 """A secret that must not show anywhere."""
 

@@ -197,7 +197,7 @@ class Up:
     def serving(self) -> int:
         return sum(member.state is MemberState.IN_SERVICE for member in self.status.members)
 
-    async def until(self, holds: Callable[[], object], within: float = 5.0) -> None:
+    async def until(self, holds: Callable[[], object], within: float = 20.0) -> None:
         """Wait until it holds, a deadline long."""
         try:
             async with asyncio.timeout(within):

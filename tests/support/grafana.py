@@ -191,7 +191,7 @@ def _prometheus(folder: Path, scraped: int) -> Iterator[Prometheus]:
         process = subprocess.Popen([*command, f"--storage.tsdb.path={folder / 'tsdb'}"], stdout=said, stderr=said)
         with stopped(process):
             prometheus = Prometheus(f"http://127.0.0.1:{port}")
-            until(prometheus.ready, within=15.0, process=process, log=log)
+            until(prometheus.ready, process=process, log=log)
             yield prometheus
 
 

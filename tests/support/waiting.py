@@ -12,7 +12,7 @@ from pathlib import Path
 def until(
     holds: Callable[[], bool],
     *,
-    within: float = 10.0,
+    within: float = 30.0,
     every: float = 0.01,
     process: subprocess.Popen[bytes] | None = None,
     log: Path | None = None,

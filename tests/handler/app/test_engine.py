@@ -670,7 +670,7 @@ def test_where_nothing_can_be_written_nothing_is_made_the_fleet_serves_and_statu
             assert len(house.cloud.created) == 2
             assert up.status.desired == 2
             assert house.edge.states == serving
-        await up.until(lambda: up.serving() == 3 and up.settled(), within=10.0)
+        await up.until(lambda: up.serving() == 3 and up.settled())
         assert up.status.condition is not GroupCondition.ERROR
         assert up.engine.health().ready
 

@@ -28,7 +28,7 @@ def _quickly(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_everybody_is_told_what_is_in_the_way_until_it_is_not() -> None:
     with a_daemon(DECLARED) as daemon:
         daemon.start()
-        until(lambda: WAITING in daemon.trimtab("status", "web").out, within=15.0, log=daemon.log)
+        until(lambda: WAITING in daemon.trimtab("status", "web").out, log=daemon.log)
 
         said = daemon.trimtab("status", "web").out
         assert "no room for 2 more: servers 3 of 3: raise the account's limit, or lower max" in said

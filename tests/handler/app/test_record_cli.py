@@ -32,7 +32,7 @@ def daemon() -> Iterator[Daemon]:
         daemon.start()
         daemon.settled(2)
         daemon.json("record", "on")
-        until(lambda: bool(series(daemon)), within=10)
+        until(lambda: bool(series(daemon)))
         daemon.json("record", "off")
         yield daemon
 
@@ -46,7 +46,7 @@ def series(daemon: Daemon, *options: str) -> list[dict[str, str]]:
 def test_samples_of_a_daemon_are_kept_through_a_kill(daemon: Daemon, tmp_path: Path) -> None:
     at_first = len(series(daemon))
     daemon.json("record", "on", "--for", "1h")
-    until(lambda: len(series(daemon)) >= at_first + 4, within=10)
+    until(lambda: len(series(daemon)) >= at_first + 4)
     before = series(daemon)
     daemon.stop(signal.SIGKILL)
     after = series(daemon)
@@ -57,7 +57,7 @@ def test_samples_of_a_daemon_are_kept_through_a_kill(daemon: Daemon, tmp_path: P
 
     daemon.start()
     assert daemon.json("record", "status")["on"] is True
-    until(lambda: len(series(daemon)) > len(after) + 2, within=10)
+    until(lambda: len(series(daemon)) > len(after) + 2)
     samples = int(_metric(daemon, "trimtab_recording_samples_total"))
     assert samples > 0
     assert _metric(daemon, "trimtab_recording_dropped_ticks_total") == 0

@@ -52,7 +52,7 @@ def test_members_serve_answer_snmp_and_go(stage: ProcessStage) -> None:
     box = stage.driver()
     recipe = member_recipe("--slots", "2", "--service-time", "20ms", "--listen", str(HTTP), SNMP_COMMUNITY="hush")
     servers = [box.create(stage.launch(sequence, recipe=recipe)) for sequence in (1, 2)]
-    until(lambda: all(ready(server) for server in servers), within=15.0)
+    until(lambda: all(ready(server) for server in servers))
 
     assert [get(server.address, HTTP) for server in servers for _ in range(3)] == [(200, "done\n")] * 6
     assert get(servers[0].address, HTTP, "/healthz") == (200, "ok\n")
@@ -75,7 +75,7 @@ def test_a_member_that_is_told_to_stop_finishes_what_it_has(stage: ProcessStage)
     box = stage.driver()
     recipe = member_recipe("--slots", "1", "--service-time", "300ms", "--listen", str(HTTP))
     server = box.create(stage.launch(recipe=recipe))
-    until(lambda: ready(server), within=15.0)
+    until(lambda: ready(server))
 
     with ThreadPoolExecutor(max_workers=3) as pool:
         answers = [pool.submit(get, server.address, HTTP) for _ in range(3)]
@@ -91,7 +91,7 @@ def test_busy_slots_show(stage: ProcessStage) -> None:
     box = stage.driver()
     recipe = member_recipe("--slots", "1", "--service-time", "30s", "--listen", str(HTTP))
     server = box.create(stage.launch(recipe=recipe))
-    until(lambda: ready(server), within=15.0)
+    until(lambda: ready(server))
     assert told(server)[BUSY] == 0
 
     with ThreadPoolExecutor(max_workers=1) as pool:
@@ -130,7 +130,7 @@ def test_a_shared_listener_loses_no_request_while_members_come_and_go(stage: Pro
     try:
         edge.seats()
         servers = [box.create(stage.launch(sequence, recipe=recipe)) for sequence in (1, 2)]
-        until(lambda: all(ready(server) for server in servers), within=15.0)
+        until(lambda: all(ready(server) for server in servers))
         for server in servers:
             edge.join(server.name, str(server.address), port)
             edge.enable(server.name)

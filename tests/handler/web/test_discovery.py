@@ -201,7 +201,7 @@ def test_prometheus_follows_a_group_out_and_in_and_keeps_its_targets_while_trimt
         for size in (4, 2):
             daemon.ask("PUT", "/api/v1/groups/fleet/size", {"size": size}, unix=True)
             daemon.settled(size, "fleet")
-            until(lambda: _followed(base) == set(daemon.serving("fleet")), within=15.0, log=log)
+            until(lambda: _followed(base) == set(daemon.serving("fleet")), log=log)
         before = set(daemon.serving("fleet"))
         daemon.stop()
         try:

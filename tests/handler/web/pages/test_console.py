@@ -159,7 +159,7 @@ def test_a_page_that_has_lost_its_daemon_says_so_and_finds_it_again(daemon: Daem
     with daemon.log.open("ab") as log:
         command = [TRIMTAB, "run", daemon.file, "--state", daemon.state, "--port", str(daemon.port)]
         daemon.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
-    page.until(_IS_LIVE, within=15.0)
+    page.until(_IS_LIVE)
     assert not page.run("document.body.classList.contains('off')")
     page.close()
     daemon.settled(1, "last")
