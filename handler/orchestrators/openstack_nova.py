@@ -130,14 +130,17 @@ class Nova:
         """The newest version that both sides speak.
 
         Raises:
-            Permanent: there is none.
+            Transient: Nova tells none; openstacksdk says the same of one that does not answer.
+            Permanent: it is too old.
         """
         with self._lock:
             if self._spoken is not None:
                 return self._spoken
         newest = self._connection.newest(COMPUTE)
-        if newest is None or newest < _OLDEST:
-            told = "none" if newest is None else ".".join(map(str, newest))
+        if newest is None:
+            raise Transient(f"{self._connection.id}: Nova does not tell which microversions it speaks")
+        if newest < _OLDEST:
+            told = ".".join(map(str, newest))
             raise Permanent(f"{self._connection.id}: Nova speaks microversion {told}: Trimtab needs 2.37 (Newton)")
         major, minor = min(newest, _NEWEST)
         with self._lock:

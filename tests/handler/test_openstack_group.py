@@ -95,3 +95,20 @@ def test_servers_that_were_deleted_by_hand_are_replaced(bed: CloudBed) -> None:
 
     bed.whole(3)
     assert gone.name not in bed.stage.nova.alive
+
+
+def test_a_nova_that_does_not_answer_when_it_is_first_asked_is_waited_for_and_no_build_has_failed(
+    bed: CloudBed,
+) -> None:
+    bed.wire.script("GET /", *[error(503, "later")] * 100)
+    bed.desire(2)
+    for _ in range(4):
+        done = bed.run()
+        assert not done.world.complete
+        assert (done.failed_builds, done.failures) == (0, ())
+        bed.clock.advance(10.0)
+    bed.wire.faults.clear()
+
+    bed.settle()
+
+    bed.whole(2)
