@@ -10,19 +10,19 @@ import pytest
 from config.model import OneflowRecipe
 from handler.steps import Wait
 from tests.support.cloud_beds import CloudBed
-from tests.support.oneflow_stage import oneflow_stage
+from tests.support.oneflow_stage import old_oneflow_stage, oneflow_stage
 from tests.support.oneflow_wire import COOLDOWN, RUNNING, WARNING
 from tests.support.opennebula_wire import DONE, INTERNAL, POWEROFF, refused
 from tests.support.wire_server import LOST, UNREACHED, Fault, answered
 from tests.support.worlds import a_definition
 
 
-@pytest.fixture
-def bed() -> Iterator[CloudBed]:
+@pytest.fixture(params=[oneflow_stage, old_oneflow_stage], ids=["7.0", "6.10"])
+def bed(request: pytest.FixtureRequest) -> Iterator[CloudBed]:
     recipe = OneflowRecipe(service="web", role="node")
     profile = replace(a_definition().profile, recipe=recipe)
     bed = CloudBed(definition=replace(a_definition(), profile=profile), size=0, workers=4)
-    with oneflow_stage(clock=bed.clock) as stage:
+    with request.param(clock=bed.clock) as stage:
         yield bed.on(stage, lambda: stage.alive, timeout=2.0)
 
 

@@ -1,4 +1,4 @@
-"""A OneFlow to test the driver against, and declarations of it."""
+"""A OneFlow to test the driver against, as it is in 7.0 and as it was in 6.10, and declarations of it."""
 
 from __future__ import annotations
 
@@ -62,11 +62,20 @@ def _called(vm: Vm) -> str:
 
 
 @contextlib.contextmanager
-def oneflow_stage(_: Path | None = None, clock: Callable[[], Instant] | None = None) -> Iterator[OneflowStage]:
+def oneflow_stage(
+    _: Path | None = None, clock: Callable[[], Instant] | None = None, *, old: bool = False
+) -> Iterator[OneflowStage]:
     now = clock or Clock()
     wire = OpennebulaWire(clock=now)
-    flow = OneflowWire(wire)
+    flow = OneflowWire(wire, old=old)
     for name in ("web", "api"):
         flow.service(name, "node")
     with wire.serving() as endpoint, flow.serving() as address:
         yield OneflowStage(wire, endpoint, now, flow=flow, address=address)
+
+
+@contextlib.contextmanager
+def old_oneflow_stage(folder: Path | None = None, clock: Callable[[], Instant] | None = None) -> Iterator[OneflowStage]:
+    """As OneFlow was in 6.10."""
+    with oneflow_stage(folder, clock, old=True) as stage:
+        yield stage

@@ -1,7 +1,7 @@
 """A OneFlow server on loopback, before an OpenNebula of the same kind: its documents, states, locks and plain refusals.
 
 Source: oneflow-server of OpenNebula 7.0 (``oneflow-server.rb``, ``LifeCycleManager.rb``, ``vmrole.rb``), and what one
-that runs answered. What it does by itself goes on while it is asked.
+that runs answered; for roles of 6.10, ``role.rb`` of that release. What it does by itself goes on while it is asked.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _SERVICE_FIXED = (
     "state",
     "start_time",
 )
-_ROLE_FIXED = ("cardinality", "last_vmname", "nodes", "parents", "state", "template_id")
+_ROLE_FIXED = ("cardinality", "last_vmname", "nodes", "parents", "state", "template_id", "vm_template")
 
 Body = dict[str, Any]
 
@@ -50,6 +50,8 @@ class OneflowWire(Befallen):
 
     nebula: OpennebulaWire
     naming: str = "$ROLE_NAME_$VM_NUMBER_(service_$SERVICE_ID)"
+    old: bool = False
+    """Roles are those of 6.10: without a type, and what they give to their nodes is text."""
     patience: int = 0
     """How many looks a scaling or a cooldown lasts beyond its machines."""
     services: dict[int, Body] = field(default_factory=dict)
@@ -67,7 +69,8 @@ class OneflowWire(Befallen):
     def service(self, name: str, *roles: str, nodes: int = 0, owner: str = USER, **more: Any) -> int:
         """Put a service there, with so many nodes of each role."""
         own_id = len(self.services) + 3
-        made = [{"name": role, "type": "vm", "cardinality": nodes, "template_id": 3, **more} for role in roles]
+        kind = {"vm_template": 3} if self.old else {"type": "vm", "template_id": 3, "template_contents": {}}
+        made = [{"name": role, "cardinality": nodes, **json.loads(json.dumps(kind)), **more} for role in roles]
         body = {
             "name": name,
             "deployment": "none",
@@ -78,7 +81,7 @@ class OneflowWire(Befallen):
         }
         self.services[own_id], self.owners[own_id] = body, owner
         for role in made:
-            role |= {"state": RUNNING, "nodes": [], "last_vmname": 0, "template_contents": {}}
+            role |= {"state": RUNNING, "nodes": [], "last_vmname": 0}
             role.setdefault("cooldown", 0)
             self._deploy(own_id, role)
             for node in role["nodes"]:
@@ -198,14 +201,20 @@ class OneflowWire(Befallen):
             raise Refusal(500, f"Error deploying role {role['name']}: {failed}")
 
     def _deploy(self, own_id: int, role: Body) -> str:
-        contents = {**role["template_contents"], "SERVICE_ID": str(own_id), "ROLE_NAME": role["name"]}
+        contents = {**_given(role), "SERVICE_ID": str(own_id), "ROLE_NAME": role["name"]}
         extra = "".join(f"<{key}>{escape(str(value))}</{key}>" for key, value in contents.items())
         for _ in range(role["cardinality"] - len(role["nodes"])):
             name = self.naming.replace("$SERVICE_ID", str(own_id)).replace("$ROLE_NAME", role["name"])
             name = name.replace("$SERVICE_NAME", self.services[own_id]["name"])
             name = name.replace("$VM_NUMBER", str(role["last_vmname"]))
             role["last_vmname"] += 1
-            arguments = (role["template_id"], name, False, f"<TEMPLATE>{extra}</TEMPLATE>", False)
+            arguments = (
+                role.get("template_id", role.get("vm_template")),
+                name,
+                False,
+                f"<TEMPLATE>{extra}</TEMPLATE>",
+                False,
+            )
             try:
                 vm = self.nebula._obey("template.instantiate", self.owners[own_id], arguments)
             except ApiError as error:
@@ -306,6 +315,14 @@ def _call(verb: str, path: str) -> tuple[str, int]:
     if len(parts) == 1:
         return "POOL", 0
     return (parts[2] if len(parts) > 2 else verb), int(parts[1])
+
+
+def _given(role: Body) -> Body:
+    """What its nodes get: 7.0 looks at one key only, and 6.10 at another."""
+    if "vm_template" not in role:
+        return role.get("template_contents") or {}
+    lines = (line.partition("=") for line in (role.get("vm_template_contents") or "").splitlines())
+    return {key.strip(): value.strip().strip('"') for key, _, value in lines if key.strip()}
 
 
 def _has_come(vm: Vm) -> bool:

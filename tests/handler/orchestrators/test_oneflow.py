@@ -18,7 +18,7 @@ from handler.orchestrators import oneflow_answers
 from handler.orchestrators.oneflow_answers import refusal, service_of
 from handler.orchestrators.table import orchestrator_for
 from handler.orchestrators.together import Together
-from tests.support.oneflow_stage import OneflowStage, a_oneflow, oneflow_stage
+from tests.support.oneflow_stage import OneflowStage, a_oneflow, old_oneflow_stage, oneflow_stage
 from tests.support.opennebula import a_template_recipe
 from tests.support.opennebula_wire import DONE, POWEROFF
 from tests.support.orchestrators import Clock
@@ -29,6 +29,12 @@ from tests.support.wire_server import answered
 @pytest.fixture
 def stage() -> Iterator[OneflowStage]:
     with oneflow_stage(clock=Clock()) as stage:
+        yield stage
+
+
+@pytest.fixture
+def old_stage() -> Iterator[OneflowStage]:
+    with old_oneflow_stage(clock=Clock()) as stage:
         yield stage
 
 
@@ -57,6 +63,32 @@ def test_what_a_role_gives_to_its_nodes_stays_beside_the_order(stage: OneflowSta
     made = stage.driver().create(stage.launch())
 
     assert stage.wire.vms[int(made.id)].user_template["COLOUR"] == "blue & <green>"
+
+
+def test_what_a_role_of_6_10_gives_to_its_nodes_stays_and_one_order_takes_the_place_of_the_last(
+    old_stage: OneflowStage,
+) -> None:
+    given = 'COLOUR = "blue & <green>"\nFEATURES = [ ACPI = "yes",\n  PAE = "no" ]'
+    role = old_stage.flow.role(3, "node")
+    role["vm_template_contents"] = given
+    keys = role.keys() | {"waiting"}
+    driver = old_stage.driver()
+
+    made = [driver.create(old_stage.launch(sequence)) for sequence in (1, 2)]
+
+    last = old_stage.wire.vms[int(made[-1].id)]
+    assert last.user_template["COLOUR"] == "blue & <green>"
+    role = old_stage.flow.role(3, "node")
+    assert role["vm_template_contents"] == f'{given}\nTRIMTAB_ORDER="web-k3f9ab-2:{last.name}"'
+    assert role.keys() == keys
+
+
+def test_a_newcomer_to_a_role_of_6_10_bears_its_order_from_birth(old_stage: OneflowStage) -> None:
+    made = old_stage.driver().create(old_stage.launch(5))
+
+    vm = old_stage.wire.vms[int(made.id)]
+    assert vm.user_template["TRIMTAB_ORDER"] == f"web-k3f9ab-5:{vm.name}"
+    assert old_stage.flow.role(3, "node")["vm_template_contents"].strip() == f'TRIMTAB_ORDER="web-k3f9ab-5:{vm.name}"'
 
 
 def test_a_role_that_changes_between_reading_and_ordering_is_read_again_another_time(stage: OneflowStage) -> None:
