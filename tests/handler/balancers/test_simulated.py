@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from config.errors import Permanent, Transient
-from config.managed import Part
+from config.managed import made_parts
 from config.units import MemberName
 from handler.balancers.interface import Attendance, Provisioner
 from handler.balancers.simulated import SimulatedBalancer
@@ -14,7 +14,7 @@ from handler.world import SeatState
 from tests.support.fake_cloud import FakeClock
 from tests.support.provisioning import a_managed
 
-LB, LISTENER, POOL, MONITOR = Part
+OWN = LB, LISTENER, POOL, MONITOR = made_parts(a_managed())
 NAME = MemberName("web-k3f9ab-1")
 
 
@@ -24,7 +24,7 @@ def a_balancer(clock: FakeClock, file: Path | None = None) -> SimulatedBalancer:
 
 def made(clock: FakeClock, file: Path | None = None) -> SimulatedBalancer:
     balancer = a_balancer(clock, file)
-    for part in Part:
+    for part in OWN:
         balancer.create(part, balancer.parts())
         clock.advance(5.0)
     return balancer
@@ -56,7 +56,7 @@ def test_parts_come_after_those_that_they_belong_to_and_go_before_them() -> None
     balancer = made(clock)
     with pytest.raises(Permanent, match="cannot be deleted before its listener"):
         balancer.delete(LB, "loadbalancer-1")
-    for part in reversed(Part):
+    for part in reversed(OWN):
         balancer.delete(part, balancer.parts()[part].id)
         balancer.delete(part, "gone")
         clock.advance(1.0)
