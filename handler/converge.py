@@ -111,13 +111,13 @@ class Converger:
         orchestrator = self._orchestrator_for(definition.cloud)
         return orchestrator.standing(definition.profile) if isinstance(orchestrator, Standing) else 0
 
-    def gather(self, group: GroupId, definition: Definition) -> World:
-        """Look once, change nothing.
+    def gather(self, group: GroupId, definition: Definition, *, mends: bool = False) -> World:
+        """Look once, change nothing, unless a balancer has to be put right to be read (``mends``).
 
         Raises:
             StoreError: what we remember cannot be read.
         """
-        return self._gatherer.gather(group, definition)
+        return self._gatherer.gather(group, definition, mends=mends)
 
     def dry_run(self, stored: StoredGroup) -> Plan:
         """Say what a pass would do now.
@@ -172,7 +172,7 @@ class Converger:
         only: MemberName | None,
         latest: Callable[[], GroupState] | None,
     ) -> Pass:
-        world = self.gather(stored.id, stored.definition)
+        world = self.gather(stored.id, stored.definition, mends=only is None and not _hands_off(stored))
         if latest is not None:
             stored = replace(stored, state=latest())
         look = partial(self._look, stored, world, accept_vanished=accept_vanished, only=only)

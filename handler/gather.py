@@ -7,12 +7,12 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 
-from config.errors import DriverError
+from config.errors import DriverError, Permanent
 from config.model import Balancer as DeclaredBalancer
 from config.model import Cloud, ReadyProbe
 from config.units import BalancerId, GroupId, Instant, MemberName
 from handler.abreast import abreast
-from handler.balancers.interface import Balancer, Provisioner
+from handler.balancers.interface import Balancer, Mending, Provisioner
 from handler.desired import Definition
 from handler.distrust import Streak, lengthened
 from handler.gather_parts import with_parts
@@ -27,6 +27,7 @@ from handler.world import (
     Member,
     Phase,
     Record,
+    Seat,
     Seating,
     SeatState,
     Server,
@@ -37,7 +38,7 @@ from handler.world import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gatherer:
-    """Looks, and changes nothing. It remembers of whom listings said the same, in a row, and its last look."""
+    """Looks, and changes no member. It remembers of whom listings said the same, in a row, and its last look."""
 
     installation: str
     store: Store
@@ -52,8 +53,10 @@ class Gatherer:
     reverted: dict[GroupId, Mapping[BalancerId, Set[MemberName]]] = field(default_factory=dict, init=False, repr=False)
     """Of the last look: whom balancers give work though they are proved gone and on no listing."""
 
-    def gather(self, group: GroupId, definition: Definition) -> World:
+    def gather(self, group: GroupId, definition: Definition, *, mends: bool = False) -> World:
         """Look once. A cloud or balancer that does not answer makes the world incomplete, never an exception.
+
+        Whoever ``mends`` has balancers put right that cannot be read (`handler.balancers.interface.Mending`).
 
         Raises:
             StoreError: what we remember cannot be read.
@@ -63,7 +66,7 @@ class Gatherer:
         records = {record.name: record for record in self.store.members(group)}
         listing = self._list(orchestrator, group, definition.cloud)
         listed = self._ours(listing.servers, group)
-        seatings = self._seatings(definition, records.values())
+        seatings = self._seatings(definition, records.values(), mends=mends)
         served = frozenset(name for name in _served(seatings) - records.keys() if self._is_ours(name, group))
         let_go = self._let_go(group, (listed.keys() | served) - records.keys())
         listed = {name: server for name, server in listed.items() if name not in let_go}
@@ -162,21 +165,23 @@ class Gatherer:
         answers = abreast([partial(ask, name) for name in sorted(names)], self.traffic.abreast(cloud, self.workers))
         return dict(answer for said in answers for answer in said)
 
-    def _seatings(self, definition: Definition, records: Iterable[Record]) -> Mapping[BalancerId, Seating]:
+    def _seatings(
+        self, definition: Definition, records: Iterable[Record], *, mends: bool
+    ) -> Mapping[BalancerId, Seating]:
         involved = {use.balancer for use in definition.group.balancers}
         involved.update(balancer for record in records for balancer, _ in record.balancers)
         ids = sorted(involved)
-        answers = abreast([partial(self._seating, definition, balancer) for balancer in ids], self.workers)
+        answers = abreast([partial(self._seating, definition, balancer, mends=mends) for balancer in ids], self.workers)
         return dict(zip(ids, answers, strict=True))
 
-    def _seating(self, definition: Definition, balancer: BalancerId) -> Seating:
+    def _seating(self, definition: Definition, balancer: BalancerId, *, mends: bool) -> Seating:
         declared = definition.balancers.get(balancer)
         if declared is None:
             return Seating(seats=None, because=f"balancer {balancer} is no longer declared, and members are behind it")
         try:
             port = self.balancer_for(declared)
             shut = closed(port.declared, port.parts()) if isinstance(port, Provisioner) else ""
-            return Seating(seats=port.seats(), closed=shut)
+            return Seating(seats=_seats(port, mends=mends), closed=shut)
         except DriverError as error:
             return Seating(seats=None, because=f"balancer {balancer}: {error}")
 
@@ -217,6 +222,16 @@ def _members(
         if name in records or servers[name] is not None
     ]
     return tuple(sorted(members, key=lambda member: (sequence_of(member), member.name)))
+
+
+def _seats(port: Balancer, *, mends: bool) -> Mapping[MemberName, Seat]:
+    try:
+        return port.seats()
+    except Permanent:
+        if not mends or not isinstance(port, Mending):
+            raise
+    port.mend()
+    return port.seats()
 
 
 def _served(seatings: Mapping[BalancerId, Seating]) -> frozenset[MemberName]:

@@ -61,11 +61,9 @@ def _row(finding: Finding) -> dict[str, Any]:
 
 def _drivers(state: Path) -> Drivers:
     """Drivers as the daemon over this state directory has them; where there is none, no member is ours."""
-    from config.model import HaproxyBalancer
     from handler.app import clock, wiring
     from handler.app.directory import StateDirectory
     from handler.app.examining import Drivers
-    from handler.balancers.haproxy_several import haproxy
     from handler.balancers.table import balancer_for
     from handler.circuits import Circuits
     from handler.orchestrators.interface import no_papers
@@ -76,9 +74,5 @@ def _drivers(state: Path) -> Drivers:
     circuits = Circuits(clock.moment)
     return Drivers(
         cloud=lambda each: orchestrator_for(each, ours, here.path, clock.wall, no_papers, wiring.secret, circuits),
-        balancer=lambda each: (
-            haproxy(each, circuits, mends=False)
-            if isinstance(each, HaproxyBalancer)
-            else balancer_for(each, here.listeners, clock.wall, wiring.secret, ours, circuits)
-        ),
+        balancer=lambda each: balancer_for(each, here.listeners, clock.wall, wiring.secret, ours, circuits),
     )

@@ -22,7 +22,7 @@ from config.units import MemberName
 from handler.balancers.haproxy import HaproxyDriver
 from handler.balancers.haproxy_runtime import Runtime
 from handler.balancers.haproxy_slots import HaproxySlots
-from handler.balancers.interface import Attendance, Balancer, Batched, Change, Move, Reverting
+from handler.balancers.interface import Attendance, Balancer, Batched, Change, Mending, Move, Reverting
 from handler.balancers.names import ours
 from handler.circuits import Circuits
 from handler.world import Health, Seat, SeatState
@@ -32,17 +32,17 @@ class OneOf(Balancer, Attendance, Batched, Protocol):
     """A process that can say who sits where, and takes many changes in one go."""
 
 
-def haproxy(declaration: HaproxyBalancer, circuits: Circuits | None = None, *, mends: bool = True) -> Balancer:
-    """The driver of a declared HAProxy, of one process or of several; ``mends`` as that of `HaproxySlots`."""
+def haproxy(declaration: HaproxyBalancer, circuits: Circuits | None = None) -> Balancer:
+    """The driver of a declared HAProxy, of one process or of several."""
     runtimes = [Runtime(socket, declaration.backend, circuits=circuits) for socket in declaration.sockets]
-    processes = [_one(runtime, declaration, mends) for runtime in runtimes]
+    processes = [_one(runtime, declaration) for runtime in runtimes]
     return processes[0] if len(processes) == 1 else HaproxySeveral(processes)
 
 
-def _one(runtime: Runtime, declaration: HaproxyBalancer, mends: bool) -> OneOf:
+def _one(runtime: Runtime, declaration: HaproxyBalancer) -> OneOf:
     if declaration.template is None:
         return HaproxyDriver(runtime)
-    return HaproxySlots(runtime, declaration.template, mends=mends)
+    return HaproxySlots(runtime, declaration.template)
 
 
 class HaproxySeveral:
@@ -83,6 +83,10 @@ class HaproxySeveral:
     def unseat(self, member: MemberName) -> None:
         """As `handler.balancers.interface.Reverting`, on every process that may come back so."""
         self._everywhere(lambda process: process.unseat(member) if isinstance(process, Reverting) else None)
+
+    def mend(self) -> None:
+        """As `handler.balancers.interface.Mending`, on every process that can."""
+        self._everywhere(lambda process: process.mend() if isinstance(process, Mending) else None)
 
     def apply(self, changes: Sequence[Change]) -> Sequence[DriverError | None]:
         """Make changes on every process, each on one connection; those that have forgotten a member seat it again.

@@ -13,8 +13,8 @@ who leaves might still be given work there. A slot is free while it is in mainte
 Note [From an earlier state]: HAProxy may come back with the state of an earlier time. Where the map is of that time
 too, slots are given work for members that have gone since; convergence, which knows who has, calls
 `HaproxySlots.unseat`. Where the map is of another time, slots are nameless. If the map names most of those that are
-given work it was loaded, and the few others are put into maintenance: if one was a member's after all, it is seated
-again within a pass. If it does not, it was lost, and nothing is touched.
+given work it was loaded, and whoever acts puts the few others into maintenance (`HaproxySlots.mend`): if one was a
+member's after all, it is seated again within a pass. If it does not, it was lost, and nothing is touched.
 
 Source: HAProxy management guide 2.6, section 9.3, ``set server``, ``add map``; configuration manual, ``init-addr``.
 """
@@ -50,13 +50,11 @@ class HaproxySlots:
     Args:
         runtime: the process.
         template: its servers and their map.
-        mends: whether looking at seats puts slots from an earlier state into maintenance.
     """
 
-    def __init__(self, runtime: Runtime, template: ServerTemplate, *, mends: bool = True) -> None:
+    def __init__(self, runtime: Runtime, template: ServerTemplate) -> None:
         self._runtime = runtime
         self._template = template
-        self._mends = mends
         self._dynamic = HaproxyDriver(runtime)
         self._choosing = threading.RLock()
         """Of two who join at once, both would find the same slot free."""
@@ -69,23 +67,31 @@ class HaproxySlots:
         """
         loads = self._runtime.loads()
         with self._choosing:
-            slots = look(self._runtime, self._template)
-            if slots.nameless:
-                slots = self._without_nameless(slots)
+            slots, nameless = self._stood()
+        if nameless:
+            raise Permanent(lost(self._runtime, self._template, nameless[0]))
         seated = {**slots.dynamic, **slots.taken}
         return {name: seat_of(name, server, loads.get(server.name)) for name, server in seated.items()}
 
-    def _without_nameless(self, before: Slots) -> Slots:
-        """Free slots from an earlier state, if two looks find the same: slots and map are read one after the other."""
-        if not (self._mends and before.is_named):
-            raise Permanent(lost(self._runtime, self._template, before.nameless[0]))
-        steering = self._steering(self._runtime)
-        for slot in steering.slots.nameless:
-            if slot in before.nameless:
+    def mend(self) -> None:
+        """Put slots from an earlier state into maintenance. As `handler.balancers.interface.Mending`."""
+        with self._choosing:
+            slots, nameless = self._stood()
+            if nameless and not slots.is_named:
+                raise Permanent(lost(self._runtime, self._template, nameless[0]))
+            steering = self._steering(self._runtime)
+            for slot in nameless:
                 where = place_of(slot) or "no address"
                 _log.warning("%s: %s had work from an earlier state, at %s", self._runtime.socket, slot.name, where)
                 steering.vacate(slot)
-        return steering.slots
+
+    def _stood(self) -> tuple[Slots, tuple[Server, ...]]:
+        """Slots and map, and the slots that two looks find nameless: the two are read one after the other."""
+        before = look(self._runtime, self._template)
+        if not before.nameless:
+            return before, ()
+        slots = look(self._runtime, self._template)
+        return slots, tuple(slot for slot in slots.nameless if slot in before.nameless)
 
     def occupants(self) -> Mapping[tuple[str, int], str]:
         """Every server of the backend that has an address: slots under the name that the map has, or their own."""

@@ -104,6 +104,19 @@ class Reverting(Protocol):
 
 
 @runtime_checkable
+class Mending(Protocol):
+    """A balancer that may come back as nobody can read it, and that whoever acts can put right by itself."""
+
+    def mend(self) -> None:
+        """Make it readable, without taking work from anybody who may be a member. What can be read is left alone.
+
+        Raises:
+            Permanent: only a person can.
+        """
+        ...
+
+
+@runtime_checkable
 class Attendance(Protocol):
     """A balancer that can tell who else sits there: asked before a whole group is put behind it."""
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
 
-from config.errors import Transient
+from config.errors import Permanent, Transient
+from config.model import Mode
 from config.units import MemberName
-from handler.world import SeatState
+from handler.world import Seat, SeatState
 from tests.support.beds import Bed, grown
 from tests.support.fake_cloud import FakeBalancer
-from tests.support.worlds import EDGE, name_of
+from tests.support.worlds import EDGE, WEB, name_of
 
 GONE, OTHER = name_of(1), MemberName("web-zzzzzz-1")
 
@@ -47,6 +49,35 @@ def test_who_is_gone_loses_the_seat_and_history_says_why() -> None:
     assert OTHER in bed.edge.states, "it is no member of this installation"
     assert told(bed) == ["edge: it is gone, and the balancer has come back with the state of an earlier time"]
     assert bed.machines == {name_of(2), name_of(3)}
+
+
+@dataclass
+class Unreadable(FakeBalancer):
+    """Nobody can read it before it was mended."""
+
+    mended: int = 0
+
+    def mend(self) -> None:
+        self.mended += 1
+
+    def seats(self) -> Mapping[MemberName, Seat]:
+        if not self.mended:
+            raise Permanent("nobody says whose")
+        return super().seats()
+
+
+@pytest.mark.parametrize(("mode", "mended"), [(Mode.ACT, 1), (Mode.ADVISE, 0)])
+def test_a_balancer_that_cannot_be_read_is_mended_by_those_who_act(mode: Mode, mended: int) -> None:
+    bed = grown(1)
+    bed.balancers[EDGE] = edge = Unreadable(bed.clock, states=bed.edge.states, addresses=bed.edge.addresses)
+    bed.redefine(replace(bed.definition, group=replace(bed.definition.group, mode=mode)))
+    stored = bed.store.kept[WEB]
+    for look in (bed.converger.observe, bed.converger.dry_run, bed.converger.snapshot):
+        look(stored)
+    assert edge.mended == 0
+    bed.run()
+    bed.run()
+    assert edge.mended == mended
 
 
 def test_a_balancer_that_does_not_come_back_so_is_left_alone() -> None:

@@ -146,6 +146,8 @@ def test_a_slot_from_an_earlier_state_is_put_into_maintenance_where_the_map_name
         driver.enable(name)
     with_work(haproxy, 3)
 
+    driver.mend()
+
     assert {name: seat.state for name, seat in driver.seats().items()} == {one: SERVING, two: SERVING}
 
     driver.join(new, "127.0.0.7", 93)
@@ -160,8 +162,9 @@ def test_where_the_map_names_no_majority_nothing_is_touched(haproxy: Haproxy, sl
     with_work(haproxy, *slots)
     before = haproxy.ask("show servers state web")
 
-    with pytest.raises(Permanent, match="does not say whose"):
-        driver.seats()
+    for call in (driver.seats, driver.mend):
+        with pytest.raises(Permanent, match="does not say whose"):
+            call()
 
     assert haproxy.ask("show servers state web") == before
 
@@ -173,10 +176,12 @@ def test_whoever_only_looks_mends_nothing(haproxy: Haproxy) -> None:
         driver.join(name, "127.0.0.1", at)
         driver.enable(name)
     with_work(haproxy, 3)
-    template = ServerTemplate(prefix="slot", map=str(haproxy.map))
+    before = haproxy.ask("show servers state web")
 
     with pytest.raises(Permanent, match=r"slot3 work at 127\.0\.0\.7:93"):
-        HaproxySlots(Runtime(str(haproxy.socket), "web"), template, mends=False).seats()
+        driver.seats()
+
+    assert haproxy.ask("show servers state web") == before
 
 
 def test_a_member_that_is_gone_comes_back_with_an_old_state_and_is_unseated(haproxy: Haproxy) -> None:
