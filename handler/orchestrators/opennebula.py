@@ -301,14 +301,14 @@ class OpennebulaOrchestrator:
     def _server(self, name: MemberName, machine: Machine) -> Server | None:
         if machine.meaning is None:
             return None
-        word, state = machine.meaning
+        _, state = machine.meaning
         return Server(
             name=name,
             id=str(machine.id),
             state=state,
             address=machine.address(self._cloud.network),
             created_at=machine.created_at,
-            raw_state=word,
+            raw_state=machine.word,
             zone=None if machine.cluster is None else f"cluster {machine.cluster}",
         )
 

@@ -29,6 +29,8 @@ RELEASED = "released"
 """The mark of a machine that was let go: attributes can be overwritten, but not be taken away alone."""
 
 _QUOTA = re.compile(r"\blimit of\b.*\b(reached|exceeded)\b|\bquota\b", re.IGNORECASE)
+_PENDING = 1
+_WHEN = re.compile(r"^\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4} ?: ")
 _ADDRESSES = ("IP", "IP6_GLOBAL", "IP6_ULA", "IP6")
 
 
@@ -43,6 +45,8 @@ class Machine:
     """Empty: it bears none."""
     given: str
     """The id that stands beside its mark; empty: none does."""
+    complaint: str
+    """What OpenNebula says of it: why no host takes it, or why it failed; empty: nothing."""
     order: str
     """The order of OneFlow's that it was made by; empty: none (`config.node_orders`)."""
     state: int
@@ -51,6 +55,13 @@ class Machine:
     cluster: int | None
     """Where it runs; ``None``: it has not run yet."""
     created_at: Instant
+
+    @property
+    def word(self) -> str:
+        """OpenNebula's word for its state, and what it complains of while it is in that state."""
+        word, state = self.meaning or ("DONE", ServerState.DELETING)
+        complains = bool(self.complaint) and (self.state == _PENDING or state is ServerState.ERROR)
+        return f"{word}: {self.complaint}" if complains else word
 
     @property
     def meaning(self) -> tuple[str, ServerState] | None:
@@ -113,6 +124,7 @@ def machine_of(entry: object) -> Machine | None:
         user=user,
         mark=text(user_template, MARK),
         given=text(user_template, GIVEN),
+        complaint=complaint(text(user_template, "SCHED_MESSAGE" if state == _PENDING else "ERROR")),
         order=text(user_template, ORDER),
         state=state,
         lcm=lcm,
@@ -120,6 +132,15 @@ def machine_of(entry: object) -> Machine | None:
         cluster=_cluster(getattr(entry, "HISTORY_RECORDS", None)),
         created_at=Instant(started),
     )
+
+
+def complaint(said: str) -> str:
+    """What OpenNebula's scheduler or drivers complain of, without the time that it begins with.
+
+    >>> complaint("Sat Nov  1 19:20:45 2026: Cannot dispatch VM: No host meets SCHED_REQUIREMENTS")
+    'Cannot dispatch VM: No host meets SCHED_REQUIREMENTS'
+    """
+    return shown(_WHEN.sub("", said))
 
 
 def id_of(written: str) -> int | None:

@@ -246,6 +246,26 @@ def test_a_state_that_is_not_known_says_nothing(stage: OpennebulaStage) -> None:
 
 
 @pytest.mark.parametrize(
+    ("state", "lcm", "word"),
+    [
+        pytest.param(1, 0, "PENDING: Cannot dispatch VM: No host meets SCHED_REQUIREMENTS", id="no host takes it"),
+        pytest.param(3, 36, "BOOT_FAILURE: Error deploying: no such image", id="it failed"),
+        pytest.param(3, 3, "RUNNING", id="that was before"),
+    ],
+)
+def test_what_opennebula_complains_of_is_told_with_the_state(
+    stage: OpennebulaStage, state: int, lcm: int, word: str
+) -> None:
+    vm = stage.wire.member(name(), state=state, lcm=lcm, looks=1000)
+    vm.user_template |= {
+        "SCHED_MESSAGE": "Sat Nov 21 19:20:45 2026: Cannot dispatch VM: No host meets SCHED_REQUIREMENTS",
+        "ERROR": "Sat Nov  1 19:20:45 2026 : Error deploying: no such image",
+    }
+    (server,) = stage.driver().list(WEB).servers
+    assert server.raw_state == word
+
+
+@pytest.mark.parametrize(
     ("network", "address"),
     [(None, "10.0.0.7"), ("back", "10.0.0.7"), ("web", "2001:db8::7"), ("bare", None), ("no such", None)],
 )
