@@ -47,9 +47,10 @@ def bury(member: Member, record: Record, world: World) -> Moves:
 def is_late(member: Member, record: Record, definition: Definition, now: Instant) -> bool:
     """Whether an intended member has waited for its parts for longer than a machine may take to build.
 
-    One that has them all waits for its machine alone, and that is no fault of its own.
+    One that has them all waits for its machine alone, and that is no fault of its own. Nor is it late for a part of
+    which the cloud says nothing.
     """
-    waiting = record.phase is Phase.INTENDED and any(not _is_ready(member, name) for name, _ in record.parts)
+    waiting = record.phase is Phase.INTENDED and any(_is_awaited(member, name) for name, _ in record.parts)
     return waiting and member.server is None and now - record.intended_at >= definition.group.build_timeout
 
 
@@ -108,8 +109,9 @@ def _is_kept(on_delete: OnDelete, record: Record) -> bool:
     return record.leaving is Leaving.EVICTED or (on_delete is OnDelete.RETAIN and record.made_at is not None)
 
 
-def _is_ready(member: Member, name: PartName) -> bool:
-    return _state(member, name) is PartState.READY
+def _is_awaited(member: Member, name: PartName) -> bool:
+    """Whether a part is known not to be ready."""
+    return name in member.lacking or _state(member, name) not in {None, PartState.READY}
 
 
 def _is_failed(member: Member, name: PartName) -> bool:

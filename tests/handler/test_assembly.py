@@ -91,6 +91,11 @@ def told(size: int, *, declared: Any = BOTH, **member: Any) -> list[str]:
             ["mark leaving m-1 broken", "create"],
             id="a part that builds for ever is given up with its member",
         ),
+        pytest.param(
+            told(1, parts={"front": "ready"}, record={"intended_at": "20m ago"}),
+            ["waiting: 1 unconfirmed"],
+            id="one that nobody can see for long is not late",
+        ),
     ],
 )
 def test_what_a_member_without_a_machine_needs(planned_now: list[str], lines: list[str]) -> None:
