@@ -7,7 +7,8 @@
     ├── SourceError           a source of counters cannot be used at all
     ├── DriverError           a cloud or a balancer did not do what was asked
     │   ├── Transient         try again, after `retry_after`; also everything unknown
-    │   │   └── Unsent        nothing was sent now: its endpoint answers nobody, or is at something else
+    │   │   ├── Unsent        its endpoint answers nobody, so nothing was sent there now
+    │   │   └── Engaged       what it would change is at something else, and will be free by itself
     │   └── Permanent         trying again cannot help until a person changes something
     │       └── Full          no room for another machine now: a quota, which a removal or a person raises
     ├── StoreError            the state cannot be read or written: no cloud call may follow
@@ -79,10 +80,16 @@ class Transient(DriverError):
 
 
 class Unsent(Transient):
-    """A call was not sent, for nothing that was asked for wrongly: it is tried again after ``retry_after``.
+    """A call was not sent: its endpoint answers nobody, and is tried again after ``retry_after`` (`handler.circuit`).
 
-    Its endpoint answers nobody (`handler.circuit`), or whom it would be sent to is at something that ends by itself.
     What a driver did before that call stands: of a change that takes several calls, some may have been made.
+    """
+
+
+class Engaged(Transient):
+    """What a call would change is at something that ends by itself, however long that takes: nobody has failed.
+
+    It is asked for again after ``retry_after``. Whatever else the same cloud has is served meanwhile.
     """
 
 

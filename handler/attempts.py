@@ -4,7 +4,7 @@
 the answer                                          result     counted  again
 ==================================================  =========  =======  ============================================
 the cloud asks for time                             `RETRY`    no       after that time
-nothing was sent: nobody answers, or is busy        `RETRY`    no       when it is tried again
+nothing was sent: nobody answers, or is engaged     `RETRY`    no       when it is tried again
 the cloud is full, and somebody leaves              `RETRY`    no       after 10 s, by when there may be room
 the cloud is full, and nobody leaves                `FAILED`   no       after 30 s
 transient, for less than `LIMIT` times in a row     `LIMITED`  yes      after 1 s, doubling up to 30 s

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from config.clouds import Calls, Cloud
-from config.errors import DriverError, Full, Transient, Unsent
+from config.errors import DriverError, Engaged, Full, Transient, Unsent
 from config.units import CloudId, Instant, Seconds
 
 _FULL: Seconds = 10.0
@@ -119,11 +119,12 @@ class Traffic:
     def heard(self, cloud: Cloud, error: DriverError, now: Instant, *, makes: bool = False) -> None:
         """Take in what a cloud answered: that it wants to be left alone, or that it is full.
 
-        An endpoint that answers nobody is one of several that a cloud may have: only what ``makes`` waits for it.
+        An endpoint that answers nobody is one of several that a cloud may have: only what ``makes`` waits for it. For
+        what is at something else, nobody else waits.
         """
         if isinstance(error, Full):
             self._change(cloud, lambda side: replace(side, full_until=Instant(now + _FULL)))
-        elif isinstance(error, Transient) and error.retry_after is not None:
+        elif isinstance(error, Transient) and error.retry_after is not None and not isinstance(error, Engaged):
             until = Instant(now + error.retry_after)
             if isinstance(error, Unsent):
                 until = until if makes else _LONG_AGO

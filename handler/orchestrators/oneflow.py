@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from config.access import SecretRef
-from config.errors import DriverError, Full, Permanent, Transient, Unsent
+from config.errors import DriverError, Engaged, Full, Permanent, Transient
 from config.model import OneflowCloud, OneflowRecipe, OpennebulaRecipe, Profile
 from config.node_orders import names_of, order_of
 from config.units import Instant, MemberName, Seconds
@@ -204,7 +204,7 @@ class OneflowOrchestrator(OpennebulaOrchestrator):
         """Leave a role alone that OneFlow would not scale, or not as it is asked to.
 
         Raises:
-            Unsent: the service is at something that passes by itself, however long that takes: nobody has failed.
+            Engaged: the service is at something.
             Transient: always what passes, or what a person mends at OneFlow.
         """
         service, role = place.service, place.role
@@ -215,7 +215,7 @@ class OneflowOrchestrator(OpennebulaOrchestrator):
         if service.state == WARNING:
             raise Transient(f"{about}, and scales only after all its nodes run again (docs/oneflow.md)")
         if service.state in PASSING:
-            raise Unsent(f"{about}, and scales when it is RUNNING", retry_after=_LOOK_AGAIN)
+            raise Engaged(f"{about}, and scales when it is RUNNING", retry_after=_LOOK_AGAIN)
         if service.state != RUNNING:
             raise Transient(f"{about}, and scales when it is RUNNING")
         if role.cardinality != len(role.nodes):

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from config.clouds import Calls, Cloud, ProcessCloud
-from config.errors import Full, Permanent, Transient, Unsent
+from config.errors import Engaged, Full, Permanent, Transient, Unsent
 from config.units import CloudId, Instant
 from handler.traffic import Bucket, Traffic, refilled
 from tests.support.fake_cloud import FakeClock
@@ -120,3 +120,11 @@ def test_an_endpoint_that_answers_nobody_holds_back_what_is_made_and_nothing_els
     clock.advance(7.0)
     with traffic.call(BOX, clock, makes=True) as may_make:
         assert may_make
+
+
+def test_what_is_at_something_else_holds_nobody_else_back() -> None:
+    traffic, clock = Traffic(), FakeClock()
+    traffic.heard(BOX, Engaged("it is SCALING", retry_after=7.0), clock(), makes=True)
+    with traffic.call(BOX, clock, makes=True) as may_make:
+        assert may_make
+    assert traffic.closed_until(BOX, clock()) is None
