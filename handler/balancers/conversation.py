@@ -9,12 +9,14 @@ Source: HAProxy management guide 2.6, section 9.3, ``prompt``; what it sends is 
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import select
 import socket
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 from config.units import Seconds
 from handler.balancers.exchange import Address
@@ -23,33 +25,37 @@ _PROMPT = b"\n> "
 
 
 class Conversation:
-    """A connection in interactive mode. After an `OSError` nothing more can be said on it."""
+    """A connection in interactive mode. After an `OSError` nothing more can be said on it.
+
+    Args:
+        connection: that does not block.
+        at_most: bytes of an answer.
+    """
 
     def __init__(self, connection: socket.socket, at_most: int) -> None:
         self._connection = connection
         self._at_most = at_most
         self._broken = False
 
-    def ask(self, command: bytes) -> bytes:
+    async def ask(self, command: bytes) -> bytes:
         r"""Give one command, and read its answer up to the prompt, whose ``\n`` is its last byte.
 
         Raises:
-            OSError: no whole answer: not in time, too long (``EMSGSIZE``), cut, or the last one was none.
+            OSError: no whole answer: too long (``EMSGSIZE``), cut, or the last one was none.
         """
         if self._broken or select.select([self._connection], [], [], 0)[0]:
             self._broken = True
             raise ConnectionError("the connection is not in order any more")
-        try:
-            self._connection.sendall(command)
-            return self._answer()
-        except OSError:
-            self._broken = True
-            raise
+        self._broken = True  # until the answer is whole, also if nobody waits for it
+        await asyncio.get_running_loop().sock_sendall(self._connection, command)
+        answer = await self._answer()
+        self._broken = False
+        return answer
 
-    def _answer(self) -> bytes:
-        answer = bytearray()
+    async def _answer(self) -> bytes:
+        loop, answer = asyncio.get_running_loop(), bytearray()
         while not answer.endswith(_PROMPT):
-            piece = self._connection.recv(65536)
+            piece = await loop.sock_recv(self._connection, 65536)
             if not piece:
                 raise ConnectionError("the connection ended before the answer did")
             answer += piece
@@ -60,30 +66,50 @@ class Conversation:
 
 @contextmanager
 def conversation(address: Address, *, within: Seconds, at_most: int) -> Iterator[Callable[[bytes], bytes]]:
-    """Begin a conversation; what is yielded is `Conversation.ask`.
+    """Begin a conversation; what is yielded is `Conversation.ask`, within the time. Blocks: for worker threads.
 
     Args:
         address: the runtime socket.
-        within: seconds without a byte after which nobody is there.
+        within: seconds for a command and all of its answer; for the beginning, connecting included, as many.
         at_most: bytes of an answer.
 
     Raises:
         OSError: nobody is there, or whoever is knows no interactive mode.
     """
-    with _connected(address, within) as connection:
-        begun = Conversation(connection, at_most)
-        begun.ask(b"prompt\n")
-        yield begun.ask
+    with asyncio.Runner() as runner, ExitStack() as stack:
+
+        async def begin() -> Conversation:
+            async with asyncio.timeout(within):
+                begun = Conversation(stack.enter_context(await _connected(address)), at_most)
+                await begun.ask(b"prompt\n")
+                return begun
+
+        async def ask(command: bytes) -> bytes:
+            async with asyncio.timeout(within):
+                return await begun.ask(command)
+
+        begun = runner.run(begin())
+        yield lambda command: runner.run(ask(command))
 
 
-@contextmanager
-def _connected(address: Address, within: Seconds) -> Iterator[socket.socket]:
+async def _connected(address: Address) -> socket.socket:
+    """A connection that does not block, to the first of the host's addresses that takes one."""
     if isinstance(address, Path):
-        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        connection.settimeout(within)
-        with connection:
-            connection.connect(str(address))
-            yield connection
-    else:
-        with socket.create_connection(address, timeout=within) as connection:
-            yield connection
+        return await _to(socket.AF_UNIX, str(address))
+    infos = await asyncio.get_running_loop().getaddrinfo(*address, type=socket.SOCK_STREAM)
+    refused: OSError | None = None
+    for family, *_, place in infos:
+        try:
+            return await _to(family, place)
+        except OSError as problem:
+            refused = problem
+    raise refused or OSError(errno.EADDRNOTAVAIL, "the host has no address")
+
+
+async def _to(family: int, place: tuple[Any, ...] | str) -> socket.socket:
+    with ExitStack() as unless_connected:
+        connection = unless_connected.enter_context(socket.socket(family, socket.SOCK_STREAM))
+        connection.setblocking(False)
+        await asyncio.get_running_loop().sock_connect(connection, place)
+        unless_connected.pop_all()
+        return connection

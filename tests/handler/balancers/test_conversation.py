@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import socket
 import threading
@@ -30,6 +31,34 @@ def saying(path: Path, answers: Sequence[bytes]) -> Iterator[None]:
         yield
         listening.shutdown(socket.SHUT_RDWR)
         thread.join()
+
+
+@contextlib.contextmanager
+def dripping(path: Path, begun: bytes) -> Iterator[None]:
+    """A server that says this to a first line, and then never stops."""
+    over = threading.Event()
+
+    def serve() -> None:
+        with contextlib.suppress(OSError):
+            near, _ = listening.accept()
+            with near:
+                near.recv(100)
+                near.sendall(begun)
+                for _ in range(90):  # longer than the deadline, shorter than what may be said
+                    if over.wait(0.05):
+                        return
+                    near.sendall(b".")
+
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(path))
+        listening.listen()
+        thread = threading.Thread(target=serve)
+        thread.start()
+        try:
+            yield
+        finally:
+            over.set()
+            thread.join()
 
 
 @pytest.mark.parametrize(
@@ -81,4 +110,10 @@ def test_what_comes_before_anything_is_asked_is_nobodys_answer() -> None:
         far.sendall(b"\n> ")
 
         with pytest.raises(ConnectionError, match="not in order any more"):
-            Conversation(near, 100).ask(b"do\n")
+            asyncio.run(Conversation(near, 100).ask(b"do\n"))
+
+
+@pytest.mark.parametrize("begun", [b"", b"\n> "], ids=["before the first prompt", "within an answer"])
+def test_an_answer_that_drips_is_given_up_in_time(tmp_path: Path, begun: bytes) -> None:
+    with dripping(tmp_path / "s", begun), pytest.raises(TimeoutError):
+        asked(tmp_path / "s")
