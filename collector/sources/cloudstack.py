@@ -31,6 +31,7 @@ from collector.sources.cloudstack_answers import (
     Page,
     can_tell_what_moved,
     decode,
+    largest_page,
     look_up,
     project_called,
 )
@@ -50,6 +51,8 @@ _LONG = 64 * 1024
 _REFUSALS = frozenset(range(400, 600))
 """Statuses with which CloudStack tells what is wrong."""
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_MEASURED = {"details": "stats", "accumulate": "false"}
+"""Measurements only, and not added up: it spares CloudStack looking up templates, offerings, groups."""
 _KEPT: Seconds = 900.0
 _VERSION_HOLDS: Seconds = 3600.0
 
@@ -84,6 +87,7 @@ class CloudstackSource:
         self._seen: dict[tuple[CloudId, MemberName], _Seen] = {}
         self._moved: dict[CloudId, tuple[bool, float]] = {}
         self._projects: dict[CloudId, str] = {}
+        self._sizes: dict[CloudId, int] = {}
 
     async def fetch(self, asked: Round) -> None:
         """Ask every cloud of the round, once, however many groups are on it."""
@@ -129,8 +133,8 @@ class CloudstackSource:
             return project
         machines: list[Machine] = []
         for number in range(1, _PAGES + 1):
-            answer = await self._ask(asked, cloud, "listVirtualMachinesMetrics", {**_page(number), **project})
-            page = await _decoded(answer, before=len(machines))
+            answer = await self._page(asked, cloud, "listVirtualMachinesMetrics", {**_MEASURED, **project}, number)
+            page = await _decoded(answer, before=len(machines), size=self._sizes.get(cloud.id, PAGE))
             if isinstance(page, Failure):
                 self._projects.pop(cloud.id, None)
                 return page
@@ -157,8 +161,7 @@ class CloudstackSource:
         if _UUID.fullmatch(cloud.project):
             return {"projectid": cloud.project}
         if cloud.id not in self._projects:
-            named = {"name": cloud.project, "page": "1", "pagesize": str(PAGE)}
-            answer = await self._ask(asked, cloud, "listProjects", named)
+            answer = await self._page(asked, cloud, "listProjects", {"name": cloud.project})
             if isinstance(answer, Failure):
                 return answer
             found = project_called(cloud.project, answer.body, answer.status)
@@ -166,6 +169,18 @@ class CloudstackSource:
                 return found
             self._projects[cloud.id] = found
         return {"projectid": self._projects[cloud.id]}
+
+    async def _page(
+        self, asked: Round, cloud: CloudstackCloud, command: str, parameters: Mapping[str, str], number: int = 1
+    ) -> Answer | Failure:
+        """One page of a listing. If the first one is larger than CloudStack gives, all are as large as it says."""
+        size = self._sizes.get(cloud.id, PAGE)
+        answer = await self._ask(asked, cloud, command, {**parameters, "page": str(number), "pagesize": str(size)})
+        most = None if number > 1 or isinstance(answer, Failure) else largest_page(answer.body, answer.status)
+        if most is None:
+            return answer
+        self._sizes[cloud.id] = most
+        return await self._ask(asked, cloud, command, {**parameters, "page": str(number), "pagesize": str(most)})
 
     async def _ask(
         self, asked: Round, cloud: CloudstackCloud, command: str, parameters: Mapping[str, str]
@@ -190,17 +205,12 @@ class CloudstackSource:
         return of_server(answer) if isinstance(answer, Failure) else answer
 
 
-def _page(number: int) -> Mapping[str, str]:
-    """Measurements only, and not added up: it spares CloudStack looking up templates, offerings, groups."""
-    return {"details": "stats", "accumulate": "false", "page": str(number), "pagesize": str(PAGE)}
-
-
-async def _decoded(answer: Answer | Failure, *, before: int) -> Page | Failure:
+async def _decoded(answer: Answer | Failure, *, before: int, size: int) -> Page | Failure:
     if isinstance(answer, Failure):
         return answer
     if len(answer.body) < _LONG:
-        return decode(answer.body, answer.status, before=before)
-    return await asyncio.to_thread(decode, answer.body, answer.status, before=before)
+        return decode(answer.body, answer.status, before=before, size=size)
+    return await asyncio.to_thread(decode, answer.body, answer.status, before=before, size=size)
 
 
 def _directory(machines: Iterable[Machine]) -> Callable[[MemberName], Machine | Failure]:

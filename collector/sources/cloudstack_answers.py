@@ -17,11 +17,14 @@ from collector.sources.numbers import number
 from config.cloud_measures import CLOUDSTACK_FIELDS, CLOUDSTACK_MOVED
 
 PAGE = 100
+"""Machines that are asked for at a time."""
 _OK = 200
 _UNAUTHORISED = 401
+_PARAMETER = 431
 _SINCE = (4, 17)
 """Before that CloudStack adds up what has moved since it was started itself, and cannot be asked not to."""
 _MARK, _TAG, _RELEASED = "trimtab", "trimtab", "trimtab-released"
+_MOST = re.compile(r"max allowed page size value: ([1-9][0-9]{0,5})", re.ASCII)
 _SHARE = re.compile(r"([0-9]+(?:[.,][0-9]+)?) ?%", re.ASCII)
 _FREE, _ALL = "memoryintfreekbs", "memorykbs"
 
@@ -48,13 +51,14 @@ class Page:
     """It is the last."""
 
 
-def decode(body: bytes, status: int, *, before: int = 0) -> Page | Failure:
+def decode(body: bytes, status: int, *, before: int = 0, size: int = PAGE) -> Page | Failure:
     """Read one page. What CloudStack says in words is not repeated: it may hold the key.
 
     Args:
         body: JSON.
         status: of HTTP.
         before: how many machines the pages before this one had.
+        size: how many were asked for.
 
     >>> vm = {"name": "web-k3f9ab-1", "state": "Running", "cpuused": "31.5%", "memorykbs": 2097152}
     >>> said = {"listvirtualmachinesmetricsresponse": {"count": 1, "virtualmachine": [vm]}}
@@ -71,7 +75,7 @@ def decode(body: bytes, status: int, *, before: int = 0) -> Page | Failure:
     if not isinstance(listed, list) or not isinstance(count, int):
         return _MALFORMED
     machines = tuple(_machine(entry) for entry in listed if isinstance(entry, dict))
-    return Page(machines=machines, whole=not listed or (len(listed) < PAGE and before + len(listed) >= count))
+    return Page(machines=machines, whole=not listed or (len(listed) < size and before + len(listed) >= count))
 
 
 def can_tell_what_moved(body: bytes, status: int) -> bool | Failure:
@@ -87,6 +91,19 @@ def can_tell_what_moved(body: bytes, status: int) -> bool | Failure:
     version = told.get("cloudstackversion") if isinstance(told, dict) else None
     read = re.match(r"([0-9]{1,4})\.([0-9]{1,4})(\D|$)", version) if isinstance(version, str) else None
     return _MALFORMED if read is None else (int(read[1]), int(read[2])) >= _SINCE
+
+
+def largest_page(body: bytes, status: int) -> int | None:
+    """How many entries a page may have, where CloudStack refuses one for its size: its ``default.page.size``.
+
+    >>> said = {"errorcode": 431, "errortext": "Page size can't exceed max allowed page size value: 50"}
+    >>> largest_page(json.dumps({"listprojectsresponse": said}).encode(), 431)
+    50
+    """
+    if status != _PARAMETER:
+        return None
+    said = _MOST.search(body.decode(errors="replace"))
+    return None if said is None else int(said[1])
 
 
 def project_called(name: str, body: bytes, status: int) -> str | Failure:

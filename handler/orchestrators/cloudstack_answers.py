@@ -6,6 +6,7 @@ Source: the wire protocol of CloudStack 4.22 and ``VirtualMachine.State``.
 from __future__ import annotations
 
 import enum
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -211,6 +212,20 @@ def job_of(answer: Mapping[str, object]) -> tuple[JobState, object]:
 _QUOTA = frozenset({532, 535})
 _NEVER = frozenset({400, 430, 431, 432, 531, 537})
 _UNAUTHORISED = 401
+_MOST = re.compile(r"max allowed page size value: ([1-9][0-9]{0,5})", re.ASCII)
+
+
+class Oversized(Permanent):
+    """A page of so many entries was asked for as this CloudStack does not give: its setting ``default.page.size``.
+
+    Args:
+        words: for a person.
+        at_most: entries that a page may have.
+    """
+
+    def __init__(self, words: str, at_most: int) -> None:
+        super().__init__(words)
+        self.at_most = at_most
 
 
 def refusal(error: object, about: str, *, retry_after: Seconds | None = None) -> DriverError:
@@ -224,6 +239,9 @@ def refusal(error: object, about: str, *, retry_after: Seconds | None = None) ->
     'Transient'
     >>> print(refusal({"errorcode": 535, "errortext": "Maximum number of resources exceeded"}, "prod"))
     prod: quota: Maximum number of resources exceeded: raise the account's limit, or lower max
+    >>> most = "Page size can't exceed max allowed page size value: 50"  # BaseListCmd
+    >>> refusal({"errorcode": 431, "errortext": most}, "prod").at_most
+    50
     """
     code = error.get("errorcode") if isinstance(error, Mapping) else None
     said = shown(text(error, "errortext")).rstrip(".:") or "no reason is given"
@@ -232,6 +250,8 @@ def refusal(error: object, about: str, *, retry_after: Seconds | None = None) ->
         return Permanent(f"{about}: refused: {said}: {mend}", cause=Cause.CREDENTIALS)
     if code in _QUOTA:
         return Full(f"{about}: quota: {said}: {MENDING[Cause.QUOTA]}", cause=Cause.QUOTA)
+    if code in _NEVER and (most := _MOST.search(said)):
+        return Oversized(f"{about}: refused: {said}", at_most=int(most[1]))
     if code in _NEVER and "already exists" not in said:
         return Permanent(f"{about}: refused: {said}")
     return Transient(f"{about}: {said} ({code if isinstance(code, int) else 'no code'})", retry_after=retry_after)

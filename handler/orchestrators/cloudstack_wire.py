@@ -17,7 +17,7 @@ from config.units import Seconds
 from handler.circuits import Circuits
 from handler.extras import library
 from handler.orchestrators.bounded import Bounded, retry_after
-from handler.orchestrators.cloudstack_answers import Page, page_of, refusal, text
+from handler.orchestrators.cloudstack_answers import Oversized, Page, page_of, refusal, text
 from handler.orchestrators.cloudstack_project import Project
 
 if TYPE_CHECKING:
@@ -62,6 +62,7 @@ class Wire:
     ) -> None:
         self._cloud = declaration
         self._read_secret = read_secret
+        self._size = _PAGE
         self._session = Bounded(declaration.timeout, circuits=circuits)
         self.project = Project(declaration, self.every)
 
@@ -84,13 +85,22 @@ class Wire:
     def every(self, command: str, kind: str, **parameters: str) -> Entries:
         """Read a listing to its end. One that breaks off, or changes meanwhile, is not all of it.
 
+        Pages are as large as this CloudStack allows: one that allows less than is asked for says how much.
+
         Raises:
             DriverError: not even the first page can be read.
         """
+        try:
+            return self._every(command, kind, self._size, parameters)
+        except Oversized as problem:
+            self._size = problem.at_most
+            return self._every(command, kind, self._size, parameters)
+
+    def _every(self, command: str, kind: str, size: int, parameters: Mapping[str, str]) -> Entries:
         pages: list[Page] = []
         for number in range(1, _PAGES + 1):
             try:
-                page = self._page(command, kind, {**parameters, "page": str(number), "pagesize": str(_PAGE)})
+                page = self._page(command, kind, {**parameters, "page": str(number), "pagesize": str(size)})
             except DriverError as error:
                 if number == 1:
                     raise
@@ -98,7 +108,7 @@ class Wire:
             if page.entries:
                 pages.append(page)
             read = _entries(pages)
-            if not page.entries or (len(page.entries) < _PAGE and len(read) >= (page.count or 0)):
+            if not page.entries or (len(page.entries) < size and len(read) >= (page.count or 0)):
                 lacking = "" if _is_whole(pages) else f"{self._about(command)}: the listing changed while it was read"
                 return Entries(read=read, because=lacking)
         return Entries(read=_entries(pages), because=f"{self._about(command)} does not end")

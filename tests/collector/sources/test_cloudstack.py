@@ -130,6 +130,19 @@ def test_every_page_is_read(wire: CloudstackWire, cloud: CloudstackCloud) -> Non
     assert wire.count(METRICS) == 3
 
 
+def test_pages_are_no_larger_than_cloudstack_gives_them(wire: CloudstackWire, cloud: CloudstackCloud) -> None:
+    wire.most = 2
+    names = tuple(f"web-k3f9ab-{number}" for number in range(1, 6))
+    for name in names:
+        wire.add(name, measured={"cpuused": "1%"}, project=wire.things["project"][0]["id"])
+
+    scrapes = Watch(replace(cloud, project="fleet")).polls(CPU, members=names, waits=(60.0,))
+
+    assert [set(replies(scrape).values()) for scrape in scrapes] == [{Reply.OK}] * 2
+    assert [given["pagesize"] for command, given in wire.calls if command == "listProjects"] == ["100", "2"]
+    assert [given["page"] for command, given in wire.calls if command == METRICS] == ["1", "2", "3"] * 2
+
+
 def test_a_machine_with_a_short_host_name_is_known_by_what_is_shown(
     wire: CloudstackWire, cloud: CloudstackCloud
 ) -> None:

@@ -293,6 +293,20 @@ def test_a_shy_count_does_not_end_a_listing(stage: CloudstackStage) -> None:
     assert (len(listing.servers), listing.complete) == (130, True)
 
 
+def test_pages_are_no_larger_than_cloudstack_gives_them(stage: CloudstackStage) -> None:
+    stage.wire.most = 2
+    for sequence in range(1, 6):
+        stage.wire.add(name(sequence))
+    driver = stage.driver()
+
+    for _ in range(2):
+        listing = driver.list(WEB)
+        assert (len(listing.servers), listing.complete) == (5, True)
+
+    sizes = [given["pagesize"] for command, given in stage.wire.calls if command == "listVirtualMachines"]
+    assert sizes == ["100", *["2"] * 6]
+
+
 # Removing.
 
 
