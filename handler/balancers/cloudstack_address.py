@@ -5,8 +5,8 @@ left to choose, an answer that is lost would leave an address that nobody knows.
 written down in a tag of the members' network, before it is acquired by naming it. Only then is it tagged itself, and
 the wish taken back. Whoever comes after a crash finds the wish and makes on, or undoes it.
 
-Source: CloudStack 4.22, associateIpAddress (``ipaddress``), listPublicIpAddresses (``state=Free``),
-disassociateIpAddress, which takes an address's rules with it, and its tags.
+Source: CloudStack 4.22, associateIpAddress (``ipaddress``, from 4.14 on: apache/cloudstack#3775),
+listPublicIpAddresses (``state=Free``), disassociateIpAddress, which takes an address's rules with it, and its tags.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from hashlib import blake2b
 
 from config.errors import Permanent, Transient
 from config.made_rule import MadeRule
-from handler.balancers.cloudstack_parts import Address, Network, address_of, network_of
+from handler.balancers.cloudstack_parts import Address, Network, address_of, network_of, version_of
 from handler.orchestrators.cloudstack_answers import text
 from handler.orchestrators.cloudstack_jobs import Jobs
 from handler.orchestrators.cloudstack_names import TAG
@@ -25,6 +25,8 @@ from handler.orchestrators.cloudstack_wire import Wire
 from handler.provisioning import PartStatus, Provision
 
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_BY_NAME = (4, 14)
+"""Before that CloudStack does not heed ``ipaddress``, says so to nobody, and chooses by itself."""
 
 
 class Addresses:
@@ -57,10 +59,11 @@ class Addresses:
         """Make on from wherever it is.
 
         Raises:
-            Permanent: there is no such network, or CloudStack refuses for good.
+            Permanent: there is no such network, CloudStack chooses addresses by itself, or it refuses for good.
             Transient: anything else, also that somebody else was faster: another one is chosen then.
         """
         network = self._needed()
+        self._must_heed_names()
         free = self._free(network)  # before the account's: what is taken in between is then in one of both
         wished, own = self._wished(network), {address.ip: address for address in self._all()}
         if wished is not None and wished not in free and not self._may_be_ours(own.get(wished), network):
@@ -152,6 +155,13 @@ class Addresses:
         if entries.because:
             raise Transient(f"{self._about}: {entries.because}")
         return entries.read
+
+    def _must_heed_names(self) -> None:
+        version = version_of(self._wire.ask("listCapabilities"))
+        if version is not None and version < _BY_NAME:
+            of = ".".join(map(str, version))
+            said = f"CloudStack {of} chooses public addresses itself, and one could be left behind that nobody knows"
+            raise Permanent(f"{self._about}: {said}", mend="acquire one, and write it as the rule's address")
 
     # Changing
 

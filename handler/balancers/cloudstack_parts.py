@@ -8,6 +8,7 @@ Source: CloudStack 4.22, ``LoadBalancingRulesManagerImpl``, ``LBStickinessPolicy
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -44,6 +45,16 @@ class Address:
     def status(self) -> PartStatus:
         """As a part; a word that is not known is waited for."""
         return PartStatus(id=self.id, state=_ADDRESSES.get(self.word, Provision.PENDING), word=self.word)
+
+
+def version_of(answer: Mapping[str, object]) -> tuple[int, int] | None:
+    """Read ``listCapabilities``; ``None``: it does not say.
+
+    >>> version_of({"capability": {"cloudstackversion": "4.13.1.0"}})
+    (4, 13)
+    """
+    read = re.match(r"([0-9]{1,4})\.([0-9]{1,4})(\D|$)", text(answer.get("capability"), "cloudstackversion"))
+    return None if read is None else (int(read[1]), int(read[2]))
 
 
 def address_of(entry: object) -> Address | None:

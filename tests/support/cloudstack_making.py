@@ -41,8 +41,6 @@ class MakingWire(RulesWire):
     """``checks``: the provider has health checks, as the virtual router has not."""
 
     checks: bool = True
-    chooses: bool = True
-    """Addresses can be acquired by naming one; older versions choose one themselves."""
     addresses: dict[str, PublicIp] = field(default_factory=dict)
     policies: dict[str, dict[str, Any]] = field(default_factory=dict)
 
@@ -121,7 +119,7 @@ class MakingWire(RulesWire):
 
     def _associate(self, given: dict[str, str]) -> dict[str, Any]:
         free = [address for address in self.addresses.values() if address.state == "Free"]
-        if self.chooses and "ipaddress" in given:
+        if "ipaddress" in given and not self.version.startswith("4.13."):
             free = [address for address in free if address.ip == given["ipaddress"]]
         if not free:
             raise ApiError(533, "Unable to allocate IP from Zone: Insufficient address capacity")

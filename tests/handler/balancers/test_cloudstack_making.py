@@ -264,12 +264,20 @@ def test_an_address_that_its_network_goes_out_by_stays_with_it(stage: Stage) -> 
     assert (stage.left, address.tags) == (([address.ip], [], [], []), {})
 
 
-def test_an_older_cloudstack_that_chooses_by_itself_is_content_too(stage: Stage) -> None:
-    stage.wire.chooses = False
-    driver = stage.driver()
-    bring(driver, next_to_make)
-    bring(driver, next_to_unmake)
+def test_an_older_cloudstack_that_chooses_by_itself_is_asked_for_no_address(stage: Stage) -> None:
+    stage.wire.version = "4.13.1.0"
+    with pytest.raises(Permanent, match=r"4\.13 chooses public addresses itself"):
+        bring(stage.driver(), next_to_make)
     assert stage.left == ([], [], [], [])
+    given = replace(PLAIN, address=stage.wire.put("203.0.113.50", state="Allocated").ip)
+    bring(stage.driver(given), next_to_make)
+    assert [rule.name for rule in stage.wire.rules] == [MARK]
+
+
+def test_a_cloudstack_that_does_not_tell_its_version_is_taken_for_a_new_one(stage: Stage) -> None:
+    stage.wire.version = ""
+    bring(stage.driver(), next_to_make)
+    assert len(stage.wire.taken) == 1
 
 
 def test_a_network_of_no_such_name_or_of_several_is_said(stage: Stage) -> None:
