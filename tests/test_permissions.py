@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import xmlrpc.client
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 import pytest
 
+from collector.sources.opennebula_answers import measured_question, question
 from config.errors import DriverError
 from config.made_rule import HealthCheck, MadeRule, Stickiness, StickinessMethod
 from config.managed import HealthMonitor, ManagedBalancer, Part, Vip
@@ -193,6 +195,7 @@ def test_the_methods_of_opennebula_that_are_documented_are_those_that_are_called
         cloud.mark(stranger, stage.launch(7).id)
         cloud.unmark(stage.launch(7).id.name)
         sent = {f"one.{method}" for method, _ in stage.wire.calls}
+    sent |= {xmlrpc.client.loads(asked)[1] for asked in (question("", 0), measured_question(""))}  # counters
     text = (DOCS / "opennebula.md").read_text(encoding="utf-8").partition("The methods that are called:")[2]
     assert set(re.findall(r"`(one\.[a-z.]+)`", text.partition("\n\n")[0])) == sent
 
