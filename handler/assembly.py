@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from config.parts import OnDelete
 from config.units import Instant, PartName
+from handler.attempts import found
 from handler.desired import Definition
 from handler.parts import PartState
 from handler.seating import Moves, clear
@@ -48,9 +49,9 @@ def is_late(member: Member, record: Record, definition: Definition, now: Instant
     """Whether an intended member has waited for its parts for longer than a machine may take to build.
 
     One that has them all waits for its machine alone, and that is no fault of its own. Nor is it late for a part of
-    which the cloud says nothing.
+    which the cloud says nothing, or that it cannot make now: it is full, or wants to be left alone.
     """
-    waiting = record.phase is Phase.INTENDED and any(_is_awaited(member, name) for name, _ in record.parts)
+    waiting = record.phase is Phase.INTENDED and any(_is_awaited(member, record, name) for name, _ in record.parts)
     return waiting and member.server is None and now - record.intended_at >= definition.group.build_timeout
 
 
@@ -109,9 +110,12 @@ def _is_kept(on_delete: OnDelete, record: Record) -> bool:
     return record.leaving is Leaving.EVICTED or (on_delete is OnDelete.RETAIN and record.made_at is not None)
 
 
-def _is_awaited(member: Member, name: PartName) -> bool:
-    """Whether a part is known not to be ready."""
-    return name in member.lacking or _state(member, name) not in {None, PartState.READY}
+def _is_awaited(member: Member, record: Record, name: PartName) -> bool:
+    """Whether a part is known not to be ready, and nothing of the moment is in its way."""
+    if name in member.lacking:
+        tried = found(MakePart(member=member.name, part=name), record)
+        return tried is None or tried.count > 0
+    return _state(member, name) not in {None, PartState.READY}
 
 
 def _is_failed(member: Member, name: PartName) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from config.clouds import Calls
-from config.errors import Permanent, Transient, Unsent
+from config.errors import DriverError, Full, Permanent, Transient, Unsent
 from handler.app.tables import plan_lines
 from handler.steps import Create, MakePart, Wait
 from handler.web.render import planned
@@ -187,6 +187,27 @@ def test_a_part_that_is_to_go_wears_nobody_out_while_the_endpoint_that_removes_i
     for _ in range(20):
         bed.clock.advance(bed.run().next_in or 1.0)
     assert {record.name: record.create_attempts for record in bed.store.members(WEB)} == {ONE: 0}
+    bed.cloud.faults.clear()
+    bed.settle()
+    bed.expect(1)
+    assert bed.cloud.created == [ONE]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        pytest.param(Full("volumes 3 of 3"), id="full"),
+        pytest.param(Unsent("left alone", retry_after=9.0), id="not sent"),
+        pytest.param(Transient("slowly", retry_after=60.0), id="asked for time"),
+    ],
+)
+def test_a_part_that_cannot_be_made_now_is_waited_for_and_no_build_has_failed(error: DriverError) -> None:
+    bed = Bed(size=1, definition=a_definition(parts=(FRONT, DATA), build_timeout=60.0))
+    bed.cloud.faults.always["make_part"] = error
+    for _ in range(30):
+        done = bed.run()
+        bed.clock.advance(max(done.next_in or 0.0, 10.0))
+        assert done.failed_builds == 0
     bed.cloud.faults.clear()
     bed.settle()
     bed.expect(1)
