@@ -5,18 +5,26 @@ from __future__ import annotations
 import re
 import xmlrpc.client
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from collector.sources.opennebula_answers import measured_question, question
-from config.errors import DriverError
+from config.errors import DriverError, Full, Transient
 from config.made_rule import HealthCheck, MadeRule, Stickiness, StickinessMethod
 from config.managed import HealthMonitor, ManagedBalancer, Part, Vip
-from config.units import BalancerId, CloudId, GroupId, Instant
+from config.model import Profile
+from config.parts import Address, Port, Volume
+from config.parts import Part as Belonging
+from config.recipes import BootVolume
+from config.units import BalancerId, CloudId, GroupId, Instant, PartName
+from handler.app.examining import asked
 from handler.balancers.cloudstack_making import RuleProvisioner
 from handler.balancers.interface import Change, Move, Provisioner
 from handler.balancers.octavia_provisioning import OctaviaProvisioner
+from handler.orchestrators.openstack import OpenstackOrchestrator
 from handler.provisioning import Act, Done, Make, PartStatus, Unmake, next_to_make, next_to_unmake
 from tests.support.balancers import a_name
 from tests.support.cloudstack import HERE, a_cloudstack, a_machine_recipe, cloudstack_stage
@@ -24,12 +32,16 @@ from tests.support.cloudstack_making import making_wire
 from tests.support.cloudstack_rules import rule_stage
 from tests.support.cloudstack_wire import KEY, SECRET, CloudstackWire
 from tests.support.examined import looks
+from tests.support.netscaler import FakeNetscaler, in_the_background
+from tests.support.netscaler_config import Configuration
+from tests.support.netscaler_stage import NetscalerStage
 from tests.support.octavia_stage import octavia_stage
+from tests.support.oneflow_stage import oneflow_stage
 from tests.support.opennebula import opennebula_stage
-from tests.support.openstack import an_access
+from tests.support.openstack import OpenstackStage, a_server_recipe, an_access, openstack_stage
 from tests.support.openstack_making_wire import MakingOctavia
 from tests.support.openstack_wire import SECRET as OPENSTACK_SECRET
-from tests.support.openstack_wire import OpenstackWire
+from tests.support.openstack_wire import OpenstackWire, mint
 from tests.support.orchestrators import Clock
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -180,7 +192,162 @@ def test_a_role_for_balancers_that_octavia_makes_allows_besides_what_is_called_a
         hold(made, [label for label in wire.calls if not any(covers(pattern, label) for pattern in existing)])
 
 
+# OpenStack
+
+
+def services(page: str) -> set[str]:
+    """The calls of the table under "Permissions", as `OpenstackWire.asked`; several methods may share a path."""
+    found, methods = set(), list[str]()
+    for row in _tables(page)[0].splitlines():
+        service, calls = row.split("|")[1:3]
+        for said in re.findall(r"`([^`]+)`", calls):
+            method, _, path = said.partition(" ")
+            methods.append(method)
+            if path:
+                found |= {f"{each} /{service.strip()}{path}" for each in methods}
+                methods.clear()
+    return found
+
+
+def test_a_role_for_members_on_openstack_allows_what_is_called_and_no_more() -> None:
+    volume = Volume(size=20 << 30, kind="ssd")
+    parts = tuple(
+        Belonging(name=PartName(name), spec=spec)
+        for name, spec in (
+            ("data", volume),
+            ("front", Port(network="net")),
+            ("public", Address(network="public", port=PartName("front"))),
+        )
+    )
+    fields = {"security_groups": ("web",), "server_group": "apart", "boot_volume": BootVolume(size=20 << 30)}
+    by_name = a_server_recipe(**fields, key_name="ops", availability_zone="az1")
+    ids = {kind: mint(f"{kind} {name}") for kind, name in (("image", "web"), ("flavor", "small"))}
+    things = {"networks": (mint("network net"),), "security_groups": (mint("security_group web"),)}
+    by_id = a_server_recipe(**ids, **things, server_group=mint("server_group apart"))
+    with openstack_stage() as stage:
+        cloud, launch = stage.driver(), stage.launch(**fields)
+        profile = replace(launch.profile, parts=parts)
+        cloud.quotas(profile)
+        for part in parts:
+            cloud.make_part(launch.id.name, part, profile)
+        made = {part.name: part.id for _, part in cloud.parts(GroupId("web")).parts}
+        cloud.create(replace(launch, profile=profile, parts=made))
+        cloud.list(GroupId("web"))
+        for _ in range(3):
+            cloud.destroy(launch.id.name, grace=5.0)
+        for name in made:
+            cloud.release_part(launch.id.name, name)
+        _forgotten(stage, cloud, parts, profile)
+        looks(cloud, by_name, by_id)
+        cloud.mark(stage.stranger("by-hand"), stage.launch(7).id)
+        cloud.unmark(stage.launch(7).id.name)
+    documented = services("openstack.md")
+    calls = {call for call in stage.wire.asked if "/identity/" not in call and call.count("/") > 1}  # versions: to all
+    assert {call for call in calls if not any(covers(pattern, call) for pattern in documented)} == set()
+    assert {pattern for pattern in documented if not any(covers(pattern, call) for call in calls)} == set()
+
+
+def _forgotten(
+    stage: OpenstackStage, cloud: OpenstackOrchestrator, parts: tuple[Belonging, ...], profile: Profile
+) -> None:
+    """Remove parts that listings showed late, of a member that is gone, whose volume is still said to be attached."""
+    member = stage.launch(2).id.name
+    for part in parts:
+        cloud.make_part(member, part, profile)
+    for service, things in ((stage.neutron, ("ports", "floatingips")), (stage.cinder, ("volumes",))):
+        service.hidden.update(*(getattr(service, each) for each in things))
+    for part in parts:
+        cloud.find_part(member, part.name)
+    for service in (stage.neutron, stage.cinder):
+        service.hidden.clear()
+    for volume in stage.cinder.volumes.values():
+        volume |= {"attachments": [{"attachment_id": mint("old"), "server_id": mint("gone")}], "status": "in-use"}
+    for part in (*reversed(parts), parts[0], parts[0]):
+        with suppress(Transient):
+            cloud.remove_part(member, part.name)
+
+
+# NetScaler
+
+_VERBS = {
+    ("POST", "server"): "add server",
+    ("DELETE", "server"): "rm server",
+    ("PUT", "servicegroup_servicegroupmember_binding"): "bind serviceGroup",
+    ("DELETE", "servicegroup_servicegroupmember_binding"): "unbind serviceGroup",
+    ("POST", "servicegroup"): "serviceGroup",
+    ("POST", "nsconfig"): "ns config",
+}
+
+
+def typed(method: str, path: str) -> str:
+    """The command by whose words the appliance decides whether a call is allowed."""
+    whole, _, query = path.partition("?")
+    of, kind, *_ = whole.split("/")
+    if method == "GET":
+        return f"{'stat' if of == 'stat' else 'show'} {kind}"
+    action = "".join(re.findall("action=([a-z]+)", query))
+    command = f"{action} {_VERBS[method, kind]}".strip()
+    return f"{command} web x 80" if "serviceGroup" in command else f"{command} x" if "server" in command else command
+
+
+def test_the_policy_for_a_netscaler_allows_what_is_called_and_no_more() -> None:
+    with in_the_background(FakeNetscaler(configuration=Configuration(groups={"web": {}}))) as appliance:
+        driver = NetscalerStage(appliance).driver(service_group="web", save=True)
+        name = a_name()
+        for call in (lambda: driver.join(name, "10.0.0.1", 80), lambda: driver.enable(name)):
+            call()
+        driver.seats()
+        driver.drain(name)
+        driver.leave(name)
+        driver.seats()
+        asked(driver.checks("ns"), 10.0)
+    calls = zip(appliance.methods, appliance.asked, strict=True)
+    commands = {typed(method, path) for method, path in calls if path != "config/login"}
+    text = (DOCS / "behind-netscaler.md").read_text(encoding="utf-8")
+    (policy,) = re.findall(r'cmdPolicy trimtab ALLOW "(.+)"', text)
+    policy = policy.replace(r"\\", "\\")
+    assert {command for command in commands if not re.search(policy, command)} == set()
+    allowed = {verb for verbs in re.findall(r"\(\^\(?([a-z|]+)", policy) for verb in verbs.split("|")}
+    assert allowed == {command.split()[0] for command in commands}
+
+
+# OneFlow
+
+_PATHS = {
+    "POOL": "GET /service",
+    "GET": "GET /service/ID",
+    "PUT": "PUT /service/ID",
+    "scale": "POST /service/ID/scale",
+    "action": "POST /service/ID/action",
+}
+
+
+def test_the_calls_to_oneflow_that_are_documented_are_those_that_are_made() -> None:
+    with oneflow_stage() as stage:
+        cloud, launch = stage.driver(), stage.launch()
+        cloud.quotas(launch.profile)
+        stage.wire.quota = 0
+        with suppress(Full):
+            cloud.create(launch)
+        stage.wire.quota = 9
+        with suppress(Transient):  # it is told to recover
+            cloud.create(launch)
+        cloud.create(launch)
+        cloud.list(GroupId("web"))
+        cloud.destroy(launch.id.name, grace=0.0)
+    text = (DOCS / "oneflow.md").read_text(encoding="utf-8").partition("## Permissions\n")[2].partition("\n## ")[0]
+    documented = {call.replace("\n", " ") for call in re.findall(r"`((?:GET|PUT|POST)\s[^`]+)`", text)}
+    assert documented == {_PATHS[call] for call, _ in stage.flow.calls}
+    assert {f"one.{method}" for method, _ in stage.wire.calls} <= methods()
+
+
 # OpenNebula
+
+
+def methods() -> set[str]:
+    """What the page of OpenNebula says that is called."""
+    text = (DOCS / "opennebula.md").read_text(encoding="utf-8").partition("The methods that are called:")[2]
+    return set(re.findall(r"`(one\.[a-z.]+)`", text.partition("\n\n")[0]))
 
 
 def test_the_methods_of_opennebula_that_are_documented_are_those_that_are_called() -> None:
@@ -196,8 +363,7 @@ def test_the_methods_of_opennebula_that_are_documented_are_those_that_are_called
         cloud.unmark(stage.launch(7).id.name)
         sent = {f"one.{method}" for method, _ in stage.wire.calls}
     sent |= {xmlrpc.client.loads(asked)[1] for asked in (question("", 0), measured_question(""))}  # counters
-    text = (DOCS / "opennebula.md").read_text(encoding="utf-8").partition("The methods that are called:")[2]
-    assert set(re.findall(r"`(one\.[a-z.]+)`", text.partition("\n\n")[0])) == sent
+    assert methods() == sent
 
 
 @pytest.mark.parametrize("command", ["listProjects", "listVirtualMachines"])

@@ -82,6 +82,8 @@ class FakeNetscaler:
     sessions: set[str] = field(default_factory=set)
     asked: list[str] = field(default_factory=list)
     """Paths with their query, below ``/nitro/v1``, in order."""
+    methods: list[str] = field(default_factory=list)
+    """Those of the paths."""
     logins: int = 0
     instead: Callable[[str], web.StreamResponse | None] = lambda path: None
     """Answers in its place, where it likes; given the path."""
@@ -102,6 +104,7 @@ class FakeNetscaler:
         """Answer one request."""
         path = request.raw_path.removeprefix("/nitro/v1/")
         self.asked.append(path)
+        self.methods.append(request.method)
         if (other := self.instead(path)) is not None:
             return other
         if path == "config/login" and request.method == "POST":

@@ -85,6 +85,8 @@ class OpenstackWire(Befallen):
     secrets: dict[str, str] = field(default_factory=lambda: {CREDENTIAL: SECRET, "demo": PASSWORD})
     tokens: set[str] = field(default_factory=set)
     calls: list[str] = field(default_factory=list)
+    asked: list[str] = field(default_factory=list)
+    """As `calls`, whole: ``GET /compute/v2.1/servers/{id}``."""
     before: Callable[[str], None] = lambda label: None
     url: str = ""
     _numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
@@ -107,6 +109,7 @@ class OpenstackWire(Befallen):
         request = Request(method, path, query, said, headers, fields)
         with self.lock:
             self.calls.append(request.label)
+            self.asked.append(f"{method} {parts.path}")
             queue = self.faults[request.label]
             fault = queue.popleft() if queue else Fault(obeyed=True, status=200)
             if not fault.obeyed:
