@@ -70,6 +70,9 @@ class Runtime:
         self._within = within
         self._circuits = circuits
         self._ask = ask or self._ask_alone
+        self._talks = ask is not None
+        self._is_cut = False
+        """Nothing more can be said on this connection."""
 
     @contextmanager
     def conversation(self) -> Iterator[Runtime]:
@@ -145,6 +148,7 @@ class Runtime:
                 raise
             except OSError as problem:
                 one.failed(type(problem).__name__)
+                self._is_cut = self._talks
                 raise
 
     @contextmanager
@@ -163,6 +167,8 @@ class Runtime:
             raise Transient(f"HAProxy does not answer at {self.socket}: {_words(problem)}") from problem
 
     def _answer(self, command: str) -> str:
+        if self._is_cut:  # that was told the circuit already
+            raise Transient(f"HAProxy does not answer at {self.socket}: the connection is not in order any more")
         with self._heard() as one:
             raw = self._ask(f"{command}\n".encode())
             one.heard(None if raw else "an empty answer")

@@ -12,8 +12,12 @@ from config.errors import DriverError, Permanent, Transient
 from config.units import MemberName
 from handler.balancers.haproxy_several import haproxy
 from handler.balancers.interface import Batched, Change, Move, Reverting
+from handler.circuit import Position
+from handler.circuits import Circuits
 from handler.world import SeatState
 from tests.support.balancers import HaproxyStage, a_name, haproxy_stage, several_stage, state_of
+from tests.support.circuits import circuits_by
+from tests.support.fake_cloud import FakeClock
 from tests.support.haproxy import running_haproxy
 from tests.support.narrow_way import NarrowWay, narrow_way
 
@@ -42,8 +46,8 @@ def way(stage: HaproxyStage, tmp_path: Path) -> Iterator[NarrowWay]:
         yield way
 
 
-def driver_on(stage: HaproxyStage, way: NarrowWay) -> Batched:
-    driver = haproxy(replace(stage.declared, socket=str(way.path)))
+def driver_on(stage: HaproxyStage, way: NarrowWay, circuits: Circuits | None = None) -> Batched:
+    driver = haproxy(replace(stage.declared, socket=str(way.path)), circuits)
     assert isinstance(driver, Batched)
     return driver
 
@@ -137,6 +141,24 @@ def test_wherever_the_connection_is_cut_nothing_looks_made_that_was_not(stage: H
         way.cut_after = None
         assert set(driver.apply(changes)) == {None}
         assert set(driver.apply(each(Move.LEAVE, names))) == {None}
+
+
+def test_a_connection_that_is_cut_has_failed_once_however_many_changes_were_to_follow(
+    stage: HaproxyStage, way: NarrowWay
+) -> None:
+    circuits = circuits_by(FakeClock())
+    driver, names = driver_on(stage, way, circuits), [a_name() for _ in range(20)]
+    driver.apply(joining(names))
+    cut_after = way.answered - 200
+    driver.apply(each(Move.LEAVE, names))
+    way.cut_after = cut_after
+
+    answers = driver.apply(joining(names))
+
+    assert {type(answer) for answer in answers} == {type(None), Transient}
+    assert [told.position for told in circuits.told()] == [Position.CLOSED]
+    way.cut_after = None
+    assert set(driver.apply(joining(names))) == {None}
 
 
 def test_who_is_not_there_has_answered_nothing(tmp_path: Path) -> None:
