@@ -187,8 +187,10 @@ class ProcessOrchestrator:
             os.close(output)
         member = Bearer(mark=mark, process=process)
         self._started[name] = process
-        self._roll.enter(member)
-        await_mark(member)
+        try:
+            self._roll.enter(member)
+        finally:  # where no line can be written, the mark finds it
+            await_mark(member)
         return member
 
     def _tidy(self, here: Muster) -> None:

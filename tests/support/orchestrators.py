@@ -84,6 +84,7 @@ class ProcessStage:
     clock: Callable[[], Instant]
     here: str = field(default_factory=installation)
     there: str = field(default_factory=installation)
+    recipe: ProcessRecipe = field(default_factory=a_recipe)
 
     def driver(self, *, elsewhere: bool = False) -> ProcessOrchestrator:
         name = self.there if elsewhere else self.here
@@ -96,7 +97,7 @@ class ProcessStage:
             (self.directory / name).mkdir(exist_ok=True)
         return Launch(
             id=LaunchId(installation=self.there if elsewhere else self.here, group=GroupId(group), sequence=sequence),
-            profile=Profile(id=ProfileId("p"), cloud=CloudId("box"), recipe=recipe or a_recipe()),
+            profile=Profile(id=ProfileId("p"), cloud=CloudId("box"), recipe=recipe or self.recipe),
         )
 
     def log(self, launch: Launch) -> Path:
@@ -114,7 +115,7 @@ class ProcessStage:
     def clear(self) -> None:
         """End everything that is on the roll or bears the mark of this stage, whatever became of it."""
         for link in self.directory.glob("*/members/*-*"):
-            with contextlib.suppress(ValueError):  # a test has damaged it
+            with contextlib.suppress(ValueError, OSError):  # a test has damaged it
                 pid, started = (int(part) for part in str(link.readlink()).split(":")[:2])
                 procfs.send(procfs.Process(pid=pid, session=pid, started=started, state=""), signal.SIGKILL)
         for mark in (f"TRIMTAB_INSTALLATION={self.here}", f"TRIMTAB_INSTALLATION={self.there}"):

@@ -21,7 +21,7 @@ from tests.support.cloudstack import CloudstackStage, cloudstack_stage
 from tests.support.cloudstack_wire import UNSEEN, error
 from tests.support.opennebula import OpennebulaStage, opennebula_stage
 from tests.support.opennebula_wire import ALLOCATE, DONE, INTERNAL, LOCKED, USER, refused, told
-from tests.support.orchestrators import AT_ONCE, ProcessStage, SimulatedStage, process_stage, simulated_stage
+from tests.support.orchestrators import AT_ONCE, ProcessStage, SimulatedStage, a_recipe, process_stage, simulated_stage
 from tests.support.wire_server import LOST, UNREACHED, answered
 
 
@@ -89,22 +89,42 @@ def _damaged_roll(stage: ProcessStage) -> Orchestrator:
     return stage.driver()
 
 
+def _unreadable_roll(stage: ProcessStage) -> Orchestrator:
+    aside = stage.directory / "aside"
+    (aside / stage.here).mkdir(parents=True)
+    (aside / stage.here / "members").write_text("not a directory")
+    return replace(stage, directory=aside).driver()
+
+
+def _unwritable_roll(stage: ProcessStage) -> Orchestrator:
+    """The process is started, and its line cannot be written: as on a disk without inodes."""
+    draft = stage.directory / stage.here / "members" / f".web-{stage.here}-1"
+    draft.mkdir(parents=True)
+    return stage.driver()
+
+
+def _ended_at_once(stage: ProcessStage) -> Orchestrator:
+    stage.recipe = a_recipe(("false",))
+    return stage.driver()
+
+
 _PROCESS = Column(
     name="process",
     cloud=ProcessCloud,
     stage=process_stage,
     cells={
+        Trial.LOST_REMOVAL: untroubled,  # whoever comes after a Trimtab that died knows nothing of it
+        Trial.FALSE_ERROR: _unwritable_roll,
+        Trial.PARTIAL: _unreadable_roll,
         Trial.DELETED: untroubled,
         Trial.FOREIGN: _among_strangers,
         Trial.UNICODE: _unicode_process,
         Trial.MALFORMED: _damaged_roll,
+        Trial.STILLBORN: _ended_at_once,
     },
     empty={
-        Trial.LOST_ANSWER: "the kernel's answer cannot be lost; of a Trimtab that dies, its own faults are tried",
-        Trial.LOST_REMOVAL: "as above",
-        Trial.FALSE_ERROR: "as above",
+        Trial.LOST_ANSWER: "the kernel's answer cannot be lost: what fails after it is a false error",
         Trial.BUSY: "the kernel refuses nobody for a while; what it lacks is tried with the driver itself",
-        Trial.PARTIAL: "/proc is read whole or not at all",
         Trial.PAGED: "/proc has no pages",
         Trial.EVENTUAL: "the roll is written before a creation returns",
         Trial.NOT_ALLOWED: "there are no credentials",
@@ -113,7 +133,6 @@ _PROCESS = Column(
         Trial.QUOTA: "what the kernel limits is lacking for a while, not refused for good",
         Trial.ROOM: "what a user may have is counted in threads, and nobody knows how many a member will start",
         Trial.SLOW: "the kernel is not waited for",
-        Trial.STILLBORN: "a process that ends is gone, and is tried with the driver itself",
         Trial.DEAD: "the kernel answers",
     },
 )
