@@ -18,8 +18,9 @@ from handler.execute import Execution, Tools
 from handler.gather import Gatherer
 from handler.leases import Leases
 from handler.orchestrators.interface import Orchestrator, Standing
+from handler.orchestrators.remarking import remarks_of
 from handler.pacing import Builds, builds_after, next_in
-from handler.passes import Pass, halted, hourly, seen_only, with_tended
+from handler.passes import Pass, halted, hourly, seen_only, with_remarks, with_tended
 from handler.provisions import Provisions, Tended
 from handler.quotas import Quotas, Reading
 from handler.records import surrendered, ungiven
@@ -162,7 +163,11 @@ class Converger:
             StoreError: what we remember cannot be read. That it cannot be written ends the pass before the call.
         """
         tended = _UNTENDED if _hands_off(stored) or only is not None else self._provisions.tend(stored)
-        return with_tended(tended, self._pass(stored, accept_vanished=accept_vanished, only=only, latest=latest))
+        done = self._pass(stored, accept_vanished=accept_vanished, only=only, latest=latest)
+        if not _hands_off(stored) and not stored.deleting and only is None:
+            orchestrator = self._orchestrator_for(stored.definition.cloud)
+            done = with_remarks(remarks_of(orchestrator, stored.definition, self._traffic, self._clock), done)
+        return with_tended(tended, done)
 
     def _pass(
         self,

@@ -66,6 +66,12 @@ def with_tended(tended: Tended, done: Pass) -> Pass:
     )
 
 
+def with_remarks(remarks: tuple[str, ...], done: Pass) -> Pass:
+    """Tell what a cloud stands in the way with, unless a step that met it says the same."""
+    told = [remark for remark in remarks if not any(remark in message for message in done.messages)]
+    return replace(done, retries=(*done.retries, *told))
+
+
 def hourly(group: Budget, cloud: Budget, used: Creates) -> int:
     """Count the creates that the hourly budgets of a group and its cloud still allow, whichever is less."""
     return max(min(group.per_hour - used.group_past_hour, cloud.per_hour - used.cloud_past_hour), 0)

@@ -145,8 +145,11 @@ def why(
     lines(answer["words"])
     lines((span or {}).get("words", ()))
     lines(f"not measured: {miss}" for miss in answer.get("misses", ()))
-    lines(answer.get("doubts", ()))
-    lines(f"no room for more members: {quota}" for quota in filter(None, [answer.get("quota")]))
+    doubts, quota = answer.get("doubts", ()), answer.get("quota") or ""
+    lines(doubts)
+    lines(f"no room for more members: {said}" for said in filter(None, [quota]))
+    others = (said for said in answer.get("messages", ()) if said not in doubts and not (quota and quota in said))
+    lines(f"not well: {said}" for said in others)
 
 
 @app.command()

@@ -21,8 +21,9 @@ from handler.examination import Check
 from handler.headroom import Limit, Quota
 from handler.launches import LaunchId
 from handler.orchestrators.interface import Launch
-from handler.orchestrators.oneflow_answers import FAILED_SCALING, PASSING, RUNNING, WARNING, Role, Service, with_order
+from handler.orchestrators.oneflow_answers import FAILED_SCALING, PASSING, RUNNING, Role, Service, with_order
 from handler.orchestrators.oneflow_examined import FlowExamination
+from handler.orchestrators.oneflow_remarks import about, in_the_way, rivals_of
 from handler.orchestrators.oneflow_services import Services
 from handler.orchestrators.oneflow_wire import FlowWire
 from handler.orchestrators.opennebula import OpennebulaOrchestrator
@@ -119,6 +120,15 @@ class OneflowOrchestrator(OpennebulaOrchestrator):
         others = () if role.template is None else super().quotas(replace(profile, recipe=made_of))
         return (Quota(limit=nodes, each=1), *others)
 
+    def remarks(self, profile: Profile) -> Sequence[str]:
+        """What the service waits for, and who else scales the role (`handler.orchestrators.remarking.Remarking`)."""
+        recipe = self._recipe(profile)
+        service = self._services.lately(recipe.service)
+        role, waits = self._role(service, recipe), ""
+        if service.state != RUNNING:
+            waits = in_the_way(service, self._pool.read()[0])
+        return [f"{self._about_service(service)}: {said}" for said in (waits, *rivals_of(service, role)) if said]
+
     # Making.
 
     def _made(self, launch: Launch) -> Machine:
@@ -155,6 +165,15 @@ class OneflowOrchestrator(OpennebulaOrchestrator):
             Transient: not all of it could be seen.
         """
         service = self._services.find(recipe.service)
+        role = self._role(service, recipe)
+        machines, because = self._pool.read()
+        if because:
+            raise Transient(because)
+        listed = {machine.id for machine in machines}
+        asked = [self._machine(node) for node in role.nodes if node not in listed]
+        return _Place(service, role, [*machines, *(machine for machine in asked if machine is not None)])
+
+    def _role(self, service: Service, recipe: OneflowRecipe) -> Role:
         role = service.roles.get(recipe.role)
         if role is None:
             known = ", ".join(service.roles) or "none"
@@ -163,12 +182,7 @@ class OneflowOrchestrator(OpennebulaOrchestrator):
             raise Permanent(
                 f"{self._about_service(service)}: role {role.name} is one of virtual routers: they do not scale"
             )
-        machines, because = self._pool.read()
-        if because:
-            raise Transient(because)
-        listed = {machine.id for machine in machines}
-        asked = [self._machine(node) for node in role.nodes if node not in listed]
-        return _Place(service, role, [*machines, *(machine for machine in asked if machine is not None)])
+        return role
 
     def _claimed(self, name: MemberName, node: Machine) -> Machine | DriverError:
         """Write a mark on a node that is there; whoever writes last has it, so it is read again."""
@@ -208,16 +222,14 @@ class OneflowOrchestrator(OpennebulaOrchestrator):
             Transient: always what passes, or what a person mends at OneFlow.
         """
         service, role = place.service, place.role
-        about = f"{self._about_service(service)}: it is {service.state}"
+        it_is = f"{self._about_service(service)}: it is {service.state}"
         if service.state == FAILED_SCALING:
             self._flow.ask("POST", f"/service/{service.id}/action", {"action": {"perform": "recover", "params": {}}})
-            raise Transient(f"{about}, and is told to recover: {service.complaint or 'its log has no error'}")
-        if service.state == WARNING:
-            raise Transient(f"{about}, and scales only after all its nodes run again (docs/oneflow.md)")
+            raise Transient(f"{it_is}, and is told to recover: {service.complaint or 'its log has no error'}")
         if service.state in PASSING:
-            raise Engaged(f"{about}, and scales when it is RUNNING", retry_after=_LOOK_AGAIN)
+            raise Engaged(f"{it_is}, and scales when it is RUNNING", retry_after=_LOOK_AGAIN)
         if service.state != RUNNING:
-            raise Transient(f"{about}, and scales when it is RUNNING")
+            raise Transient(f"{self._about_service(service)}: {in_the_way(service, place.machines)}")
         if role.cardinality != len(role.nodes):
             counted = f"role {role.name} counts {role.cardinality} nodes and has {len(role.nodes)}"
             raise Transient(
@@ -259,7 +271,7 @@ class OneflowOrchestrator(OpennebulaOrchestrator):
         super()._terminate(machine, hard=hard)
 
     def _about_service(self, service: Service) -> str:
-        return f"{self._declaration.id}: service {service.name} ({service.id})"
+        return about(self._declaration.id, service)
 
 
 def _may_be_taken(machine: Machine) -> bool:

@@ -12,16 +12,18 @@ from handler.orchestrators.oneflow_wire import FlowWire
 from handler.orchestrators.opennebula_answers import NotThere, id_of
 
 _KEPT: Seconds = 60.0
+_LATELY: Seconds = 30.0
 _SHOWN = 5
 
 
 class Services:
-    """Asks for services. Which id a name has is remembered for a minute; what stands in a service is not."""
+    """Asks for services. Which id a name has is remembered for a minute; what stands in one, for those who say so."""
 
     def __init__(self, cloud: CloudId, wire: FlowWire, clock: Callable[[], Instant]) -> None:
         self._cloud, self._wire, self._clock = cloud, wire, clock
         self._lock = threading.Lock()
         self._known: dict[str, tuple[Instant, int]] = {}
+        self._read: dict[int, tuple[Instant, Service]] = {}
 
     def find(self, written: str) -> Service:
         """Ask for one service, as it is now.
@@ -40,7 +42,19 @@ class Services:
             raise
         if service is None or service.id != own_id:
             raise Transient(f"{self._cloud}: OneFlow: service {own_id}: the answer makes no sense")
+        with self._lock:
+            self._read[own_id] = (self._clock(), service)
         return service
+
+    def lately(self, written: str) -> Service:
+        """As `find`, or as it was when it was last asked for, if that was within half a minute."""
+        own_id = id_of(written)
+        own_id = self._named(written) if own_id is None else own_id
+        with self._lock:
+            at, service = self._read.get(own_id, (Instant(0.0), None))
+        if service is not None and at <= self._clock() <= at + _LATELY:
+            return service
+        return self.find(written)
 
     def _named(self, written: str) -> int:
         now = self._clock()

@@ -154,7 +154,9 @@ def _reading(daemon: Daemon) -> APIRouter:
         if at is None:
             shown["misses"] = list(daemon.misses(GroupId(group)))
             shown["doubts"] = list(daemon.doubts(GroupId(group)))
-            shown["quota"] = daemon.group(GroupId(group)).quota
+            status = daemon.group(GroupId(group))
+            shown["quota"] = status.quota
+            shown["messages"] = list(status.messages)
         if isinstance(found, Span):
             shown["span"] = _span(found)
         return JSONResponse(shown)

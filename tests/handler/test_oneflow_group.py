@@ -7,12 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from config.model import OneflowRecipe
+from config.model import Mode, OneflowRecipe
 from handler.steps import Wait
 from tests.support.cloud_beds import CloudBed
 from tests.support.oneflow_stage import old_oneflow_stage, oneflow_stage
-from tests.support.oneflow_wire import COOLDOWN, RUNNING, WARNING
-from tests.support.opennebula_wire import DONE, INTERNAL, POWEROFF, refused
+from tests.support.oneflow_wire import COOLDOWN, FAILED_SCALING, RUNNING, WARNING
+from tests.support.opennebula_wire import ACTIVE, DONE, INTERNAL, POWEROFF, refused
+from tests.support.opennebula_wire import RUNNING as VM_RUNNING
 from tests.support.wire_server import LOST, UNREACHED, Fault, answered
 from tests.support.worlds import a_definition
 
@@ -256,3 +257,92 @@ def test_members_wait_for_a_service_that_is_at_something_for_as_long_as_it_takes
     bed.whole(2)
     assert nodes(bed) == 2
     assert max(record.sequence for record, _ in bed.store.records.values()) == 2
+
+
+def trouble(bed: CloudBed) -> list[str]:
+    """What a pass says half a minute later."""
+    bed.clock.advance(31.0)
+    return list(bed.run().retries)
+
+
+def settled(bed: CloudBed, size: int) -> None:
+    bed.desire(size)
+    bed.settle()
+    assert trouble(bed) == []
+
+
+def test_a_group_at_rest_says_what_its_service_waits_for_until_it_scales_again(bed: CloudBed) -> None:
+    settled(bed, 2)
+    service, flow = bed.stage.flow.services[3], bed.stage.flow
+    other = {**flow.role(3, "node"), "name": "db", "nodes": [], "cardinality": 1, "state": WARNING}
+    service["roles"].append(other)
+    flow._deploy(3, other)
+    (node,) = flow.nodes(3, "db")
+    bed.wire.vms[node].state, bed.wire.vms[node].lcm, service["state"] = POWEROFF, 0, WARNING
+
+    (said,) = trouble(bed)
+
+    assert said.startswith("prod: service web (3): it is WARNING, and scales only after all its nodes run")
+    assert f"it waits for node {node} (POWEROFF). Members are replaced; start those that are no members: " in said
+    bed.desire(3)
+    bed.run()
+    bed.clock.advance(31.0)
+    (said,) = bed.run().retries  # a step that met it and the remark are told once
+    assert f"node {node} (POWEROFF)" in said
+
+    bed.wire.vms[node].state, bed.wire.vms[node].lcm = ACTIVE, VM_RUNNING
+    flow.go_on()
+    bed.settle()
+    assert trouble(bed) == []
+
+
+def test_a_group_at_rest_says_that_its_service_has_failed(bed: CloudBed) -> None:
+    settled(bed, 2)
+    bed.stage.flow.services[3]["state"] = FAILED_SCALING
+    bed.stage.flow._log(bed.stage.flow.services[3], "no host has room", severity="E")
+
+    (said,) = trouble(bed)
+
+    assert "it is FAILED_SCALING, and scales for nobody: no host has room: the next creation has it recover" in said
+    assert said.endswith("oneflow recover 3")
+
+
+@pytest.mark.parametrize("key", ["elasticity_policies", "scheduled_policies"])
+def test_a_group_says_who_else_scales_its_role_unless_it_only_advises(bed: CloudBed, key: str) -> None:
+    settled(bed, 2)
+    bed.stage.flow.role(3, "node")[key] = [{"type": "CHANGE"}]
+
+    (said,) = trouble(bed)
+
+    assert "OneFlow scales role node as well, by 1 policies of its own" in said
+    assert said.endswith("oneflow update 3")
+    group = replace(bed.definition.group, mode=Mode.ADVISE)
+    bed.redefine(replace(bed.definition, group=group))
+    assert trouble(bed) == []
+
+
+def test_a_group_whose_service_is_gone_says_so_at_rest(bed: CloudBed) -> None:
+    settled(bed, 2)
+    bed.stage.flow.services[3]["name"] = "renamed"
+
+    bed.clock.advance(60.0)
+
+    assert trouble(bed) == ["prod: no service that the user can see is called 'web'"]
+
+
+def test_an_answer_that_is_lost_alarms_nobody_at_rest(bed: CloudBed) -> None:
+    settled(bed, 2)
+    bed.stage.flow.script("GET", LOST, UNREACHED)
+
+    assert [trouble(bed), trouble(bed)] == [[], []]
+
+
+def test_a_group_at_rest_asks_for_its_service_twice_a_minute(bed: CloudBed) -> None:
+    settled(bed, 2)
+    asked = bed.stage.flow.count("GET")
+
+    for _ in range(60):
+        bed.clock.advance(1.0)
+        bed.run()
+
+    assert bed.stage.flow.count("GET") - asked <= 2

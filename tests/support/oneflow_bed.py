@@ -1,7 +1,8 @@
 """A real OneFlow, where there is one: contracts are then kept there too.
 
 Its ``bed.json`` is that of `tests.support.opennebula_bed`, where ``oneflow``, ``oneflow_user`` and
-``oneflow_password`` stand; the user owns the services that are made here.
+``oneflow_password`` stand; the user owns the services that are made here. ``"oneflow_release": "6.10"`` beside
+them: roles are written as that release has them.
 """
 
 from __future__ import annotations
@@ -89,7 +90,7 @@ class FlowBedStage:
     def service(self, name: str, nodes: int = 0) -> int:
         """The id of a service with one role; it is made when it is asked for first."""
         if name not in self.services:
-            role = {"name": "node", "type": "vm", "cardinality": nodes, "template_id": self._template(), "cooldown": 0}
+            role = {"name": "node", "cardinality": nodes, "cooldown": 0, **self._kind()}
             template: Any = self.flow.ask("POST", "/service_template", {"name": name, "roles": [role]})
             made_of = template["DOCUMENT"]["ID"]
             given = {"perform": "instantiate", "params": {"merge_template": {"name": name}}}
@@ -103,6 +104,10 @@ class FlowBedStage:
         service = service_of(self.flow.ask("GET", f"/service/{own_id}"))
         assert service is not None
         return service
+
+    def _kind(self) -> dict[str, str | int]:
+        own = self._template()
+        return {"vm_template": own} if facts().get("oneflow_release") == "6.10" else {"type": "vm", "template_id": own}
 
     def _template(self) -> int:
         pool = self.wire.every("templatepool.info", "VMTEMPLATE", -2)
