@@ -67,7 +67,11 @@ def choose(candidates: Iterable[Cast], count: int, preference: Preference) -> tu
         if member.record is not None and not member.record.protected:
             alike[_rank(member, role)].append(member)
     staying = Counter(_zone(member) for member, _ in known)
-    turns = (turn for rank in sorted(alike) for turn in _in_turn(alike[rank], preference, staying))
+    turns = (
+        (member, words if rank == _IN_SERVICE else f"not in service; {words}")
+        for rank in sorted(alike)
+        for member, words in _in_turn(alike[rank], preference, staying)
+    )
     return tuple(islice(turns, count))
 
 

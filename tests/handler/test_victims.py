@@ -172,6 +172,15 @@ def test_what_is_not_known_of_builds_does_not_matter_among_those_in_service() ->
     assert numbers([*candidates, *builds], 2, Victims.LEAST_CONNECTIONS, world) == [9, 2]
 
 
+def test_who_goes_before_its_turn_since_it_does_not_serve_is_told_so() -> None:
+    young: list[Cast] = [(a_member(9, Phase.MADE, ServerState.BUILDING), Role.BUILDING)]
+    told = turns([*serving(a_member(1), a_member(2)), *young], 2, Victims.OLDEST)
+    assert [(member.name, words) for member, words in told] == [
+        (name_of(9), "not in service; the oldest"),
+        (name_of(1), "the oldest"),
+    ]
+
+
 # In which zone
 
 
