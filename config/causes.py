@@ -62,3 +62,16 @@ MENDING: Mapping[Cause, str] = MappingProxyType(
     }
 )
 """What a person can do."""
+
+
+def mending(cause: Cause, thing: str) -> str:
+    """Say what a person can do, in the other side's own word for the thing.
+
+    >>> mending(Cause.IMAGE, "template"), mending(Cause.SERVER_GROUP, "affinity group")[:27]
+    ('put the template back, or name another in the profile', 'put the affinity group back')
+    """
+    return MENDING[cause].replace(f"the {cause.value.replace('_', ' ')} ", f"the {thing} ", 1)
+
+
+READABLE = "keep the secret where the file says that it is, for Trimtab to read and for nobody else"
+"""How to mend a secret that is not there, or is no secret."""

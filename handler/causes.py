@@ -84,13 +84,17 @@ _KNOWN: Sequence[tuple[Cause, re.Pattern[str]]] = (
 """The more special first: a pool of a balancer that is missing is a pool."""
 
 
+_ASKED = re.compile(r"\b(?:GET|POST|PUT|PATCH|DELETE) /\S*")
+
+
 def fold(words: str) -> Cause | None:
     """Recognise a cause in what a cloud or a balancer said; ``None``: none that is known.
 
     >>> fold("Image 70a5 could not be found."), fold("try again")
     (<Cause.IMAGE: 'image'>, None)
+    >>> fold("GET /quotas/tenant was not answered")  # what was asked for is not what is the matter
     """
-    words = words[:_LONGEST]
+    words = _ASKED.sub("", words[:_LONGEST])
     return next((cause for cause, pattern in _KNOWN if pattern.search(words)), None)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from ipaddress import IPv4Address, IPv6Address
 
+from config.causes import Cause
 from config.errors import Permanent
 from config.model import ServerTemplate
 from config.units import MemberName
@@ -84,15 +85,17 @@ def look(runtime: Runtime, template: ServerTemplate) -> Slots:
     slots = {name: server for name, server in servers.items() if slot.fullmatch(name)}
     if not slots:
         raise Permanent(
-            f"backend {runtime.backend} at {runtime.socket} has no servers "
-            f"{template.prefix}1, {template.prefix}2 …: add a server-template with that prefix"
+            f"backend {runtime.backend} at {runtime.socket} has no servers {template.prefix}1, {template.prefix}2 …",
+            cause=Cause.BALANCER,
+            mend="add a server-template with that prefix to its configuration",
         )
 
     def names(answer: str) -> Mapping[str, str]:
         if answer.startswith(_NO_MAP):
             raise Permanent(
-                f"HAProxy at {runtime.socket} has loaded no map {template.map}: "
-                "make the file, and name it in HAProxy's configuration"
+                f"HAProxy at {runtime.socket} has loaded no map {template.map}",
+                cause=Cause.BALANCER,
+                mend="make the file, and name it in HAProxy's configuration",
             )
         return read_map(answer)
 

@@ -19,7 +19,7 @@ import requests
 
 from collector.keystone_region import SENSELESS, region_of
 from config.access import SecretRef
-from config.causes import Cause
+from config.causes import READABLE, Cause
 from config.errors import DriverError, Permanent, Transient, TrimtabError
 from config.openstack import ApplicationCredential, CloudsYaml, OpenstackAccess
 from config.units import CloudId
@@ -46,6 +46,7 @@ _REFUSING = range(400, 600)
 _UNKNOWN = "could not find application credential"
 _UNKNOWN_HERE = "Keystone knows no application credential of this id: it is another cloud's, or was deleted"
 _CREATE = "create one with `openstack application credential create trimtab`, and write its id and secret into the file"
+_THERE = "correct the region, or ask whoever runs the cloud for the service"
 
 
 class NoService(Permanent):
@@ -183,7 +184,7 @@ class Connection:
         except (keystone.EndpointNotFound, keystone.EmptyCatalog) as error:
             self._forget()
             what = "the catalogue of Keystone has no such service in this region, or not for this project"
-            raise NoService(f"{about}: {what} ({type(error).__name__})") from None
+            raise NoService(f"{about}: {what} ({type(error).__name__})", cause=Cause.SERVICE, mend=_THERE) from None
         except (keystone.MissingRequiredOptions, keystone.NoMatchingPlugin, sdk.ConfigException) as error:
             where = self._looked_in() if isinstance(error, sdk.ConfigException) else ""
             said = f"{self.id}: the credentials cannot be used: {shown(str(error)).removesuffix('.')}{where}"
@@ -270,7 +271,7 @@ class Connection:
         try:
             return self._read_secret(ref)
         except (TrimtabError, OSError) as error:
-            raise Permanent(f"{self.id}: {error}", cause=Cause.CREDENTIALS) from None
+            raise Permanent(f"{self.id}: {error}", cause=Cause.CREDENTIALS, mend=READABLE) from None
 
     def _library(self, name: str) -> ModuleType:
         return library(name, of=self.id, extra="openstack", needs="openstacksdk>=4.5")

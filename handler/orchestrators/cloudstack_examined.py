@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from config.causes import MENDING
+from config.causes import mending
 from config.errors import Permanent, Transient
 from config.model import CloudstackCloud, CloudstackRecipe, Profile
 from config.units import Instant
@@ -85,7 +85,9 @@ class Examination:
         ]
         for kind, written in wanted:
             look = partial(self._look_for, kind, written, recipe.zone if kind in (TEMPLATE, NETWORK) else "")
-            yield Check(about=About.PROFILE, name=profile.id, what=kind.word, look=look, mend=MENDING[kind.cause])
+            yield Check(
+                about=About.PROFILE, name=profile.id, what=kind.word, look=look, mend=mending(kind.cause, kind.word)
+            )
 
     def _look_for(self, kind: Kind, written: str, zone: str) -> Look:
         try:
@@ -104,7 +106,7 @@ class Examination:
             raise Transient(entries.because)
         if id.lower() not in {text(entry, "id").lower() for entry in entries.read}:
             said = f"no {kind.word} that the account can see has the id {id}"
-            raise Permanent(f"{self.cloud.id}: {said}", cause=kind.cause)
+            raise Permanent(f"{self.cloud.id}: {said}", cause=kind.cause, mend=mending(kind.cause, kind.word))
 
 
 def owners_of(wire: Wire) -> tuple[object, ...]:

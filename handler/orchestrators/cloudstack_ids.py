@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from config.causes import MENDING, Cause
+from config.causes import Cause, mending
 from config.errors import Permanent, Transient
 from config.units import CloudId, Instant, Seconds
 from handler.orchestrators.cloudstack_answers import one_called
@@ -78,8 +78,11 @@ class Ids:
         entries = self._wire.every(kind.command, kind.entry, **narrowed)
         if entries.because:
             raise Transient(entries.because)
+        where, mend = " in the zone" if zone else "", mending(kind.cause, kind.word)
         try:
-            where, mend = " in the zone" if zone else "", MENDING[kind.cause]
             return one_called(entries.read, kind.word, written, where=where, mend=mend)
         except ValueError as error:
-            raise Permanent(f"{self._cloud}: {error}", cause=kind.cause) from None
+            said = str(error).removesuffix(f": {mend}")
+            raise Permanent(
+                f"{self._cloud}: {said}", cause=kind.cause, mend=mend if said != str(error) else ""
+            ) from None

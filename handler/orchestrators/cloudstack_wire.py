@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import requests
 
 from config.access import SecretRef
-from config.causes import Cause
+from config.causes import READABLE, Cause
 from config.errors import DriverError, Permanent, Transient, TrimtabError
 from config.model import CloudstackCloud
 from config.units import Seconds
@@ -171,7 +171,7 @@ class Wire:
         try:
             return self._read_secret(ref)
         except (TrimtabError, OSError) as error:
-            raise Permanent(f"{self._cloud.id}: {error}", cause=Cause.CREDENTIALS) from None
+            raise Permanent(f"{self._cloud.id}: {error}", cause=Cause.CREDENTIALS, mend=READABLE) from None
 
     def _about(self, command: str) -> str:
         return f"{self._cloud.id}: {command}"

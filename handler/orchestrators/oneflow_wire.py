@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 import requests
 
 from config.access import SecretRef
-from config.causes import Cause
+from config.causes import READABLE, Cause
 from config.errors import Permanent, Transient, TrimtabError
 from config.model import OneflowCloud
 from handler.circuits import Circuits
@@ -81,4 +81,4 @@ class FlowWire:
         try:
             return self._read_secret(self._access.password)
         except (TrimtabError, OSError) as error:
-            raise Permanent(f"{self._cloud.id}: {error}", cause=Cause.CREDENTIALS) from None
+            raise Permanent(f"{self._cloud.id}: {error}", cause=Cause.CREDENTIALS, mend=READABLE) from None

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from config.causes import MENDING, Cause
+from config.causes import Cause, mending
 from config.model import OpennebulaCloud, OpennebulaRecipe, Profile
 from config.units import Instant
 from handler.examination import About, Check, Look, fine, found, quota_look, untold
@@ -23,7 +23,7 @@ from handler.orchestrators.opennebula_wire import Wire
 _DEFAULT, _NONE = -1.0, -2.0
 _OWN = -1
 _COUNTED = (("CPU", "CPUs"), ("MEMORY", "MiB of memory"), ("RUNNING_VMS", "running machines"))
-_ONE = {TEMPLATE.word: ("template.info", MENDING[Cause.IMAGE]), NETWORK.word: ("vn.info", MENDING[Cause.NETWORK])}
+_ONE = {TEMPLATE.word: ("template.info", Cause.IMAGE), NETWORK.word: ("vn.info", Cause.NETWORK)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +63,7 @@ class Examination:
         if isinstance(recipe, OpennebulaRecipe):
             wanted = [(TEMPLATE, recipe.template), *((NETWORK, network) for network in recipe.networks)]
             for kind, written in wanted:
-                look, mend = partial(self._look_for, kind, written), _ONE[kind.word][1]
+                look, mend = partial(self._look_for, kind, written), mending(_ONE[kind.word][1], kind.word)
                 yield Check(about=About.PROFILE, name=profile.id, what=kind.word, look=look, mend=mend)
 
     def _look_for(self, kind: Kind, written: str) -> Look:

@@ -12,7 +12,7 @@ from xml.parsers.expat import ExpatError
 import requests
 
 from config.access import SecretRef, Trust
-from config.causes import Cause
+from config.causes import READABLE, Cause
 from config.errors import DriverError, Permanent, Transient, TrimtabError
 from config.model import OpennebulaCloud
 from config.units import Seconds
@@ -173,7 +173,7 @@ class Wire:
         try:
             return self._read_secret(self._cloud.password)
         except (TrimtabError, OSError) as error:
-            raise Permanent(f"{self._cloud.id}: {error}", cause=Cause.CREDENTIALS) from None
+            raise Permanent(f"{self._cloud.id}: {error}", cause=Cause.CREDENTIALS, mend=READABLE) from None
 
     def _about(self, method: str) -> str:
         return f"{self._cloud.id}: one.{method}"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from urllib.parse import quote
 
-from config.causes import MENDING, Cause
+from config.causes import MENDING, Cause, mending
 from config.errors import Permanent, Transient
 from config.model import OpenstackRecipe, Profile
 from config.parts import Address, Port, Spec, Volume
@@ -126,7 +126,7 @@ class Examination:
         ]
         for kind, written in wanted:
             look = partial(self._look_for, kind, written)
-            yield named(what=kind.word, look=look, mend=MENDING[_MENDING[kind.word]])
+            yield named(what=kind.word, look=look, mend=mending(_MENDING[kind.word], kind.word))
         if recipe.key_name is not None:
             yield named(what="key pair", look=partial(self._key, recipe.key_name))
         if recipe.availability_zone is not None:

@@ -74,6 +74,11 @@ def test_very_long_words_are_folded_at_once() -> None:
     assert fold("unable to find " * 100_000) is None
 
 
+def test_what_was_asked_for_is_not_what_is_the_matter() -> None:
+    assert fold("prod: GET /quotas/tenant was not answered: ConnectFailure") is None
+    assert fold("prod: POST /servers: Quota exceeded for cores") is Cause.QUOTA
+
+
 def test_for_every_cause_there_is_something_to_do() -> None:
     assert set(MENDING) == set(Cause)
 

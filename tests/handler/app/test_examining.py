@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from config.causes import MENDING, Cause
+from config.causes import MENDING, READABLE, Cause
 from config.errors import Full, Permanent, Refused, Transient
 from config.load import parse
 from config.model import Balancer, Catalogue, Cloud, HaproxyBalancer, ProcessCloud
@@ -150,6 +150,46 @@ def test_a_library_that_is_missing_is_said_once_of_its_whole_cloud(
     findings = examined(parse(declared, "far.yaml"), Drivers(cloud=cloud, balancer=balancer), 20.0)
     said = [(each.what, each.mend) for each in findings if each.verdict is Verdict.PROBLEM]
     assert said == [("access", MENDING[Cause.LIBRARY])]
+
+
+@pytest.mark.parametrize(
+    ("cloud", "made_of"),
+    [
+        pytest.param(
+            "openstack: {application_credential: {auth_url: 'http://127.0.0.1:1/v3', id: x, secret: {file: %s}}}",
+            "image: web, flavor: small",
+            id="openstack",
+        ),
+        pytest.param(
+            "cloudstack: {endpoint: 'http://127.0.0.1:1', api_key: {file: %s}, secret: {file: %s}}",
+            "zone: par1, template: web, offering: small",
+            id="cloudstack",
+        ),
+        pytest.param(
+            "opennebula: {endpoint: 'http://127.0.0.1:1', user: fleet, password: {file: %s}}",
+            "template: web",
+            id="opennebula",
+        ),
+    ],
+)
+def test_a_secret_that_everybody_may_read_is_told_once_with_what_to_do(
+    tmp_path: Path, cloud: str, made_of: str
+) -> None:
+    kept = tmp_path / "secret"
+    kept.write_text("hunter2")
+    kept.chmod(0o644)
+    declared = f"clouds: {{far: {{{cloud.replace('%s', str(kept))}}}}}\nprofiles: {{web: {{cloud: far, {made_of}}}}}\n"
+    drivers = Drivers(
+        cloud=lambda each: orchestrator_for(each, "k3f9ab", tmp_path, lambda: Instant(0.0)),
+        balancer=lambda _: pytest.fail("there is none"),
+    )
+
+    catalogue = parse(declared + "groups: {web: {profile: web, min: 1, max: 2}}\n", "far.yaml")
+    problems = [each for each in examined(catalogue, drivers, 20.0) if each.verdict is Verdict.PROBLEM]
+
+    assert [each.mend for each in problems if each.what == "access"] == [READABLE]
+    assert {each.what for each in problems} <= {"access", "clock"}
+    assert "hunter2" not in str(problems)
 
 
 @pytest.mark.real("haproxy")

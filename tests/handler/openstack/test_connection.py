@@ -135,8 +135,10 @@ def test_a_service_that_the_catalogue_lacks_is_named(stage: OpenstackStage) -> N
 
 
 def test_a_region_that_is_not_there_is_for_a_person(stage: OpenstackStage) -> None:
-    with pytest.raises(Permanent, match="no such service in this region"):
+    with pytest.raises(Permanent, match="no such service in this region") as refused:
         asking(stage, region="Atlantis")()
+
+    assert "correct the region" in refused.value.mend
 
 
 def test_retry_after_is_heeded(stage: OpenstackStage) -> None:

@@ -50,6 +50,8 @@ def test_what_a_profile_names_and_nobody_has_is_a_problem_of_its_own(
     assert [each for each, seen in verdicts(found).items() if PROBLEM in seen] == [what]
     assert words in found[what][-1].words
     assert "in the profile" in found[what][-1].mend
+    assert what == "zone" or found[what][-1].mend.startswith(f"put the {what} back")
+    assert found[what][-1].mend not in found[what][-1].words
 
 
 def test_without_its_zone_nothing_in_it_is_looked_for(stage: CloudstackStage) -> None:
