@@ -188,9 +188,10 @@ class NitroWire:
         return found
 
     def _sent(self, call: Call, token: str | None) -> _Answer:
+        trusted = self._trusted()
         with sending(self._circuits, endpoint_of(self._there.url), self._there.timeout) as one:
             try:
-                answer = asyncio.run(self._exchange(call, token))
+                answer = asyncio.run(self._exchange(call, token, trusted))
             except (aiohttp.ClientError, OSError, ValueError) as problem:  # TimeoutError and ssl.SSLError are OSErrors
                 one.failed(type(problem).__name__)
                 said = shown(str(problem)) or "too slow"
@@ -198,7 +199,7 @@ class NitroWire:
             one.heard(nobody(answer.status, answer.body, _wish(answer.retry_after)))
             return answer
 
-    async def _exchange(self, call: Call, token: str | None) -> _Answer:
+    async def _exchange(self, call: Call, token: str | None, trusted: ssl.SSLContext | bool) -> _Answer:
         headers = {"Content-Type": "application/json"}
         if token is not None:
             headers["Cookie"] = f"NITRO_AUTH_TOKEN={token}"
@@ -211,7 +212,7 @@ class NitroWire:
                 params=call.query or None,
                 data=None if call.body is None else json.dumps(call.body).encode(),
                 headers=headers,
-                ssl=self._trusted(),
+                ssl=trusted,
                 allow_redirects=False,
             ) as response,
         ):
@@ -231,7 +232,12 @@ class NitroWire:
         trust = self._there.trust
         if trust.insecure:
             return False
-        return True if trust.ca is None else ssl.create_default_context(cafile=trust.ca)
+        try:
+            return True if trust.ca is None else ssl.create_default_context(cafile=trust.ca)
+        except OSError as problem:  # ssl.SSLError is one: what stands there is no certificate
+            why = problem.strerror or type(problem).__name__
+            said = f"{self._about}: the certificates of ca, {trust.ca}, cannot be read: {shown(why)}"
+            raise Permanent(said, cause=Cause.CREDENTIALS, mend="name a PEM file that Trimtab may read") from None
 
     @property
     def _about(self) -> str:

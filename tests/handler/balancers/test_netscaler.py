@@ -11,6 +11,7 @@ import pytest
 from aiohttp import web
 from check_netscaler.client import NITROClient
 
+from config.access import Trust
 from config.errors import Permanent, Transient
 from config.units import Instant
 from handler.balancers import nitro_answers
@@ -177,6 +178,14 @@ def test_a_user_who_may_only_look_is_told_what_is_lacking(stage: NetscalerStage)
 def test_a_service_group_that_is_not_there_is_named(stage: NetscalerStage) -> None:
     with pytest.raises(Permanent, match="error 258: No such resource"):
         stage.driver(service_group="nowhere").seats()
+
+
+def test_certificates_that_cannot_be_read_are_named(stage: NetscalerStage, tmp_path: Path) -> None:
+    for missing in (tmp_path / "none.pem", tmp_path):
+        with pytest.raises(Permanent, match=f"{missing}, cannot be read") as refused:
+            stage.driver(trust=Trust(ca=str(missing))).seats()
+
+        assert refused.value.mend == "name a PEM file that Trimtab may read"
 
 
 def test_a_service_group_whose_members_somebody_else_decides_is_refused(stage: NetscalerStage) -> None:
