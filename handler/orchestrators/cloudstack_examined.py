@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from config.causes import mending
+from config.causes import Cause, mending
 from config.errors import Permanent, Transient
 from config.model import CloudstackCloud, CloudstackRecipe, Profile
 from config.units import Instant
@@ -92,7 +92,9 @@ class Examination:
     def _look_for(self, kind: Kind, written: str, zone: str) -> Look:
         try:
             where = self.ids.of(ZONE, zone) if zone else ""
-        except Permanent:
+        except Permanent as error:
+            if error.cause is not Cause.ZONE:
+                raise
             return untold(f"{kind.word} {written} is not looked for, since its zone is not there")
         own_id = self.ids.of(kind, written, where)
         if own_id == written:

@@ -74,6 +74,7 @@ def test_wrong_keys_are_told_check_by_check_and_never_shown(stage: CloudstackSta
 
     assert (verdicts(found)["quota"], verdicts(found)["clock"]) == ([PROBLEM], [OK])
     assert found["quota"][0].mend == "check the credentials, and what they may do"
+    assert found["template"][0].mend == "check the credentials, and what they may do"
     assert not [each for look in found.values() for each in look if "not it" in str(each) or SECRET in str(each)]
 
 
