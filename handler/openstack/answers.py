@@ -16,6 +16,9 @@ _LONGEST = 300
 _SAID = ("message", "faultstring", "title")
 _QUOTA = {403: ("quota", "exceeded"), 409: ("quota",), 413: ("quota",)}
 _USED_UP = ("no more ip addresses available", "unable to find any ip address on external network")
+_FORBIDDEN = 403
+_BY_POLICY = ("policy does", "disallowed by policy")
+"""What a role lacks: oslo.policy, in Nova's and Octavia's words, and in Neutron's."""
 _BY_A_PERSON = ("locked", "more specific", "multiple possible", "not supported")
 
 
@@ -88,6 +91,8 @@ def refusal(answer: Answer, about: str) -> DriverError:
     prod: quota: Quota exceeded for instances: raise the project's quota, or lower max
     >>> print(refusal(Answer(status=409, body={"message": "Quota exceeded for resources: ['port']."}), "prod"))
     prod: quota: Quota exceeded for resources: ['port']: raise the project's quota, or lower max
+    >>> refusal(Answer(status=403, body={"faultstring": "Policy does not allow this request to be"}), "prod").cause
+    <Cause.CREDENTIALS: 'credentials'>
     >>> type(refusal(Answer(status=429, body={}, retry_after=7.0), "prod")).__name__
     'Transient'
     """
@@ -102,7 +107,8 @@ def refusal(answer: Answer, about: str) -> DriverError:
         case 400 | 409 if any(word in low for word in _USED_UP):
             return Full(f"{about}: {said}: give the network more addresses, or lower max")
         case 400 | 403 | 404 | 405 | 406 | 422:
-            return Permanent(f"{about}: refused: {said}")
+            lacking = answer.status == _FORBIDDEN and any(word in low for word in _BY_POLICY)
+            return Permanent(f"{about}: refused: {said}", cause=Cause.CREDENTIALS if lacking else None)
         case 409 if any(word in low for word in _BY_A_PERSON):
             return Permanent(f"{about}: refused: {said}")
         case status:
