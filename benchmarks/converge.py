@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
+from typing import NoReturn
 
 from config.model import Budget, Group, NoProgram, Profile, SimulatedCloud
 from config.simulation import Behaviour, BootTime
@@ -117,7 +118,7 @@ def _definition() -> Definition:
     )
 
 
-def _nobody(*_: object) -> bool:
+def _nobody(*_: object) -> NoReturn:
     raise AssertionError("nobody is balanced or probed here")
 
 

@@ -20,6 +20,7 @@ from handler.desired import Definition, DesiredState, Limits
 from handler.launches import LaunchId
 from handler.orchestrators.interface import Launch
 from handler.planning import plan
+from handler.probes import READY
 from handler.store.sqlite import SqliteStore
 from handler.uncollected import uncollected
 from handler.world import Leaving, Listing, Member, Phase, Record, Seat, Seating, SeatState, Server, ServerState, World
@@ -110,7 +111,7 @@ def _gathered(world: World, definition: Definition) -> float:
             store=store,
             orchestrator_for=lambda _: _Cloud(world),
             balancer_for=lambda _: edge,
-            probe=lambda _, __: True,
+            probe=lambda _, __: READY,
             clock=lambda: _NOW,
         )
         stored = replace(store.groups()[0], state=GroupState(desired=_MEMBERS, revision=1))

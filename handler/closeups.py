@@ -56,6 +56,8 @@ class CloseUp:
     """Its cloud, asked for it by name, said that it is not there."""
     ready: bool | None
     """What its probe said; ``None``: not asked."""
+    unready: str
+    """What the probe got, where that does not say ready."""
     seats: Mapping[BalancerId, Seat | None]
     """Of the balancers that it was made with, and of others that know it; ``None``: no seat."""
     unread: Mapping[BalancerId, str]
@@ -83,6 +85,7 @@ def close_up(name: MemberName, snapshot: Snapshot) -> CloseUp | None:
         server=member.server,
         disproved=member.disproved,
         ready=member.ready,
+        unready=member.unready,
         seats={
             balancer: seating.seats.get(name) for balancer, seating in seatings.items() if seating.seats is not None
         },

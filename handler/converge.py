@@ -68,7 +68,7 @@ class Converger:
         store: Store,
         orchestrator_for: Callable[[Cloud], Orchestrator],
         balancer_for: Callable[[DeclaredBalancer], Balancer],
-        probe: Callable[[str, ReadyProbe], bool],
+        probe: Callable[[str, ReadyProbe], str],
         clock: Callable[[], Instant],
         workers: int = 8,
     ) -> None:

@@ -44,7 +44,8 @@ class Gatherer:
     store: Store
     orchestrator_for: Callable[[Cloud], Orchestrator]
     balancer_for: Callable[[DeclaredBalancer], Balancer]
-    probe: Callable[[str, ReadyProbe], bool]
+    probe: Callable[[str, ReadyProbe], str]
+    """Says why a member is not ready; empty: it is."""
     clock: Callable[[], Instant]
     workers: int
     traffic: Traffic
@@ -199,7 +200,8 @@ class Gatherer:
         if not said:
             return world
         members = tuple(
-            replace(member, ready=said[member.name]) if member.name in said else member for member in world.members
+            replace(member, ready=not said[member.name], unready=said[member.name]) if member.name in said else member
+            for member in world.members
         )
         return replace(world, members=members)
 

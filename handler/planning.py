@@ -121,7 +121,8 @@ def _moves(scene: Scene, choice: Choice, waits: Counter[Wait], restraint: Restra
             waits[Wait.UNCONFIRMED] += not steps
             continue
         if member.name in choice.leaving:
-            why, because = _fate(record, choice.leaving[member.name]), choice.because.get(member.name, "")
+            why = _fate(record, choice.leaving[member.name])
+            because = choice.because.get(member.name) or (member.unready if seen is Role.UNREADY else "")
             departing += (*steps, MarkLeaving(member=member.name, why=why, because=because))
             continue
         is_given_up = member.name in choice.forgotten

@@ -5,19 +5,30 @@ from __future__ import annotations
 import http.client
 
 from config.model import ReadyProbe
-from config.units import Seconds
+from config.units import Seconds, format_span
 
 _TIMEOUT: Seconds = 2.0
 _READY = range(200, 400)
+READY = ""
 
 
-def probe(address: str, ready: ReadyProbe, *, timeout: Seconds = _TIMEOUT) -> bool:
-    """Whether ``GET http://address:port/path`` answers 200 to 399. No answer in time is no, and so is any other one."""
+def probe(address: str, ready: ReadyProbe, *, timeout: Seconds = _TIMEOUT) -> str:
+    """Say why a member is not ready; `READY`: ``GET http://address:port/path`` answers 200 to 399.
+
+    No answer in time is a reason, and so is any other answer.
+    """
     connection = http.client.HTTPConnection(address, ready.port, timeout=timeout)
     try:
         connection.request("GET", ready.path, headers={"Connection": "close", "User-Agent": "trimtab-ready"})
-        return connection.getresponse().status in _READY
-    except (OSError, http.client.HTTPException):
-        return False
+        status = connection.getresponse().status
+    except TimeoutError:
+        return f"no answer within {format_span(timeout)}"
+    except ConnectionRefusedError:
+        return f"nobody listens at port {ready.port}"
+    except OSError as error:
+        return f"it cannot be reached: {error.strerror or type(error).__name__}"
+    except http.client.HTTPException:
+        return "what answers speaks no HTTP"
     finally:
         connection.close()
+    return READY if status in _READY else f"HTTP {status}"

@@ -61,6 +61,8 @@ class MemberStatus:
     """When its counters fell silent, if they have."""
     in_service_at: Instant | None
     """When it came into service, if it has."""
+    unready: str = ""
+    """What its probe got, where that does not say ready."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -222,6 +222,8 @@ class Member:
     """The cloud, asked for it by name after a complete listing without it, said definitely that it is not there."""
     ready: bool | None
     """The probe's answer; ``None``: not asked (no probe declared, or no address)."""
+    unready: str = ""
+    """What the probe got, where it does not say ready."""
     parts: tuple[MadePart, ...] = ()
     """Those that bear its mark, by name; they are asked for only where something depends on it (`handler.assembly`)."""
     lacking: tuple[PartName, ...] = ()

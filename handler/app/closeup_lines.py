@@ -17,7 +17,8 @@ def closeup_lines(seen: dict[str, Any]) -> Iterator[str]:
     missing = "does not exist" if seen["disproved"] else "is not listed"
     yield f"cloud: {_server(server)}" if server else f"cloud: {missing}"
     if seen["ready"] is not None:
-        yield f"probe: {'ready' if seen['ready'] else 'not ready'}"
+        because = f": {seen['unready']}" if seen["unready"] else ""
+        yield f"probe: {'ready' if seen['ready'] else 'not ready'}{because}"
     for balancer, seat in seen["seats"].items():
         yield f"{balancer}: {_seat(seat)}" if seat else f"{balancer}: no seat"
     for balancer, because in seen["unread"].items():

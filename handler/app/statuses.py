@@ -177,6 +177,7 @@ def _member(room: Room, seen: Seen, member: Member, silent: Mapping[MemberName, 
         raw_state=server.raw_state if server else "not listed",
         unheard_since=silent.get(member.name),
         in_service_at=entered,
+        unready=member.unready,
     )
 
 

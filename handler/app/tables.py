@@ -107,6 +107,8 @@ def members_table(members: list[dict[str, Any]]) -> RenderableType:
         notes = [word for word in ("protected", "warming") if member[word]]
         if member["unheard_since"] is not None:
             notes.append(f"unheard since {clock_text(member['unheard_since'])}")
+        if member["unready"]:
+            notes.append(f"probe: {member['unready']}")
         row = (member["address"] or "–", clock_text(member["since"]), member["raw_state"], ", ".join(notes))
         table.add_row(*_cells(member["name"]), _styled(member["state"]), *_cells(*row))
     return table if members else Text("no members")

@@ -15,9 +15,9 @@ from config.model import Budget, Mode, OnVanish, ProcessRecipe, Victims
 from config.repair import Repair
 from config.units import BalancerId, GroupId, Instant, MemberName
 from handler.passes import Pass
-from handler.steps import Confirm, Create, EnterService, Forget, Join, Result, TakeUp, Wait
+from handler.steps import Confirm, Create, EnterService, Forget, Join, MarkLeaving, Result, TakeUp, Wait
 from handler.store.interface import StoredGroup
-from handler.world import Phase, SeatState, ServerState
+from handler.world import Leaving, Phase, SeatState, ServerState
 from tests.support.beds import Bed, grown
 from tests.support.fake_cloud import LOST
 from tests.support.snapshots import read, text_of
@@ -87,7 +87,9 @@ def test_nothing_joins_before_it_is_ready() -> None:
     bed = Bed(size=1)
     bed.unready.add("198.18.0.2")
     bed.run()
-    assert waits(bed.run()) == {Wait.NOT_READY}
+    done = bed.run()
+    assert waits(done) == {Wait.NOT_READY}
+    assert [member.unready for member in done.world.members] == ["HTTP 503"]
     assert bed.edge.states == {}
     bed.unready.clear()
     bed.settle()
@@ -365,7 +367,10 @@ def test_members_that_never_get_ready_are_failed_builds() -> None:
     bed.unready.add("198.18.0.2")
     bed.run()
     bed.clock.advance(300)
-    assert bed.run().failed_builds == 1
+    done = bed.run()
+    assert done.failed_builds == 1
+    leaving = [step for step in done.plan.steps if isinstance(step, MarkLeaving)]
+    assert [(step.why, step.because) for step in leaving] == [(Leaving.NOT_READY, "HTTP 503")]
 
 
 def test_members_that_die_before_they_served_are_failed_builds() -> None:

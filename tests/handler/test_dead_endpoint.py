@@ -18,6 +18,7 @@ from handler.circuits import Circuits
 from handler.converge import Converger, Pass
 from handler.orchestrators.cloudstack import CloudstackOrchestrator
 from handler.orchestrators.interface import Orchestrator
+from handler.probes import READY
 from handler.steps import Create, Result, Wait
 from handler.store.interface import StoredGroup
 from tests.support.circuits import circuits_by
@@ -69,7 +70,7 @@ def passes(swallower: Swallower, circuits: Circuits) -> tuple[list[Pass], list[P
         store=store,
         orchestrator_for=lambda cloud: clouds[cloud.id],
         balancer_for=lambda _: pytest.fail("there are none"),
-        probe=lambda *_: True,
+        probe=lambda *_: READY,
         clock=clock,
         workers=WORKERS,
     )

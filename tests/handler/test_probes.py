@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import pytest
 
 from config.model import ReadyProbe
-from handler.probes import probe
+from handler.probes import READY, probe
 
 
 @contextmanager
@@ -42,32 +42,32 @@ def a_member_that_says(answer: bytes | None) -> Iterator[tuple[ReadyProbe, list[
 @pytest.mark.parametrize(
     ("status", "expected"),
     [
-        (b"200 OK", True),
-        (b"204 No Content", True),
-        (b"302 Found", True),
-        (b"399 Fine", True),
-        (b"400 Bad Request", False),
-        (b"404 Not Found", False),
-        (b"503 Service Unavailable", False),
+        (b"200 OK", READY),
+        (b"204 No Content", READY),
+        (b"302 Found", READY),
+        (b"399 Fine", READY),
+        (b"400 Bad Request", "HTTP 400"),
+        (b"404 Not Found", "HTTP 404"),
+        (b"503 Service Unavailable", "HTTP 503"),
     ],
 )
-def test_a_status_from_200_to_399_is_ready(status: bytes, expected: bool) -> None:
+def test_a_status_from_200_to_399_is_ready(status: bytes, expected: str) -> None:
     with a_member_that_says(b"HTTP/1.1 " + status + b"\r\nContent-Length: 0\r\n\r\n") as (ready, asked):
-        assert probe("127.0.0.1", ready) is expected
+        assert probe("127.0.0.1", ready) == expected
     assert asked[0].startswith(b"GET /healthz?deep=1 HTTP/1.1\r\n")
 
 
 def test_nonsense_is_not_ready() -> None:
     with a_member_that_says(b"SSH-2.0-OpenSSH_9.2\r\n") as (ready, _):
-        assert probe("127.0.0.1", ready) is False
+        assert probe("127.0.0.1", ready) == "what answers speaks no HTTP"
 
 
 def test_silence_is_not_ready_when_the_time_is_over() -> None:
     with a_member_that_says(None) as (ready, _):
-        assert probe("127.0.0.1", ready, timeout=0.05) is False
+        assert probe("127.0.0.1", ready, timeout=0.05) == "no answer within 50ms"
 
 
 def test_nobody_listening_is_not_ready() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
-    assert probe("127.0.0.1", ReadyProbe(path="/", port=port, within=60.0)) is False
+    assert probe("127.0.0.1", ReadyProbe(path="/", port=port, within=60.0)) == f"nobody listens at port {port}"

@@ -17,6 +17,7 @@ from handler.desired import Definition
 from handler.launches import LaunchId
 from handler.orchestrators.interface import Orchestrator
 from handler.passes import Pass
+from handler.probes import READY
 from handler.roles import state_of
 from handler.rolls import Roll, RollState
 from handler.status import MemberState
@@ -73,9 +74,9 @@ class Bed:
             workers=self.workers,
         )
 
-    def _probe(self, address: str, _: ReadyProbe) -> bool:
+    def _probe(self, address: str, _: ReadyProbe) -> str:
         self.probed.append(address)
-        return address not in self.unready
+        return "HTTP 503" if address in self.unready else READY
 
     def desire(self, size: int | None) -> None:
         state = self.store.kept[WEB].state

@@ -17,6 +17,7 @@ from typing import Any, cast
 from config.units import BalancerId, MemberName
 from handler.converge import Converger
 from handler.desired import Definition
+from handler.probes import READY
 from handler.store.interface import Event, EventKind, Store, StoredGroup
 from handler.store.sqlite import SqliteStore
 from handler.world import Leaving, Phase, SeatState
@@ -98,7 +99,7 @@ class DiskBed:
             store=cast("Store", Kept(self.store, outside.instants)),
             orchestrator_for=lambda _: self.cloud,
             balancer_for=lambda declared: outside.balancers[declared.id],
-            probe=lambda *_: True,
+            probe=lambda *_: READY,
             clock=self.clock,
             workers=1,
         )

@@ -25,6 +25,7 @@ from handler.app.engine import Engine, Parts
 from handler.app.member_keys import MemberKeys
 from handler.app.rooms import Room
 from handler.converge import Converger
+from handler.probes import READY
 from handler.status import GroupStatus, MemberState
 from handler.steps import Wait
 from handler.store.interface import Store
@@ -138,7 +139,7 @@ class House:
             store=store,
             orchestrator_for=lambda _: self.cloud,
             balancer_for=lambda declared: self.balancers[declared.id],
-            probe=lambda address, probe: True,
+            probe=lambda address, probe: READY,
             clock=clock.wall,
             workers=1,
         )

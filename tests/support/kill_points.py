@@ -26,6 +26,7 @@ from handler.balancers.shared_listener import SharedListenerBalancer
 from handler.converge import Converger
 from handler.desired import Definition
 from handler.orchestrators.process import ProcessOrchestrator
+from handler.probes import READY
 from handler.store.interface import StoredGroup
 from handler.store.sqlite import SqliteStore
 from handler.world import SeatState
@@ -115,7 +116,7 @@ class Bed:
             store=Watched(self.store, WRITES, self.instant),
             orchestrator_for=lambda _: Watched(self.cloud, _CALLS, self.instant),
             balancer_for=lambda _: Watched(self.balancer, _CALLS, self.instant),
-            probe=lambda *_: True,
+            probe=lambda *_: READY,
             clock=lambda: Instant(time.time()),
             workers=1,  # so that the n-th instant is the same in every run
         )

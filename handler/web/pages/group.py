@@ -287,6 +287,8 @@ def _member(member: MemberStatus, now: Instant) -> Html:
     notes = [word for word, holds in (("protected", member.protected), ("warming up", member.warming)) if holds]
     if member.unheard_since is not None:
         notes.append(f"not heard since {clock(member.unheard_since)}")
+    if member.unready:
+        notes.append(f"probe: {member.unready}")
     glyph = tag("span", _GLYPHS[member.state], aria_hidden="true")
     state = tag("span", glyph, f" {_word(member.state)}", class_=f"state {member.state.value}")
     cells: tuple[Content, ...] = (

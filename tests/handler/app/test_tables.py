@@ -1,14 +1,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from rich.console import Console
 
-from handler.app.tables import groups_table, plan_lines
+from handler.app.tables import groups_table, members_table, plan_lines
+from handler.status import MemberState
 from handler.web.render import plain
-from tests.support.pages import a_status
+from tests.support.pages import a_member, a_status
 
 
 @pytest.mark.parametrize(
@@ -36,6 +38,14 @@ def _printed(status: Any, endpoints: Sequence[Any] = ()) -> str:
     with console.capture() as captured:
         console.print(groups_table([status], endpoints))
     return captured.get()
+
+
+def test_a_member_that_is_not_ready_is_shown_with_what_its_probe_got() -> None:
+    member = plain(replace(a_member(state=MemberState.JOINING), unready="HTTP 404"))
+    console = Console(width=200, highlight=False)
+    with console.capture() as captured:
+        console.print(members_table([member]))
+    assert "probe: HTTP 404" in captured.get()
 
 
 def test_the_list_of_groups_says_first_that_the_whole_fleet_is_paused() -> None:

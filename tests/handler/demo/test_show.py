@@ -20,7 +20,13 @@ WORDS = (
 
 
 def a_member(number: int) -> dict[str, Any]:
-    told = {"address": f"127.101.0.{number}", "since": NOON, "raw_state": "running", "unheard_since": None}
+    told = {
+        "address": f"127.101.0.{number}",
+        "since": NOON,
+        "raw_state": "running",
+        "unheard_since": None,
+        "unready": "",
+    }
     return {"name": f"web-abcdef-{number}", "state": "in_service", "protected": False, "warming": False, **told}
 
 
