@@ -27,6 +27,7 @@ from handler.circuits import Circuits
 from handler.extras import library
 from handler.openstack.answers import Answer, reason, refusal, shown
 from handler.openstack.pool import Pool, retry_after
+from handler.unanswered import why
 
 if TYPE_CHECKING:
     from keystoneauth1.adapter import Adapter
@@ -190,7 +191,7 @@ class Connection:
             said = f"{self.id}: the credentials cannot be used: {shown(str(error)).removesuffix('.')}{where}"
             raise Permanent(said, cause=Cause.CREDENTIALS) from None
         except (keystone.ClientException, sdk.SDKException, requests.RequestException) as error:
-            raise Transient(f"{about} was not answered: {type(error).__name__}") from None
+            raise Transient(f"{about} was not answered: {why(error)}") from None
         return Answer(status=200, body=None)
 
     def _unwelcome(self, about: str, error: Any) -> DriverError:  # noqa: ANN401 the library is not imported above

@@ -11,6 +11,7 @@ from requests.adapters import HTTPAdapter
 
 from config.units import Seconds
 from handler.circuits import Circuits, endpoint_of, nobody, sending
+from handler.unanswered import why
 
 _AT_MOST = 64 * 2**20
 _PIECE = 65536
@@ -50,7 +51,7 @@ class Pool(requests.Session):
             try:
                 response = self._read(request, options)
             except requests.RequestException as error:
-                one.failed(type(error).__name__)
+                one.failed(why(error))
                 raise
             one.heard(nobody(response.status_code, response.content, retry_after(response)))
             return response
@@ -62,7 +63,7 @@ class Pool(requests.Session):
         except (urllib3.exceptions.HTTPError, OSError, ValueError) as error:
             if isinstance(error, requests.RequestException):
                 raise
-            raise requests.ConnectionError(type(error).__name__) from None
+            raise requests.ConnectionError(type(error).__name__) from error
 
     def _whole(self, response: requests.Response) -> requests.Response:
         body = bytearray()

@@ -14,6 +14,7 @@ from requests.adapters import HTTPAdapter
 
 from config.units import Seconds
 from handler.circuits import Circuits, endpoint_of, nobody, sending
+from handler.unanswered import why
 
 _AT_MOST = 64 * 2**20
 _CONNECTIONS = 16
@@ -52,7 +53,7 @@ class Bounded(requests.Session):
             try:
                 response = self._in_time(request, options)
             except requests.RequestException as error:
-                one.failed(type(error).__name__)
+                one.failed(why(error))
                 raise
             one.heard(nobody(response.status_code, response.content, retry_after(response)))
             return response
@@ -80,7 +81,9 @@ class Bounded(requests.Session):
         except requests.RequestException as error:
             answers.put(error)
         except (urllib3.exceptions.HTTPError, OSError, ValueError) as error:
-            answers.put(requests.ConnectionError(type(error).__name__))
+            wrapped = requests.ConnectionError(type(error).__name__)
+            wrapped.__cause__ = error
+            answers.put(wrapped)
 
     def _whole(self, response: requests.Response) -> requests.Response:
         body = bytearray()

@@ -11,6 +11,7 @@ from config.errors import Transient
 from config.units import CloudId, Instant, Seconds
 from handler.examination import Look, clock_look
 from handler.orchestrators.bounded import Bounded
+from handler.unanswered import why
 
 
 def look_at_clock(cloud: CloudId, endpoint: str, trust: Trust, within: Seconds, clock: Callable[[], Instant]) -> Look:
@@ -24,5 +25,5 @@ def look_at_clock(cloud: CloudId, endpoint: str, trust: Trust, within: Seconds, 
         with Bounded(within) as session:
             date = session.get(endpoint, verify=trust.ca or not trust.insecure).headers.get("Date")
     except (requests.RequestException, OSError) as error:
-        raise Transient(f"{cloud}: {endpoint} was not answered: {type(error).__name__}") from None
+        raise Transient(f"{cloud}: {endpoint} was not answered: {why(error)}") from None
     return clock_look(date, before, clock())

@@ -19,6 +19,7 @@ from handler.extras import library
 from handler.orchestrators.bounded import Bounded, retry_after
 from handler.orchestrators.cloudstack_answers import Oversized, Page, page_of, refusal, text
 from handler.orchestrators.cloudstack_project import Project
+from handler.unanswered import why
 
 if TYPE_CHECKING:
     from cs import CloudStack, CloudStackException
@@ -125,7 +126,9 @@ class Wire:
         try:
             answer = getattr(self._client(cs, *secrets), command)(**parameters)
         except requests.RequestException as error:
-            raise Transient(f"{self._about(command)} was not answered: {type(error).__name__}") from None
+            raise Transient(
+                f"{self._about(command)} was not answered by {self._cloud.endpoint}: {why(error)}"
+            ) from None
         except cs.CloudStackException as error:
             return self._refused(command, error, secrets)
         except (ValueError, RecursionError):

@@ -15,6 +15,7 @@ from config.model import OneflowCloud
 from handler.circuits import Circuits
 from handler.orchestrators.bounded import Bounded, retry_after
 from handler.orchestrators.oneflow_answers import refusal
+from handler.unanswered import why
 
 
 class FlowWire:
@@ -75,7 +76,7 @@ class FlowWire:
                 verify=trust.ca or not trust.insecure,
             )
         except requests.RequestException as error:
-            raise Transient(f"{about} was not answered: {type(error).__name__}") from None
+            raise Transient(f"{about} was not answered by {self._cloud.endpoint}: {why(error)}") from None
 
     def _password(self) -> str:
         try:

@@ -20,6 +20,7 @@ from handler.circuits import Circuits
 from handler.extras import library
 from handler.orchestrators.bounded import Bounded, retry_after
 from handler.orchestrators.opennebula_answers import Fault, refusal, whole
+from handler.unanswered import why
 
 _PAGE = 100
 _PAGES = 1000
@@ -157,7 +158,7 @@ class Wire:
                 call = getattr(call, part)
             return call(*arguments)
         except requests.RequestException as error:
-            raise Transient(f"{self._about(method)} was not answered: {type(error).__name__}") from None
+            raise Transient(f"{self._about(method)} was not answered by {self._cloud.endpoint}: {why(error)}") from None
         except _Status as status:
             said = f"{self._about(method)}: no answer of OpenNebula, HTTP {status.code}"
             raise Transient(said, retry_after=status.wish) from None

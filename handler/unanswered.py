@@ -1,0 +1,60 @@
+"""Why a call over HTTP was not answered, in words for a person. Pure.
+
+Libraries wrap what the system said several times over, in messages that may hold requests with their signatures: only
+the innermost error is looked at, and of its words none but those of TLS are passed on.
+"""
+
+from __future__ import annotations
+
+import socket
+import ssl
+from collections.abc import Iterator
+
+_DEEP = 20
+_PLAIN: tuple[tuple[type[OSError], str], ...] = (
+    (ConnectionRefusedError, "connection refused"),
+    (ConnectionResetError, "the connection was cut"),
+    (BrokenPipeError, "the connection was cut"),
+    (socket.gaierror, "its name is not known here"),
+    (TimeoutError, "no answer in time"),
+)
+
+
+def why(error: BaseException) -> str:
+    """Say what went wrong below an error of requests, urllib3 or keystoneauth.
+
+    >>> why(ConnectionRefusedError(111, "Connection refused"))
+    'connection refused'
+    >>> why(ValueError("https://user:secret@cloud"))
+    'ValueError'
+    """
+    inner = list(_below(error))
+    for each in reversed(inner):
+        words = _words(each)
+        if words:
+            return words
+    return type(error).__name__
+
+
+def _below(error: BaseException) -> Iterator[BaseException]:
+    """Yield an error and those that it comes from: causes, contexts, and errors among its arguments."""
+    seen: list[BaseException] = []
+    waiting = [error]
+    while waiting and len(seen) < _DEEP:
+        each = waiting.pop(0)
+        if any(each is other for other in seen):
+            continue
+        seen.append(each)
+        yield each
+        found = (each.__cause__, each.__context__, getattr(each, "reason", None), *each.args)
+        waiting += [other for other in found if isinstance(other, BaseException)]
+
+
+def _words(error: BaseException) -> str:
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"its certificate is not trusted: {error.verify_message}"
+    if isinstance(error, ssl.SSLError):
+        return f"TLS failed ({error.reason})" if error.reason else "TLS failed"
+    if isinstance(error, OSError) and "TLS CA certificate bundle" in str(error):  # as requests has it
+        return "the file of certificates (ca) cannot be read"
+    return next((words for kind, words in _PLAIN if isinstance(error, kind)), "")
