@@ -55,7 +55,7 @@ def told(size: int, *, declared: Any = BOTH, **member: Any) -> list[str]:
         ),
         pytest.param(
             told(0, parts=READY),
-            ["mark leaving m-1 surplus (the oldest)"],
+            ["mark leaving m-1 surplus (not in service; the oldest)"],
             id="surplus",
         ),
         pytest.param(told(0, record={"parts": {}}), ["forget m-1"], id="surplus: nothing was asked for"),

@@ -43,6 +43,7 @@ def of_state(state: str, record: Any = SERVED) -> dict[str, tuple[Any, Any]]:
 
 
 PROBED = {"definition": {"ready": "5m"}}
+_NOT_SERVING = "mark leaving m-{} surplus (not in service; the oldest)"
 MIXED = {
     "m-1": (SERVED, "running"),
     "m-2": (SERVED, "parked"),
@@ -86,26 +87,22 @@ MIXED = {
         # 1 to 4: counting, and who is surplus.
         pytest.param(
             told(5, MIXED),
-            ["mark leaving m-4 surplus (the oldest)", "waiting: 1 building, 1 passing"],
+            [_NOT_SERVING.format(4), "waiting: 1 building, 1 passing"],
             id="1, 4: building",
         ),
         pytest.param(
             told(3, MIXED),
-            [
-                "mark leaving m-3 surplus (the oldest)",
-                "mark leaving m-4 surplus (the oldest)",
-                "mark leaving m-5 surplus (the oldest)",
-            ],
+            [_NOT_SERVING.format(n) for n in (3, 4, 5)],
             id="4: then passing",
         ),
         pytest.param(
             told(2, MIXED),
-            [f"mark leaving m-{n} surplus (the oldest)" for n in (2, 3, 4, 5)],
+            [_NOT_SERVING.format(n) for n in (2, 3, 4, 5)],
             id="4: then parked",
         ),
         pytest.param(
             told(1, MIXED),
-            [f"mark leaving m-{n} surplus (the oldest)" for n in (1, 2, 3, 4, 5)],
+            ["mark leaving m-1 surplus (the oldest)", *(_NOT_SERVING.format(n) for n in (2, 3, 4, 5))],
             id="4: then available, oldest first",
         ),
         pytest.param(

@@ -46,7 +46,7 @@ def test_a_problem_comes_last_with_how_to_mend_it_and_whom_it_concerns(tmp_path:
     assert answer.exit_code == 1
     assert answer.output.splitlines()[-3:] == [
         "problem  profile web, template: prod: no template that the account can see in the zone is called 'nix'",
-        "         mend: put the image back, or name another in the profile (groups web)",
+        "         mend: put the template back, or name another in the profile (groups web)",
         "7 checks, 1 problem",
     ]
 
@@ -63,7 +63,7 @@ def test_as_json_every_check_is_an_object(tmp_path: Path) -> None:
         "groups": ["web"],
         "verdict": "problem",
         "words": "prod: no template that the account can see in the zone is called 'nix'",
-        "mend": "put the image back, or name another in the profile",
+        "mend": "put the template back, or name another in the profile",
     }
 
 
