@@ -22,8 +22,6 @@ import sys
 from collections.abc import Mapping, Sequence
 
 _NO_NEW_PRIVILEGES = 38
-_IGNORED_HERE = (signal.SIGPIPE, signal.SIGXFSZ)
-"""Python ignores them, and what is ignored stays so over exec."""
 
 
 class Refusal(Exception):
@@ -60,8 +58,9 @@ def _bound(what: str, number: int, soft: int, hard: int) -> None:
 
 
 def _become(command: Sequence[str]) -> None:
-    for number in _IGNORED_HERE:
-        signal.signal(number, signal.SIG_DFL)
+    for number in signal.valid_signals():  # Python ignores some, ``nohup`` another; what is ignored stays so over exec
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
     try:
         os.execvpe(command[0], list(command), _given())  # noqa: S606 no shell is wanted
     except OSError as error:
