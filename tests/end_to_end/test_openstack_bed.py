@@ -94,7 +94,7 @@ def test_a_group_behind_octavia_grows_fast_survives_a_kill_and_shrinks_with_drai
     assert grown < _SENLIN / 2
     assert "database" in {entry.name for entry in front.seated()}
     assert "409" not in daemon.log.read_text()
-    assert not [line for line in daemon.json("history", "web") if "409" in str(line)]
+    assert not [line for line in daemon.json("history", "web") if "409" in str(line["message"])]
 
 
 def test_a_group_behind_octavia_survives_a_kill_in_the_middle_of_growing_and_of_shrinking(
