@@ -11,12 +11,13 @@ import ssl
 from collections.abc import Iterator
 
 _DEEP = 20
+_LATE = "no answer in time"
 _PLAIN: tuple[tuple[type[OSError], str], ...] = (
     (ConnectionRefusedError, "connection refused"),
     (ConnectionResetError, "the connection was cut"),
     (BrokenPipeError, "the connection was cut"),
     (socket.gaierror, "its name is not known here"),
-    (TimeoutError, "no answer in time"),
+    (TimeoutError, _LATE),
 )
 
 
@@ -33,7 +34,8 @@ def why(error: BaseException) -> str:
         words = _words(each)
         if words:
             return words
-    return type(error).__name__
+    kind = type(error).__name__
+    return _LATE if "Timeout" in kind else kind
 
 
 def _below(error: BaseException) -> Iterator[BaseException]:

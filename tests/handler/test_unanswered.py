@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import socket
 import threading
 from collections.abc import Iterator
@@ -9,6 +10,7 @@ from collections.abc import Iterator
 import pytest
 import requests
 
+from handler import unanswered
 from handler.orchestrators.bounded import Bounded
 from handler.unanswered import why
 
@@ -37,6 +39,11 @@ def failure_of(url: str, **options: str) -> str:
     with Bounded(5.0) as session, pytest.raises(requests.RequestException) as raised:
         session.get(url, **options)  # type: ignore[arg-type] # verify is the only option here
     return why(raised.value)
+
+
+def test_what_the_docstring_shows_is_so() -> None:
+    failed, tried = doctest.testmod(unanswered)
+    assert (failed, tried > 0) == (0, True)
 
 
 def test_nobody_listens() -> None:
