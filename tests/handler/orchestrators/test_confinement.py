@@ -24,6 +24,8 @@ from tests.support.orchestrators import ProcessStage, a_recipe, pid_of, process_
 from tests.support.waiting import until
 
 MIB = 1 << 20
+_OF_THE_C_LIBRARY = 1 << 31 | 1 << 32
+"""Signals 32 and 33 are of glibc: what its posix_spawn starts, as make does, ignores them, and cannot tell."""
 WEB = GroupId("web")
 
 
@@ -178,7 +180,7 @@ def test_no_signal_is_ignored_that_a_program_expects(box: ProcessOrchestrator, s
         for line in Path(f"/proc/{pid_of(made)}/status").read_text().splitlines()
         if line.startswith("SigIgn")
     )
-    assert int(ignored, 16) == 0
+    assert int(ignored, 16) & ~_OF_THE_C_LIBRARY == 0
 
 
 def test_a_program_that_does_not_begin_says_why_in_a_word(capfd: pytest.CaptureFixture[str]) -> None:
