@@ -94,7 +94,7 @@ def test_a_time_whose_decision_could_not_be_written_down_is_neither_lost_nor_rep
         assert up.status.desired == 2
 
     house.run(full)
-    assert answers(house) == []
+    assert last_words(house) == []
     with contextlib.closing(sqlite3.connect(house.path)) as connection, connection:
         connection.execute("DROP TRIGGER full")
 
