@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -13,17 +14,18 @@ from config.model import Cloud, Mode, ReadyProbe
 from config.units import GroupId, Instant, MemberName
 from handler.balancers.interface import Balancer
 from handler.causes import told
-from handler.desired import Definition, DesiredState, Limits, Rolling
+from handler.desired import Builds, Definition, DesiredState, Limits, Rolling
 from handler.execute import Execution, Tools
 from handler.gather import Gatherer
 from handler.leases import Leases
 from handler.orchestrators.interface import Orchestrator, Standing
 from handler.orchestrators.remarking import remarks_of
-from handler.pacing import Builds, builds_after, next_in
+from handler.pacing import builds_after, next_in
 from handler.passes import Pass, halted, hourly, seen_only, with_remarks, with_tended
 from handler.provisions import Provisions, Tended
 from handler.quotas import Quotas, Reading
 from handler.records import surrendered, ungiven
+from handler.removals import retried
 from handler.snapshots.snapshot import Snapshot
 from handler.steps import Create, MakePart, Outcome, Plan
 from handler.store.interface import Creates, Store, StoredGroup
@@ -180,6 +182,8 @@ class Converger:
         world = self.gather(stored.id, stored.definition, mends=only is None and not _hands_off(stored))
         if latest is not None:
             stored = replace(stored, state=latest())
+        if (accept_vanished or only is not None) and not _hands_off(stored):
+            stored, world = self._lifted(stored, world, only)
         look = partial(self._look, stored, world, accept_vanished=accept_vanished, only=only)
         seen, minted, reading = look(), tuple[Record, ...](), None
         if seen.plan.makes:
@@ -205,6 +209,25 @@ class Converger:
         done = self._concluded(stored, replace(seen, plan=planned), outcomes)
         done = replace(done, unread=self._quotas.news(reading), retries=(*done.retries, *seated))
         return done if execution.halted is None else halted(done, execution.halted)
+
+    def _lifted(self, stored: StoredGroup, world: World, only: MemberName | None) -> tuple[StoredGroup, World]:
+        """Lift what holds calls back that a person orders: of all members the back-off of builds, too.
+
+        What cannot be written down is lifted for this pass alone: its first write that fails ends the pass and says so.
+        """
+        lifted = retried(world, stored.definition.group.grace, only, self._clock())
+        records = [member.record for member in lifted.members if member.record is not None]
+        known = {member.name: member.record for member in world.members}
+        changed = tuple(record for record in records if record is not known[record.name])
+        resets = only is None and stored.builds != Builds()
+        with contextlib.suppress(StoreError):
+            if changed:
+                self._store.save(changed, stored.definition.cloud.id)
+            if resets:
+                self._store.save_builds(stored.id, Builds())
+        if resets:
+            stored = replace(stored, failed_builds=0, back_off_until=None, builds_of=None)
+        return stored, lifted
 
     def _looked(self, stored: StoredGroup) -> _Look:
         world = self.gather(stored.id, stored.definition)
@@ -257,7 +280,7 @@ class Converger:
                     cloud.outstanding - used.cloud_outstanding,
                     hourly(group, cloud, used),
                 ),
-                back_off_until=stored.back_off_until,
+                back_off_until=None if only is not None else stored.builds.back_off_until,
                 accept_vanished=accept_vanished,
                 calls=self._traffic.left(stored.definition.cloud, now),
                 full=self._traffic.is_full(stored.definition.cloud, now),
@@ -297,8 +320,10 @@ class Converger:
 
     def _concluded(self, stored: StoredGroup, before_it: _Look, outcomes: tuple[Outcome, ...]) -> Pass:
         world, planned, now = before_it.snapshot.world, before_it.plan, self._clock()
-        before = Builds(failed=stored.failed_builds, back_off_until=stored.back_off_until)
+        before = stored.builds
         builds = builds_after(before, outcomes, world, Limits(creates=0, back_off_until=None), now)
+        if builds != before:
+            builds = replace(builds, of=stored.definition.build_digest)
         minted = sum(isinstance(step, Create) and step.member is None for step in planned.steps)
         seen = before_it.only(stored)
         done = replace(
@@ -307,8 +332,7 @@ class Converger:
             next_in=next_in(planned, outcomes, builds, now),
             vanished=tuple(surrendered(planned.vanished, world, now)),
             refused=tuple(ungiven(outcomes, world, now)),
-            failed_builds=builds.failed,
-            back_off_until=builds.back_off_until,
+            builds=builds,
             creates_left=max(seen.creates_left - minted, 0),
             failures=told(outcomes, planned.held, world, failed=True),
             retries=(*told(outcomes, planned.held, world, failed=False), *seen.retries),
@@ -316,7 +340,7 @@ class Converger:
         if builds == before:
             return done
         try:
-            self._store.save_builds(stored.id, builds.failed, builds.back_off_until)
+            self._store.save_builds(stored.id, builds)
         except StoreError as error:
             return halted(done, str(error))
         return done

@@ -50,6 +50,33 @@ class Definition:
         """One name for all that new members are made of, as it is declared now."""
         return digest_of({self.profile.id: self.profile})
 
+    @property
+    def build_digest(self) -> str:
+        """One name for all that decides whether a build succeeds: profile, cloud and the time that a build may take.
+
+        It is no part of `profile_digest`: a change of it makes no member old.
+        """
+        return digest_of(
+            {self.profile.id: self.profile}, {self.cloud.id: self.cloud}, {"build_timeout": self.group.build_timeout}
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Builds:
+    """How builds go: failed in a row, and until when nothing is made because of it."""
+
+    failed: int = 0
+    back_off_until: Instant | None = None
+    of: str | None = None
+    """`Definition.build_digest` of what they were made with; ``None``: an earlier release wrote the row."""
+
+    def that_count(self, definition: Definition) -> Builds:
+        """Return the row if it is about this definition, else a new one: a corrected definition lifts the back-off."""
+        if not self.failed and self.back_off_until is None:
+            return self
+        now = definition.build_digest
+        return self if self.of in {None, now} else Builds(of=now)
+
 
 ABSENT_LISTINGS = 3
 """Complete listings in a row that settle what the cloud cannot be asked about by name."""

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from config.units import Instant, MemberName, Seconds
-from handler.desired import Limits
+from handler.desired import Builds, Limits
 from handler.steps import (
     Create,
     Destroy,
@@ -75,14 +74,6 @@ _DOUBLINGS = 5  # 30 s × 2⁵ is past the last
 _UNBUILT = frozenset({Leaving.BROKEN, Leaving.BUILD_TIMEOUT, Leaving.NOT_READY})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Builds:
-    """How builds go: failed in a row, and until when nothing is made because of it."""
-
-    failed: int
-    back_off_until: Instant | None
-
-
 def next_in(plan: Plan, outcomes: Sequence[Outcome], builds: Builds, now: Instant) -> Seconds | None:
     """Say in how many seconds to look again; ``None``: nothing is waited for.
 
@@ -116,13 +107,13 @@ def builds_after(before: Builds, outcomes: Iterable[Outcome], world: World, limi
     """
     told = list(outcomes)
     if any(isinstance(outcome.step, EnterService) and outcome.result is Result.DONE for outcome in told):
-        return Builds(failed=0, back_off_until=None)
+        return Builds(of=before.of)
     records = {member.name: member.record for member in world.members}
     failed = sum(_is_failed_build(outcome, records, limits) for outcome in told)
     if not failed:
         return before
     row = before.failed + failed
-    return Builds(failed=row, back_off_until=back_off_until(row, now))
+    return Builds(failed=row, back_off_until=back_off_until(row, now), of=before.of)
 
 
 def back_off_until(failed: int, now: Instant) -> Instant | None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from config.causes import MENDING, Cause
 from config.model import Budget
 from config.units import Instant, Seconds, format_span
+from handler.desired import Builds
 from handler.provisions import Tended
 from handler.removals import words_of
 from handler.steps import MarkLeaving, Outcome, Plan, Wait
@@ -33,9 +34,8 @@ class Pass:
     refused: tuple[Record, ...]
     """Of machines that were given, and that the cloud will not mark: gone, to be written down in the transaction that
     lowers desired size by them."""
-    failed_builds: int
-    """In a row, this pass included."""
-    back_off_until: Instant | None
+    builds: Builds
+    """How builds go, this pass included."""
     creates_left: int
     """Creates that the hourly budgets of group and cloud still allow, whichever is less."""
     failures: tuple[str, ...]
@@ -47,6 +47,16 @@ class Pass:
     """Balancers that were made for the group may still be there: it must not be forgotten yet."""
     unread: str = ""
     """Why the cloud's quotas could not be read, which they could before; empty: they could, or nobody asked."""
+
+    @property
+    def failed_builds(self) -> int:
+        """Builds that failed in a row."""
+        return self.builds.failed
+
+    @property
+    def back_off_until(self) -> Instant | None:
+        """Until when nothing is made because builds failed."""
+        return self.builds.back_off_until
 
     @property
     def messages(self) -> tuple[str, ...]:
@@ -87,8 +97,7 @@ def seen_only(stored: StoredGroup, world: World, planned: Plan, used: Creates) -
         next_in=None,
         vanished=(),
         refused=(),
-        failed_builds=stored.failed_builds,
-        back_off_until=stored.back_off_until,
+        builds=stored.builds,
         creates_left=hourly(stored.definition.group.budget, stored.definition.cloud.budget, used),
         failures=(),
         retries=(

@@ -1,8 +1,9 @@
 """How the removal of a leaving member goes: when it is STUCK, and when that one is tried again. Pure.
 
 A removal that fails again and again, or that a cloud takes up and never ends, is not waited for: the member counts as
-garbage (`handler.garbage`) and holds up nothing of its group. It is tried again all the same, ever less often. The
-instants that decide are written down with the attempt, before the call.
+garbage (`handler.garbage`) and holds up nothing of its group. It is tried again all the same, ever less often, and at
+once when a person orders convergence of the group or the member. The instants that decide are written down with the
+attempt, before the call.
 
 Source: OpenStack Heat and Otter both wait for such a removal for ever, and the group with it.
 """
@@ -10,9 +11,10 @@ Source: OpenStack Heat and Otter both wait for such a removal for ever, and the 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from dataclasses import replace
 
 from config.units import Instant, MemberName, Seconds
-from handler.world import Member, Phase, Record
+from handler.world import Member, Phase, Record, World
 
 ATTEMPTS = 10
 """Removals of one member that failed in a row."""
@@ -47,6 +49,26 @@ def is_due(record: Record, now: Instant) -> bool:
     if began is None or last is None:
         return True
     return not 0 <= now - last < min(max(last - began, _FIRST), _LAST)  # tried before now: the clock was set back
+
+
+def retried(world: World, grace: Seconds, only: MemberName | None, now: Instant) -> World:
+    """Return the world in which no removal is STUCK: a person has ordered that all (or one) be tried anew at once.
+
+    What failed before is forgotten: the removal has as many attempts, and as much time, as a new one.
+    """
+    return replace(
+        world,
+        members=tuple(
+            replace(member, record=_fresh(member.record))
+            if member.record is not None and only in {None, member.name} and is_stuck(member.record, grace, now)
+            else member
+            for member in world.members
+        ),
+    )
+
+
+def _fresh(record: Record) -> Record:
+    return replace(record, attempts=(), destroy_attempts=0, removal_at=None, removal_tried_at=None)
 
 
 def words_of(members: Collection[Member], stuck: Collection[MemberName]) -> Iterator[str]:

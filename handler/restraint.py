@@ -22,7 +22,7 @@ class Restraint:
 
     def __init__(self, limits: Limits, now: Instant) -> None:
         self._now = now
-        self._ordered = limits.accept_vanished
+        self._all_ordered, self._ordered = limits.accept_vanished, limits.accept_members
         self._destroys, self._joins, self._calls = limits.destroys, limits.joins, limits.calls
         self.held: list[Attempts] = []
 
@@ -43,7 +43,7 @@ class Restraint:
         made: set[MemberName] = set()
         for step in steps:
             record = None if step.member is None else failed.get(step.member)
-            if record is not None and not self._ordered and held(step, record, self._now) is not None:
+            if record is not None and not self._is_ordered(record) and held(step, record, self._now) is not None:
                 waits[Wait.BACK_OFF] += 1
             elif not self._may_call():
                 waits[Wait.RATE_LIMIT] += 1
@@ -69,7 +69,7 @@ class Restraint:
         one = held(step, record, self._now)
         if one is not None and one.count == 0 and not one.because:
             return Wait.DELETING
-        if one is not None and not self._ordered:
+        if one is not None and not self._is_ordered(record):
             self.held.append(one)
             return Wait.BACK_OFF
         match step:
@@ -83,6 +83,9 @@ class Restraint:
                 return Wait.ENOUGH if self._joins < 0 else None
             case _:
                 return None
+
+    def _is_ordered(self, record: Record) -> bool:
+        return self._all_ordered or record.name in self._ordered
 
     def _may_call(self) -> bool:
         if self._calls is not None:

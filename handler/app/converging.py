@@ -228,7 +228,7 @@ class Keeper:
         doubted = room.seen.plan.doubts if room.seen is not None else ()
         quota = room.seen.plan.quota if room.seen is not None else ""
         stopped = room.seen is not None and bool(room.seen.plan.repair_stopped)
-        room.failed_builds, room.back_off_until = done.failed_builds, done.back_off_until
+        room.kept_builds = done.builds
         room.addresses = _addresses(done.world, room.addresses)
         states = {m.name: state_of(m, done.world, room.definition, now.wall) for m in done.world.members}
         standing = await self._standing(room)

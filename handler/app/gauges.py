@@ -121,7 +121,7 @@ def _creates_left(room: Room, _: Instant) -> int | None:
 
 
 def _back_off_left(room: Room, now: Instant) -> float:
-    until = room.back_off_until
+    until = room.builds.back_off_until
     return max(until - now, 0.0) if until is not None else 0.0
 
 
@@ -198,7 +198,7 @@ _PER_GROUP: tuple[tuple[str, str, Callable[[Room, Instant], float | None]], ...]
     ("group_definition", "Revision that new members are made of.", lambda room, _: room.stored().in_force),
     ("group_pending", "1 while its last change has not converged.", lambda room, _: float(room.is_pending)),
     ("group_creates_left", "Creates that the hourly budgets still allow.", _creates_left),
-    ("group_failed_builds", "Builds that failed in a row.", lambda room, _: room.failed_builds),
+    ("group_failed_builds", "Builds that failed in a row.", lambda room, _: room.builds.failed),
     ("group_back_off_seconds_remaining", "How long growth still waits after failed builds.", _back_off_left),
     ("group_quiet_seconds_remaining", "Longest quiet time still to run.", _quiet_left),
     (

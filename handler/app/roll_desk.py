@@ -20,7 +20,7 @@ from handler.app.finding import room_of
 from handler.app.rooms import Room
 from handler.app.statuses import progress_of, roll_of
 from handler.declared import Pinned, Revision, changes, last_good
-from handler.desired import Definition
+from handler.desired import Builds, Definition
 from handler.rolls import Roll, RollState
 from handler.store.interface import Event, EventKind
 from handler.web.daemon import NoSuch
@@ -135,9 +135,9 @@ class RollDesk:
         line = Event(at=now, group=room.id, kind=EventKind.NOTE, name=act, by=by, message=message)
         await asyncio.to_thread(store.steer, line, pinned, roll)
         room.pinned, room.roll = pinned, roll
-        if room.failed_builds:
-            await asyncio.to_thread(store.save_builds, room.id, 0, None)
-            room.failed_builds, room.back_off_until = 0, None
+        if room.builds.failed:
+            await asyncio.to_thread(store.save_builds, room.id, Builds())
+            room.kept_builds = Builds()
 
     def _put(self, room: Room, profile: Profile) -> None:
         room.definition = replace(room.definition, profile=profile)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from config.units import Instant, MemberName
 from handler.declared import Converged
-from handler.desired import Limits
-from handler.pacing import Builds, builds_after
+from handler.desired import Builds, Limits
+from handler.pacing import builds_after
 from handler.passes import Pass
 from handler.rolling import is_old, rolled
 from handler.rolls import Roll, RollState, halted_by, short

@@ -13,7 +13,7 @@ from collector.targets import Roster
 from config.units import GroupId, Instant, MemberName, PolicyId
 from handler.attachments import Attachment
 from handler.declared import Converged, Pinned
-from handler.desired import Definition
+from handler.desired import Builds, Definition
 from handler.rolls import Roll
 from handler.status import MemberState
 from handler.steps import Plan
@@ -51,8 +51,8 @@ class Room:
     definition: Definition
     state: GroupState
     deleting: bool = False
-    failed_builds: int = 0
-    back_off_until: Instant | None = None
+    kept_builds: Builds = field(default_factory=Builds)
+    """How builds went, perhaps of an earlier definition; `builds` is what counts."""
     seen: Seen | None = None
     holds: Mapping[PolicyId, Kept] = field(default_factory=dict)
     restarts: int = 0
@@ -94,8 +94,7 @@ class Room:
             definition=stored.definition,
             state=stored.state,
             deleting=stored.deleting,
-            failed_builds=stored.failed_builds,
-            back_off_until=stored.back_off_until,
+            kept_builds=stored.builds,
             attachments=stored.attachments,
             declared=stored.declared,
             pinned=stored.pinned,
@@ -116,14 +115,20 @@ class Room:
             state=self.state,
             definition=self.definition,
             deleting=self.deleting,
-            failed_builds=self.failed_builds,
-            back_off_until=self.back_off_until,
+            failed_builds=self.builds.failed,
+            back_off_until=self.builds.back_off_until,
+            builds_of=self.builds.of,
             attachments=self.attachments,
             declared=self.declared,
             pinned=self.pinned,
             roll=self.roll,
             converged=self.converged,
         )
+
+    @property
+    def builds(self) -> Builds:
+        """How builds of the definition in force go."""
+        return self.kept_builds.that_count(self.definition)
 
     @property
     def is_pending(self) -> bool:
@@ -140,7 +145,9 @@ class Room:
     def fleet(self) -> Fleet:
         """What the door must know; before the first pass: nothing is listed."""
         if self.seen is None:
-            return Fleet(listed=False, marked=0, in_service=0, creates_left=0, back_off_until=self.back_off_until)
+            return Fleet(
+                listed=False, marked=0, in_service=0, creates_left=0, back_off_until=self.builds.back_off_until
+            )
         return self.seen.fleet
 
     def roster(self, now: Instant) -> Roster:

@@ -124,11 +124,12 @@ def _channel_in_words(channel: Channel) -> str:
 
 def _held_back(room: Room, now: Instant) -> tuple[str, ...]:
     """How many builds failed, while nothing is made because of it."""
-    until = room.back_off_until
+    until = room.builds.back_off_until
     if until is None or until <= now:
         return ()
     at = datetime.fromtimestamp(until, UTC).strftime("%Y-%m-%d %H:%M:%S")
-    return (f"{room.failed_builds} builds failed in a row: nothing is made before {at} UTC",)
+    how = f"a corrected profile ends that, and so does trimtab converge {room.id}"
+    return (f"{room.builds.failed} builds failed in a row: nothing is made before {at} UTC; {how}",)
 
 
 def condition_of(room: Room, now: Instant) -> GroupCondition:

@@ -214,10 +214,11 @@ def plan_lines(plan: dict[str, Any]) -> Iterator[str]:
     waits = _waits(plan["waits"].items(), plan.get("quota", ""))
     if waits:
         yield f"waiting: {waits}"
-    for name in plan.get("stuck", ()):
-        yield f"stuck: {name} cannot be removed, and nobody waits for it"
+    stuck = plan.get("stuck", ())
+    for name in stuck:
+        yield f"stuck: {name} cannot be removed; trimtab converge {plan['group']} tries it again at once"
     if not plan["steps"] and not waits:
-        yield "converged: nothing to do"
+        yield f"converged but for {', '.join(stuck)}: nothing else to do" if stuck else "converged: nothing to do"
 
 
 def world_table(world: dict[str, Any]) -> RenderableType:

@@ -13,7 +13,7 @@ from typing import Protocol
 from config.units import BalancerId, CloudId, GroupId, Instant, MemberName, Seconds
 from handler.attachments import Attachment
 from handler.declared import Converged, Pinned
-from handler.desired import Definition
+from handler.desired import Builds, Definition
 from handler.rolls import Roll
 from handler.steps import Result
 from handler.store.behind import BehindStore
@@ -37,6 +37,8 @@ class StoredGroup:
     failed_builds: int
     """Builds failed in a row."""
     back_off_until: Instant | None
+    builds_of: str | None = None
+    """What those builds were made with (`handler.desired.Builds`)."""
     attachments: tuple[Attachment, ...] = ()
     """Of the definition's balancers, those by a person's word."""
     declared: int = 1
@@ -52,6 +54,12 @@ class StoredGroup:
     def in_force(self) -> int:
         """Number of the revision whose profile new members are made of."""
         return self.declared if self.pinned is None else self.pinned.revision
+
+    @property
+    def builds(self) -> Builds:
+        """How builds of the definition in force go."""
+        kept = Builds(failed=self.failed_builds, back_off_until=self.back_off_until, of=self.builds_of)
+        return kept.that_count(self.definition)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,7 +196,7 @@ class Store(BehindStore, OutsideStore, RollingStore, Protocol):
         """Write it down, and a line in the history of every group, in one transaction."""
         ...
 
-    def save_builds(self, group: GroupId, failed_builds: int, back_off_until: Instant | None) -> None:
+    def save_builds(self, group: GroupId, builds: Builds) -> None:
         """Write down how builds go."""
         ...
 

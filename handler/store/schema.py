@@ -56,7 +56,7 @@ from trigger.reasons import Reason
 from trigger.requests import Clamp, Move, Observed, Pause, SignalKind, Turn, Watched
 from trigger.verdicts import Direction
 
-HEAD = "0016"
+HEAD = "0017"
 """The revision that this release reads and writes."""
 
 
@@ -101,6 +101,7 @@ groups = Table(
     Column("deleting", Boolean, nullable=False),
     Column("failed_builds", Integer, nullable=False),
     Column("back_off_until", REAL),
+    Column("builds_of", Text),
 )
 
 sequences = Table(

@@ -15,7 +15,7 @@ from pathlib import Path
 from sqlalchemy import Connection, delete, update
 
 from config.units import GroupId, Instant
-from handler.desired import Definition
+from handler.desired import Builds, Definition
 from handler.store import fleet, history, outbox, retention, rows
 from handler.store.alert_rows import AlertRows
 from handler.store.behind_rows import BehindRows
@@ -108,9 +108,14 @@ class SqliteStore(AlertRows, BehindRows, MemberRows, RollingRows):
 
         self._writer.do(write)
 
-    def save_builds(self, group: GroupId, failed_builds: int, back_off_until: Instant | None) -> None:
+    def save_builds(self, group: GroupId, builds: Builds) -> None:
         """Write down how builds go."""
-        self._alter(group, {"failed_builds": failed_builds, "back_off_until": back_off_until})
+        row: dict[str, object] = {
+            "failed_builds": builds.failed,
+            "back_off_until": builds.back_off_until,
+            "builds_of": builds.of,
+        }
+        self._alter(group, row)
 
     def mark_deleting(self, group: GroupId) -> None:
         """The group is to be emptied and forgotten."""

@@ -14,6 +14,7 @@ from config.errors import Permanent, StoreError, Transient
 from config.model import Budget, Mode, OnVanish, ProcessRecipe, Victims
 from config.repair import Repair
 from config.units import BalancerId, GroupId, Instant, MemberName
+from handler.desired import Builds
 from handler.passes import Pass
 from handler.steps import Confirm, Create, EnterService, Forget, Join, MarkLeaving, Result, TakeUp, Wait
 from handler.store.interface import StoredGroup
@@ -25,6 +26,7 @@ from tests.support.worlds import EDGE, WEB, a_definition, name_of
 from trigger.requests import Pause
 
 ONE, TWO, THREE = name_of(1), name_of(2), name_of(3)
+OTHER = ProcessRecipe(command=("corrected",))
 
 
 def waits(done) -> set[Wait]:
@@ -344,6 +346,77 @@ def test_three_failed_builds_in_a_row_hold_creation_back_ever_longer() -> None:
             assert waits(bed.run()) == {Wait.BUILD_BACK_OFF}
             bed.clock.now = until
     assert told == [(1, None), (2, None), (3, 30.0), (4, 60.0), (5, 120.0)]
+
+
+def backing_off(bed: Bed) -> Bed:
+    """Builds of the bed fail until nothing is made because of it; then the cause goes away."""
+    bed.cloud.faults.always["create"] = Permanent("no such image")
+    while bed.run().back_off_until is None:
+        pass
+    bed.cloud.faults.clear()
+    assert waits(bed.run()) == {Wait.BUILD_BACK_OFF}
+    return bed
+
+
+def test_an_order_for_the_group_lifts_the_back_off_of_builds() -> None:
+    bed = backing_off(Bed(size=2))
+    done = bed.run(accept_vanished=True)
+    assert sum(isinstance(outcome.step, Create) for outcome in done.outcomes) == 2
+    assert (done.failed_builds, done.back_off_until) == (0, None)
+    bed.restart()
+    bed.settle()
+    bed.expect(2)
+
+
+def test_an_order_for_one_member_makes_that_one_and_no_other() -> None:
+    bed = Bed(size=2)
+    bed.cloud.faults.script("create", Transient("busy"), Transient("busy"))
+    bed.run()
+    bed.store.save_builds(WEB, Builds(failed=5, back_off_until=Instant(bed.clock() + 600)))
+    bed.clock.advance(60)
+    assert waits(bed.run()) == {Wait.BUILD_BACK_OFF}
+    bed.run(only=TWO)
+    assert bed.machines == {TWO}
+    assert waits(bed.run()) >= {Wait.BUILD_BACK_OFF}
+
+
+@pytest.mark.parametrize(
+    "corrected",
+    [
+        pytest.param(lambda was: replace(was, profile=replace(was.profile, recipe=OTHER)), id="profile"),
+        pytest.param(lambda was: replace(was, profile=replace(was.profile, ready=None)), id="what is ready"),
+        pytest.param(lambda was: replace(was, cloud=replace(was.cloud, calls=Calls(count=9))), id="cloud"),
+        pytest.param(lambda was: replace(was, group=replace(was.group, build_timeout=9999.0)), id="build timeout"),
+    ],
+)
+def test_a_corrected_definition_lifts_the_back_off_of_builds(corrected) -> None:
+    bed = backing_off(Bed(size=2))
+    bed.redefine(corrected(bed.definition))
+    bed.run()
+    assert len(bed.machines) == 2
+    bed.settle()
+    assert bed.store.kept[WEB].builds.failed == 0
+
+
+def test_another_size_of_the_group_does_not_lift_the_back_off_of_builds() -> None:
+    bed = backing_off(Bed(size=2))
+    bed.redefine(replace(bed.definition, group=replace(bed.definition.group, maximum=7)))
+    assert waits(bed.run()) == {Wait.BUILD_BACK_OFF}
+
+
+def test_a_pass_that_began_before_the_definition_was_corrected_holds_nothing_back() -> None:
+    bed = Bed(size=2)
+    bed.cloud.faults.always["create"] = Permanent("no such image")
+    old = bed.store.kept[WEB]
+    bed.redefine(replace(bed.definition, profile=replace(bed.definition.profile, recipe=OTHER)))
+    for _ in range(3):
+        kept = bed.store.kept[WEB]
+        builds = {name: getattr(kept, name) for name in ("failed_builds", "back_off_until", "builds_of")}
+        bed.converger.run(replace(old, **builds))
+    assert bed.store.kept[WEB].failed_builds > 2
+    bed.cloud.faults.clear()
+    bed.run()
+    assert len(bed.machines) == 2
 
 
 def test_a_member_that_enters_service_ends_the_row() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from config.errors import Permanent, Transient
 from config.units import Instant
 from handler.planning import plan
-from handler.removals import ATTEMPTS, WITHIN, is_due, is_stuck
+from handler.removals import ATTEMPTS, WITHIN, is_due, is_stuck, retried
 from handler.roles import state_of
 from handler.status import MemberState
 from handler.steps import Create, Destroy, Drain, Forget, Result, Wait
@@ -18,6 +19,7 @@ from handler.world import Leaving, Member, Phase, SeatState, ServerState, World
 from tests.support.beds import Bed, grown
 from tests.support.worlds import (
     NOW,
+    WEB,
     a_definition,
     a_fleet,
     a_member,
@@ -28,6 +30,7 @@ from tests.support.worlds import (
     limits,
     name_of,
 )
+from trigger.requests import Pause
 
 GRACE = 120.0
 ONE = name_of(1)
@@ -213,3 +216,67 @@ def test_a_failure_of_a_stuck_removal_does_not_hold_back_the_next_pass() -> None
     assert [outcome.result for outcome in done.outcomes if isinstance(outcome.step, Destroy)] == [Result.LIMITED]
     assert done.next_in is not None
     assert done.next_in <= 2.0
+
+
+def stuck_bed(size: int = 2) -> Bed:
+    """A bed that is to be empty, and whose members the cloud refused to remove until they were stuck."""
+    bed = grown(size)
+    failing(bed, Permanent("locked"))
+    bed.desire(0)
+    for _ in range(40):
+        done = bed.run()
+        bed.clock.advance(30.0)
+    assert len(done.plan.stuck) == size
+    assert [step for step in done.plan.steps if isinstance(step, Destroy)] == []
+    bed.cloud.faults.clear()
+    return bed
+
+
+def test_an_order_for_the_group_tries_stuck_removals_at_once() -> None:
+    bed = stuck_bed(2)
+    bed.run(accept_vanished=True)
+    assert bed.machines == set()
+    bed.settle()
+    bed.expect(0)
+
+
+def test_an_order_for_one_member_tries_its_stuck_removal_and_no_other() -> None:
+    bed = stuck_bed(2)
+    bed.run(only=ONE)
+    assert bed.machines == {name_of(2)}
+    assert bed.run().plan.stuck == (name_of(2),)
+
+
+def test_a_removal_that_was_ordered_again_has_all_its_attempts_again() -> None:
+    bed = stuck_bed(1)
+    failing(bed, Transient("busy"))
+    done = bed.run(accept_vanished=True)
+    assert done.plan.stuck == ()
+    assert dict(done.plan.waits) == {Wait.DELETING: 1}
+    assert bed.store.records[ONE][0].destroy_attempts == 1
+    bed.restart()
+    assert bed.run().plan.stuck == ()
+
+
+def test_an_order_while_a_balancer_cannot_be_read_is_remembered() -> None:
+    bed = stuck_bed(1)
+    bed.edge.faults.always["seats"] = Transient("no answer")
+    bed.run(accept_vanished=True)
+    bed.edge.faults.clear()
+    bed.settle()
+    bed.expect(0)
+
+
+def test_a_removal_that_the_cloud_accepted_and_never_ended_is_asked_for_again_by_order() -> None:
+    world = a_world(stuck_member(destroy_attempts=0, removal_at=ago(3000), removal_tried_at=ago(10)))
+    assert planned(world, 0).steps == ()
+    assert planned(retried(world, GRACE, None, NOW), 0).steps == (Destroy(member=ONE),)
+
+
+def test_a_paused_group_is_only_looked_at_whatever_is_ordered() -> None:
+    bed = stuck_bed(1)
+    kept = bed.store.kept[WEB]
+    bed.store.kept[WEB] = replace(kept, state=replace(kept.state, pause=Pause.ALL))
+    before = bed.store.records[ONE]
+    assert bed.run(accept_vanished=True).plan.stuck == (ONE,)
+    assert bed.store.records[ONE] == before

@@ -130,9 +130,9 @@ class Bed:
         if kept.roll is not None and kept.roll.runs:
             self.store.kept[WEB] = replace(kept, roll=kept.roll.ended(RollState.STOPPED, "by ada", self.clock()))
 
-    def run(self, *, accept_vanished: bool = False) -> Pass:
+    def run(self, *, accept_vanished: bool = False, only: MemberName | None = None) -> Pass:
         stored = self.store.kept[WEB]
-        done = self.converger.run(stored, accept_vanished=accept_vanished)
+        done = self.converger.run(stored, accept_vanished=accept_vanished, only=only)
         self._lower(done.vanished, vanished, "vanished")
         self._lower(done.refused, lowered, "adoption_refused")
         if stored.roll is not None:

@@ -143,7 +143,8 @@ class DiskBed:
         stored = self.group
         for _ in range(_PASSES):
             done = self.converger.run(stored)
-            stored = replace(stored, failed_builds=done.failed_builds, back_off_until=done.back_off_until)
+            kept = done.builds
+            stored = replace(stored, failed_builds=kept.failed, back_off_until=kept.back_off_until, builds_of=kept.of)
             if done.plan.converged:
                 return
             self.clock.advance(5.0 if done.next_in is None else done.next_in)

@@ -13,7 +13,7 @@ from config.notices import NotifyTarget
 from config.units import AlertId, BalancerId, CloudId, GroupId, HookId, Instant, MemberName
 from handler.attachments import Attachment
 from handler.declared import Converged, Pinned, Revision
-from handler.desired import Definition
+from handler.desired import Builds, Definition
 from handler.launches import LaunchId
 from handler.notices import Filed, Notice, Tried
 from handler.provisioning import Binding
@@ -152,10 +152,15 @@ class MemoryStore:
                 for each in self.declared.get(group, ())
             ]
 
-    def save_builds(self, group: GroupId, failed_builds: int, back_off_until: Instant | None) -> None:
+    def save_builds(self, group: GroupId, builds: Builds) -> None:
         with self._write("save builds"):
             if group in self.kept:
-                self.kept[group] = replace(self.kept[group], failed_builds=failed_builds, back_off_until=back_off_until)
+                self.kept[group] = replace(
+                    self.kept[group],
+                    failed_builds=builds.failed,
+                    back_off_until=builds.back_off_until,
+                    builds_of=builds.of,
+                )
 
     def attach(
         self, act: Event, definition: Definition, attachments: Sequence[Attachment], records: Sequence[Record]

@@ -38,7 +38,7 @@ from config.units import (
     PolicyId,
     ProfileId,
 )
-from handler.desired import Definition
+from handler.desired import Builds, Definition
 from handler.steps import Result
 from handler.store.interface import Tick
 from handler.store.outside import AlertStatus, Delivery, StoredHook, TokenHash
@@ -267,7 +267,7 @@ def fill(store: SqliteStore) -> None:
     store.end_step(step, Result.DONE, "", at(4.5), (), LOCAL)
     store.begin_step(WEB, "create", MemberName("web-k3f9ab-2"), at(5), (), LOCAL)
     store.note(WEB, "pause", "ada", "maintenance", at(6))
-    store.save_builds(WEB, 2, at(600))
+    store.save_builds(WEB, Builds(failed=2, back_off_until=at(600)))
     store.declare((a_definition("web"),), at(7))
     refused = AnswerExplanation(
         request="p", cause=Cause.PERSON, by="ada", reason=Reason.QUIET, wanted=12, clamps=(clamped,), until=at(98)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from config.errors import Refused, StoreError, Transient
+from config.errors import Permanent, Refused, StoreError, Transient
 from config.units import CounterId, GroupId, PolicyId
 from handler.status import GroupCondition
 from handler.steps import Create
@@ -312,6 +312,53 @@ def test_many_that_vanish_at_once_are_believed_only_when_a_person_says_so(house:
         await up.desk.converge(WEB, dry_run=False, by="ada")
         await up.grown(4)
         assert name_of(4) in house.machines
+
+    house.run(scene)
+
+
+async def _builds_fail(up: Up) -> None:
+    """Wait until failed builds hold back all others, for more time than a test has; then take the cause away."""
+    up.house.cloud.faults.always["create"] = Permanent("no such image")
+    await up.desk.scale(WEB, 4, force=False, by="ada")
+    await up.until(lambda: up.room.builds.failed > 2)
+    up.house.cloud.faults.clear()
+    assert len(up.house.machines) == 2
+    assert any("builds failed in a row" in message for message in up.status.messages)
+
+
+def test_a_corrected_profile_ends_the_wait_after_failed_builds(house: House) -> None:
+    async def scene(up: Up) -> None:
+        await up.grown(2)
+        await _builds_fail(up)
+        await up.desk.reload()
+        await up.passed(2)
+        assert len(house.machines) == 2, "the same file corrects nothing"
+        house.declare(model().replace("command: [serve]", "command: [corrected]"))
+        await up.desk.reload()
+        await up.grown(4)
+
+    house.run(scene)
+
+
+def test_a_profile_that_was_corrected_while_the_daemon_was_down_ends_the_wait_too(house: House) -> None:
+    async def before(up: Up) -> None:
+        await up.grown(2)
+        await _builds_fail(up)
+
+    async def after(up: Up) -> None:
+        await up.grown(4)
+
+    house.run(before)
+    house.declare(model().replace("command: [serve]", "command: [corrected]"))
+    house.run(after)
+
+
+def test_an_order_to_converge_ends_the_wait_after_failed_builds(house: House) -> None:
+    async def scene(up: Up) -> None:
+        await up.grown(2)
+        await _builds_fail(up)
+        await up.desk.converge(WEB, dry_run=False, by="ada")
+        await up.grown(4)
 
     house.run(scene)
 

@@ -149,7 +149,7 @@ def test_a_profile_that_cannot_be_built_halts_the_roll_and_a_rollback_takes_it_b
         await up.until(lambda: is_done(up))
         assert house.machines == before
         assert up.status.rollback is not None
-        assert (up.status.rollback.revision, up.status.definition, up.room.back_off_until) == (1, 1, None)
+        assert (up.status.rollback.revision, up.status.definition, up.room.builds.back_off_until) == (1, 1, None)
 
     house.run(scene)
 

@@ -11,6 +11,7 @@ from config.schedules import Lasting, Limit, Once, ScheduledLimit
 from config.units import Instant, PolicyId
 from handler.app.rooms import Room, Seen
 from handler.app.statuses import condition_of, messages_of
+from handler.desired import Builds
 from handler.planning import plan
 from handler.status import GroupCondition
 from tests.support.worlds import NOW, WEB, a_definition, a_fleet, a_world, desired, limits
@@ -64,12 +65,17 @@ def test_bounds_are_those_that_schedules_leave_now() -> None:
 
 def test_while_builds_back_off_the_group_warns_how_many_failed_and_says_when_the_next_try_is() -> None:
     room = a_room(3)
-    room.failed_builds, room.back_off_until = 4, Instant(NOW + 60)
+    room.kept_builds = Builds(failed=4, back_off_until=Instant(NOW + 60))
     assert condition_of(room, NOW) is GroupCondition.WARNING
-    assert messages_of(room, NOW) == ("4 builds failed in a row: nothing is made before 2023-11-14 22:14:20 UTC",)
+    assert messages_of(room, NOW) == (
+        (
+            "4 builds failed in a row: nothing is made before 2023-11-14 22:14:20 UTC; a corrected profile ends that, "
+            "and so does trimtab converge web"
+        ),
+    )
 
 
 def test_when_the_back_off_is_over_there_is_nothing_to_warn_of() -> None:
     room = a_room(3)
-    room.failed_builds, room.back_off_until = 4, NOW
+    room.kept_builds = Builds(failed=4, back_off_until=NOW)
     assert (condition_of(room, NOW), messages_of(room, NOW)) == (GroupCondition.SCALING, ())

@@ -29,8 +29,11 @@ def test_a_plan_says_what_it_waits_for(waits: dict[str, int], said: str) -> None
 
 
 def test_a_plan_says_whom_nobody_waits_for() -> None:
-    said = list(plan_lines({"steps": [], "waits": {}, "stuck": ["web-k3f9ab-1"]}))
-    assert said == ["stuck: web-k3f9ab-1 cannot be removed, and nobody waits for it", "converged: nothing to do"]
+    said = list(plan_lines({"group": "web", "steps": [], "waits": {}, "stuck": ["web-k3f9ab-1"]}))
+    assert said == [
+        "stuck: web-k3f9ab-1 cannot be removed; trimtab converge web tries it again at once",
+        "converged but for web-k3f9ab-1: nothing else to do",
+    ]
 
 
 def _printed(status: Any, endpoints: Sequence[Any] = ()) -> str:

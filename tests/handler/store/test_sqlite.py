@@ -7,7 +7,7 @@ import pytest
 from config.errors import Refused, StoreError
 from config.units import BalancerId, CloudId, GroupId, MemberName
 from handler.attachments import Attachment
-from handler.desired import Definition
+from handler.desired import Builds, Definition
 from handler.provisioning import Binding
 from handler.steps import Result
 from handler.store.interface import Abandoned, Creates, Event, EventKind, Store
@@ -71,7 +71,7 @@ def test_everything_is_there_after_closing_and_opening(file):
 CALLS = {
     "groups": lambda store: store.groups(),
     "declare": lambda store: store.declare((), NOW),
-    "save_builds": lambda store: store.save_builds(WEB, 0, None),
+    "save_builds": lambda store: store.save_builds(WEB, Builds()),
     "mark_deleting": lambda store: store.mark_deleting(WEB),
     "drop_group": lambda store: store.drop_group(WEB),
     "record": lambda store: store.record((a_tick(),)),
@@ -146,9 +146,10 @@ def test_who_comes_goes_and_returns_is_history_once(store):
 
 
 def test_how_builds_go_is_kept(store):
-    store.save_builds(WEB, 3, at(60))
-    assert (group_of(store).failed_builds, group_of(store).back_off_until) == (3, at(60))
-    store.save_builds(WEB, 0, None)
+    store.save_builds(WEB, Builds(failed=3, back_off_until=at(60), of="abc"))
+    kept = group_of(store)
+    assert (kept.failed_builds, kept.back_off_until, kept.builds_of) == (3, at(60), "abc")
+    store.save_builds(WEB, Builds())
     assert (group_of(store).failed_builds, group_of(store).back_off_until) == (0, None)
 
 
@@ -178,7 +179,7 @@ def test_a_group_that_comes_back_after_it_was_dropped_never_reuses_a_launch_id(s
 @pytest.mark.parametrize(
     "write",
     [
-        lambda store, group: store.save_builds(group, 1, None),
+        lambda store, group: store.save_builds(group, Builds(failed=1)),
         lambda store, group: store.mark_deleting(group),
         lambda store, group: store.intend(group, LOCAL, 1, (), NOW),
         lambda store, group: store.save((a_record(group=group),), LOCAL),
