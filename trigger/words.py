@@ -26,7 +26,7 @@ from trigger.reasons import Reason
 from trigger.requests import Cause, Clamp, Quiet, Signal, SignalKind
 from trigger.schedule_words import say_adjustment, say_coming, say_limit
 from trigger.stabilisation_words import say_stabilising
-from trigger.time_words import say_clock, say_span, say_until
+from trigger.time_words import say_moment, say_span, say_until
 from trigger.turn_words import say_queued
 from trigger.verdicts import Direction, Truth
 
@@ -110,7 +110,7 @@ def _headline(explanation: Explanation, now: Instant) -> str:
     ago = f" ({say_span(now - explanation.at)} ago)" if now - explanation.at >= 1 else ""
     before, after = explanation.desired_from, explanation.desired_to
     moved = "" if before == after else f", size {after if before is None else f'{before} → {after}'}"
-    return f"{explanation.group} at {say_clock(explanation.at)}{ago}: {sentence_of(explanation.reason)}{moved}"
+    return f"{explanation.group} at {say_moment(explanation.at)}{ago}: {sentence_of(explanation.reason)}{moved}"
 
 
 def _size(explanation: Explanation) -> str:

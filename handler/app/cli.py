@@ -32,10 +32,10 @@ from handler.app.terminal import (
     State,
     act,
     ask,
+    at_query,
     directory,
     fail,
     get,
-    instant,
     lines,
     print_json,
     refusals,
@@ -127,29 +127,19 @@ def status(
 @app.command()
 def why(
     group: Group,
-    at: Annotated[str | None, typer.Option("--at", help="An instant: epoch seconds or ISO 8601 (UTC).")] = None,
+    at: Annotated[str | None, typer.Option("--at", help="An instant as history prints it, or epoch seconds.")] = None,
     state: State = None,
     json: AsJson = False,
 ) -> None:
-    """Explain the last decision, or the one in force at an instant."""
-    query = f"?at={instant(at)}" if at else ""
+    """Explain the last decision, or the one of an instant: that of a whole second or minute, if it names no more."""
+    query = at_query(at) if at else ""
     answer = get(state, json, "groups", group, "why", query=query)
     if json:
         print_json(answer)
         return
-    span = answer.get("span")
-    if span:
-        from handler.app.moments import clock_text
+    from handler.app.why_lines import why_lines
 
-        typer.echo(f"{clock_text(span['first_at'])} to {clock_text(span['last_at'])} UTC, {span['ticks']} ticks:")
-    lines(answer["words"])
-    lines((span or {}).get("words", ()))
-    lines(f"not measured: {miss}" for miss in answer.get("misses", ()))
-    doubts, quota = answer.get("doubts", ()), answer.get("quota") or ""
-    lines(doubts)
-    lines(f"no room for more members: {said}" for said in filter(None, [quota]))
-    others = (said for said in answer.get("messages", ()) if said not in doubts and not (quota and quota in said))
-    lines(f"not well: {said}" for said in others)
+    lines(why_lines(answer, at or None))
 
 
 @app.command()

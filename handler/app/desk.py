@@ -35,6 +35,7 @@ from handler.snapshots.snapshot import Snapshot
 from handler.status import GroupStatus
 from handler.steps import Plan
 from handler.store.interface import EVERY_KIND, Event, EventKind, Span
+from handler.store.recall import AT_MOST, Recalled, recalled
 from handler.web.daemon import Asked, Health, NoSuch, Reloaded
 from handler.web.pulse import Pulse
 from handler.web.series import Series
@@ -44,6 +45,7 @@ from trigger.pauses import fleet_paused, fleet_resumed, paused, resumed
 from trigger.requests import Decision, FleetPause, GroupState, Pause
 from trigger.verdicts import Direction
 
+_ACTS = frozenset({EventKind.DECISION, EventKind.NOTE})
 _PROBES = 2
 """At once: people look, programs should scrape."""
 
@@ -84,6 +86,18 @@ class Desk:
         await asyncio.to_thread(self._engine.parts.store.flush)
         wanted = at if at is not None else self._engine.parts.clock().wall
         return await asyncio.to_thread(self._engine.parts.store.span_at, group, wanted)
+
+    async def recall(self, group: GroupId, begin: Instant, end: Instant) -> Recalled:
+        """The decision that a person means who names a time: from ``begin`` until just before ``end``."""
+        room, store = self._room(group), self._engine.parts.store
+
+        def read() -> Recalled:
+            store.flush()
+            begun = store.spans_begun(room.id, begin, end, AT_MOST)
+            events = store.history(room.id, before=end, limit=AT_MOST, kinds=_ACTS)
+            return recalled(begun, store.span_at(room.id, begin), [event for event in events if event.at >= begin])
+
+        return await asyncio.to_thread(read)
 
     def misses(self, group: GroupId) -> tuple[str, ...]:
         """What the last poll did not bring, in words."""

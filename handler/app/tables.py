@@ -12,7 +12,7 @@ from rich.text import Text
 
 from config.units import format_span
 from handler.app.logs import printable
-from handler.app.moments import clock_text
+from handler.app.moments import clock_text, moment_text
 from handler.app.roll_tables import rolling_lines
 from trigger.pause_words import say_pause
 from trigger.requests import Pause
@@ -151,7 +151,7 @@ def history_table(events: list[dict[str, Any]]) -> RenderableType:
         result = _styled(event["result"] or "")
         if event["message"]:
             result.append(printable(f" {event['message']}"))
-        table.add_row(*_cells(clock_text(event["at"]), event["name"], event["by"], size), result)
+        table.add_row(*_cells(moment_text(event["at"]), event["name"], event["by"], size), result)
     return table if events else Text("nothing has happened yet")
 
 

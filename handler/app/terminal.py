@@ -6,11 +6,14 @@ import sys
 from collections.abc import Iterable
 from http import HTTPStatus
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
 from config.errors import TrimtabError
+
+if TYPE_CHECKING:
+    from handler.app.moments import Written
 
 DONE, PROBLEMS, USAGE, NOT_REACHABLE = 0, 1, 2, 3
 """Exit codes of the fixed contract."""
@@ -91,22 +94,24 @@ def act(
 
 
 def instant(text: str) -> float:
-    """Read an instant: epoch seconds, or ISO 8601. Exits if it is neither."""
-    from datetime import UTC, datetime
-    from math import isfinite
+    """Read an instant: epoch seconds, ISO 8601, or a time of day. Exits if it is none of these."""
+    return _written(text).at
+
+
+def at_query(text: str) -> str:
+    """The query that asks for the decision of an instant, as wide as it is written. Exits as `instant`."""
+    found = _written(text)
+    return f"?at={found.at!r}&until={found.until!r}"
+
+
+def _written(text: str) -> Written:
+    from handler.app.clock import wall
+    from handler.app.moments import written
 
     try:
-        seconds = float(text)
-    except ValueError:
-        pass
-    else:
-        if isfinite(seconds):
-            return seconds
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        fail(f"{text!r} is not an instant: epoch seconds, or ISO 8601 such as 2026-03-01T12:00:00", USAGE)
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+        return written(text, wall())
+    except (ValueError, OverflowError):
+        fail(f"{text!r} is not an instant: epoch seconds, or ISO 8601 such as 2026-03-01T12:00:00.250", USAGE)
 
 
 def lines(text: Iterable[str], *, err: bool = False) -> None:

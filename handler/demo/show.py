@@ -7,7 +7,6 @@ import sys
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from rich.console import Console, Group, RenderableType
@@ -16,6 +15,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from handler.app.tables import groups_table, members_table
+from trigger.time_words import say_moment
 
 _BARS = "▁▂▃▄▅▆▇█"
 _KEPT = 60
@@ -177,7 +177,7 @@ class News:
 
 
 def _event_line(event: dict[str, Any]) -> str:
-    clock = datetime.fromtimestamp(event["at"], UTC).strftime("%H:%M:%S")
+    clock = say_moment(event["at"])
     before, after = event["desired_from"], event["desired_to"]
     moved = "" if after is None or before == after else f" {'–' if before is None else before} → {after}"
     rest = ", ".join(part for part in (event["by"], event["message"]) if part)

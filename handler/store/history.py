@@ -81,6 +81,13 @@ def read_span(connection: Connection, group: GroupId, at: Instant) -> Span | Non
     return None if row is None else Span(**named(row, leaving_out=("id",)))
 
 
+def read_spans(connection: Connection, group: GroupId, begin: Instant, end: Instant, limit: int) -> tuple[Span, ...]:
+    """The newest spans that began at ``begin`` or later and before ``end``, newest first."""
+    wanted = every(spans).where(spans.c.group == group, spans.c.first_at >= begin, spans.c.first_at < end)
+    found = connection.execute(wanted.order_by(spans.c.first_at.desc(), spans.c.id.desc()).limit(limit)).mappings()
+    return tuple(Span(**named(row, leaving_out=("id",))) for row in found)
+
+
 def last_tick(connection: Connection, group: GroupId) -> Instant | None:
     """The newest instant that the group's spans cover; ``None``: there is none."""
     ends = select(spans.c.last_at).where(spans.c.group == group)

@@ -323,6 +323,10 @@ class Store(BehindStore, OutsideStore, RollingStore, Protocol):
         """The span that covers ``at``, or the last one before it."""
         ...
 
+    def spans_begun(self, group: GroupId, begin: Instant, end: Instant, limit: int) -> tuple[Span, ...]:
+        """The newest spans that began at ``begin`` or later and before ``end``, newest first."""
+        ...
+
     def prune(self, *, before: Instant, bytes_at_most: int) -> int:
         """Delete history older than ``before``, and the oldest beyond the disk budget; returns rows deleted."""
         ...

@@ -182,6 +182,11 @@ class SqliteStore(AlertRows, BehindRows, MemberRows, RollingRows):
                 return last.span
             return history.read_span(connection, group, at)
 
+    def spans_begun(self, group: GroupId, begin: Instant, end: Instant, limit: int) -> tuple[Span, ...]:
+        """The newest spans that began at ``begin`` or later and before ``end``, newest first, as they are on disk."""
+        with self._snapshot() as connection:
+            return history.read_spans(connection, group, begin, end, limit)
+
     def prune(self, *, before: Instant, bytes_at_most: int) -> int:
         """Delete history older than ``before``, and the oldest beyond the disk budget; returns rows deleted.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Awaitable, Callable
 from typing import Annotated
 
@@ -30,12 +31,14 @@ from handler.web.recent import build_recent
 from handler.web.recording import recording_routes
 from handler.web.render import Json, plain, planned, text_of
 from handler.web.rolling import rolling_routes
+from trigger.explain import Explanation
 from trigger.measure_words import say_range
 from trigger.reasons import Reason
 from trigger.verdicts import Direction
 from trigger.words import say, sentence_of
 
 Key = Annotated[str | None, Header(alias="Idempotency-Key", max_length=200, description="The same again does nothing.")]
+_UNTIL = Query(description="With at: show the decision that was taken from at until just before this instant.")
 _MOVED = frozenset({Reason.SCALED_OUT, Reason.SCALED_IN, Reason.FORCED, Reason.ADVISED, Reason.WAITING_TURN})
 
 
@@ -141,27 +144,46 @@ def _reading(daemon: Daemon) -> APIRouter:
         return JSONResponse(plain(daemon.group(GroupId(group)).members))
 
     @routes.get("/groups/{group}/why")
-    async def why(group: str, at: float | None = None) -> JSONResponse:
-        found = await daemon.why(GroupId(group), Instant(at) if at is not None else None)
-        if found is None:
-            return JSONResponse({"group": group, "words": ["Nothing has been evaluated yet."], "explanation": None})
-        explanation = found.first if isinstance(found, Span) else found
-        shown: dict[str, Json] = {
-            "group": group,
-            "words": list(say(explanation, explanation.at)),
-            "explanation": plain(explanation),
-        }
-        if at is None:
-            shown["misses"] = list(daemon.misses(GroupId(group)))
-            shown["doubts"] = list(daemon.doubts(GroupId(group)))
-            status = daemon.group(GroupId(group))
-            shown["quota"] = status.quota
-            shown["messages"] = list(status.messages)
-        if isinstance(found, Span):
-            shown["span"] = _span(found)
-        return JSONResponse(shown)
+    async def why(group: str, at: float | None = None, until: Annotated[float | None, _UNTIL] = None) -> JSONResponse:
+        known = GroupId(group)
+        return JSONResponse(await (_now(daemon, known) if at is None else _then(daemon, known, at, until)))
 
     return routes
+
+
+async def _now(daemon: Daemon, group: GroupId) -> dict[str, Json]:
+    """The last decision, and what is wrong with the group at present."""
+    found = await daemon.why(group, None)
+    explanation = found.first if isinstance(found, Span) else found
+    shown = _explained(group, explanation)
+    if explanation is not None:
+        status = daemon.group(group)
+        shown["misses"] = list(daemon.misses(group))
+        shown["doubts"] = list(daemon.doubts(group))
+        shown["quota"] = status.quota
+        shown["messages"] = list(status.messages)
+    if isinstance(found, Span):
+        shown["span"] = _span(found)
+    return shown
+
+
+async def _then(daemon: Daemon, group: GroupId, at: float, until: float | None) -> dict[str, Json]:
+    """The decision of an instant, or of the time from ``at`` until just before ``until``."""
+    end = max(until if until is not None else at, math.nextafter(at, math.inf))
+    found = await daemon.recall(group, Instant(at), Instant(end))
+    shown = _explained(group, None if found.span is None else found.span.first)
+    shown["began"] = found.began
+    shown["others"] = list(found.others)
+    shown["events"] = plain(found.events)
+    if found.span is not None:
+        shown["span"] = _span(found.span)
+    return shown
+
+
+def _explained(group: GroupId, explanation: Explanation | None) -> dict[str, Json]:
+    if explanation is None:
+        return {"group": group, "words": ["Nothing has been evaluated yet."], "explanation": None}
+    return {"group": group, "words": list(say(explanation, explanation.at)), "explanation": plain(explanation)}
 
 
 def _span(span: Span) -> Json:

@@ -22,6 +22,7 @@ from handler.status import GroupStatus
 from handler.steps import Outcome, Plan
 from handler.store.interface import EVERY_KIND, Event, EventKind, Span
 from handler.store.outside import StoredHook
+from handler.store.recall import Recalled
 from handler.web.pulse import Pulse
 from handler.web.revisions import Rolling
 from handler.web.series import Series
@@ -211,6 +212,10 @@ class Daemon(Protocol):
 
     async def why(self, group: GroupId, at: Instant | None) -> Explanation | Span | None:
         """The last tick's explanation, or the span that covers ``at``; ``None`` before the first tick."""
+        ...
+
+    async def recall(self, group: GroupId, begin: Instant, end: Instant) -> Recalled:
+        """The decision that a person means who names a time: from ``begin`` until just before ``end``."""
         ...
 
     def misses(self, group: GroupId) -> tuple[str, ...]:

@@ -408,6 +408,10 @@ class MemoryStore:
         earlier = [span for span in self.spans if span.group == group and span.first_at <= at]
         return earlier[-1] if earlier else None
 
+    def spans_begun(self, group: GroupId, begin: Instant, end: Instant, limit: int) -> tuple[Span, ...]:
+        begun = [span for span in self.spans if span.group == group and begin <= span.first_at < end]
+        return tuple(reversed(begun))[:limit]
+
     def prune(self, *, before: Instant, bytes_at_most: int) -> int:
         old = [step for step, event in self.events.items() if event.at < before]
         for step in old:

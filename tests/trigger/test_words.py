@@ -132,7 +132,7 @@ def said(explanation: Explanation, *, later: float = 0.0) -> tuple[str, ...]:
 def test_a_steady_group_on_one_screen() -> None:
     explanation = an_explanation(a_policy(a_condition()), quiets=(a_quiet(Direction.IN, policy="in"),))
     assert said(explanation, later=7) == (
-        "web at 12:00:00 (7 s ago): steady: no policy wants another size",
+        "web at 12:00:00.000 (7 s ago): steady: no policy wants another size",
         "size 4 in 2..40; 4 in service",
         "out: cpu avg 1m = 63.2 % (10 of 10 members, 4 s old), not above 80 %; would fire after 120 s above",
         "quiet until 12:03:20 (3m13s left): nothing scales in, since in scaled in",
@@ -170,7 +170,7 @@ def test_a_scale_out_with_its_clamp() -> None:
         answers=(an_answer(Reason.SCALED_OUT, wanted=44, clamps=(clamp,)),),
     )
     assert said(explanation) == (
-        "web at 12:00:00: scaled out, size 38 → 40",
+        "web at 12:00:00.000: scaled out, size 38 → 40",
         "size 40 in 2..40; 4 in service",
         (
             "out: cpu avg 1m = 91.4 % (10 of 10 members, 4 s old), above 80 %; held 120 s; "
@@ -304,7 +304,7 @@ def test_the_size_line(explanation: Explanation, line: str) -> None:
 
 def test_the_first_size_comes_from_nowhere() -> None:
     assert said(an_explanation(reason=Reason.FIRST_LISTING, sizes=(None, 3)))[0] == (
-        "web at 12:00:00: the size is taken from the first complete listing, size 3"
+        "web at 12:00:00.000: the size is taken from the first complete listing, size 3"
     )
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from datetime import UTC, datetime
 
 from config.units import Instant, Seconds
+from trigger.time_words import say_moment, whole_milliseconds
 
 ABSENT = "–"
 _UNITS = ((86_400, "d"), (3600, "h"), (60, "min"), (1, "s"))
@@ -48,6 +50,16 @@ def clock(at: Instant | None) -> str:
         return ABSENT
     minutes, seconds = divmod(math.floor(at) % 86_400, 60)
     return f"{minutes // 60:02}:{minutes % 60:02}:{seconds:02}"
+
+
+def stamp(at: Instant) -> str:
+    """A date and time of day that finds the decision of that instant.
+
+    >>> stamp(Instant(1772366400.5319998))
+    '2026-03-01T12:00:00.531Z'
+    """
+    day = datetime.fromtimestamp(whole_milliseconds(at) // 1000, UTC).date()
+    return f"{day.isoformat()}T{say_moment(at)}Z"
 
 
 def span(seconds: Seconds | None) -> str:

@@ -12,7 +12,7 @@ from handler.status import GroupStatus, MemberState, MemberStatus
 from handler.steps import Wait
 from handler.web.pages.charts import Mark, Plot, Rule, Trace, chart, gap_of, legend
 from handler.web.pages.facts import Facts
-from handler.web.pages.figures import ABSENT, clock, number, quantity, span
+from handler.web.pages.figures import ABSENT, clock, number, quantity, span, stamp
 from handler.web.pages.frame import Parts, badge, part
 from handler.web.pages.markup import Content, Html, join, tag
 from handler.web.pages.overview import begin_of, in_service, size_traces
@@ -20,6 +20,7 @@ from handler.web.series import KEPT, Curve, Line
 from trigger.explain import ConditionExplanation, Explanation, ExpressionExplanation, PolicyExplanation
 from trigger.pause_words import say_pause
 from trigger.requests import Quiet
+from trigger.time_words import say_moment
 from trigger.verdicts import Direction, Truth
 from trigger.words import say, sentence_of
 
@@ -257,7 +258,7 @@ def _decisions(marks: tuple[Mark, ...]) -> Html:
     rows = [
         tag(
             "li",
-            tag("time", clock(mark.at)),
+            tag("time", say_moment(mark.at), datetime=stamp(mark.at), title=stamp(mark.at)),
             tag("span", _MARK_WORDS[mark.kind], class_=f"glyph {mark.kind}", aria_hidden="true"),
             tag("div", tag("b", mark.title), *(tag("p", line) for line in mark.why)),
             id=mark.id,

@@ -203,6 +203,29 @@ def test_why_explains_now_and_then(daemon: Daemon, group: str) -> None:
     assert both(daemon, "why", group, "--at", iso)[1]["group"] == group
 
 
+def test_the_instant_of_every_row_of_history_finds_what_the_row_tells(daemon: Daemon, group: str) -> None:
+    """With exactly the text that is printed, whatever was decided before and after it."""
+    for size in ("2", "9", "3", "2"):
+        daemon.trimtab("scale", group, size)
+        daemon.json("converge", group)
+    daemon.settled(2, group)
+    history = daemon.json("history", group, "--limit", "200")
+    rows = daemon.trimtab("history", group, "--limit", "200").out.splitlines()[1:]
+    decisions = [(row[:23], event) for row, event in zip(rows, history, strict=True) if event["kind"] == "decision"]
+    assert {"scaled_out", "scaled_in", "above_max"} <= {event["name"] for _, event in decisions}
+    for printed, event in decisions:
+        told, found = both(daemon, "why", group, "--at", printed)
+        if event["at"] == found["explanation"]["at"]:
+            assert found["explanation"]["desired_to"] == event["desired_to"], event
+            assert f"{group} at {printed[11:]}" in told.out
+        else:  # it was refused between two ticks, and has no evaluation of its own
+            assert event in found["events"], event
+            assert f"{printed} UTC {event['name']} by {event['by']}" in told.out
+        second = daemon.json("why", group, "--at", printed[:19])
+        near = [second["explanation"]["at"], *second["others"], *(other["at"] for other in second["events"])]
+        assert event["at"] in near
+
+
 def test_pause_and_resume(daemon: Daemon, group: str) -> None:
     assert daemon.json("pause", group)["pause"] == "all"
     assert daemon.trimtab("pause", group, "--decisions").out == f"{group}: paused\n"

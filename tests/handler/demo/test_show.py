@@ -78,7 +78,7 @@ def test_few_rows_show_members_side_by_side_and_the_latest_decisions_still() -> 
     rows = drawn(a_frame(events=[an_event(2), an_event(1)]))
 
     assert "web-abcdef-1 in service  web-abcdef-2 in service  web-abcdef-3 in service" in rows
-    assert rows[-2:] == ["12:00:02 scaled out 2 → 4, policy out", "12:00:01 scaled out 1 → 3, policy out"]
+    assert rows[-2:] == ["12:00:02.000 scaled out 2 → 4, policy out", "12:00:01.000 scaled out 1 → 3, policy out"]
 
 
 def test_many_rows_show_a_line_for_each_member() -> None:
@@ -104,7 +104,7 @@ def test_steps_do_not_push_decisions_out_of_the_picture() -> None:
 
     rows = drawn(a_frame(events=[an_event(5)]), a_frame(events=steps))
 
-    assert rows[-1] == "12:00:05 scaled out 5 → 7, policy out"
+    assert rows[-1] == "12:00:05.000 scaled out 5 → 7, policy out"
 
 
 def test_what_is_wrong_stands_before_what_was_decided() -> None:
@@ -120,9 +120,9 @@ def test_lines_tell_each_decision_once_and_the_state_with_its_numbers(capsys: py
     lines.show(a_frame(events=[an_event(2), an_event(1)], at=NOON + 1))
 
     assert capsys.readouterr().out.splitlines() == [
-        "12:00:01 scaled out 1 → 3, policy out",
+        "12:00:01.000 scaled out 1 → 3, policy out",
         "8 members, load 25/s, 98 requests, 0 failed: busy; above",
-        "12:00:02 scaled out 2 → 4, policy out",
+        "12:00:02.000 scaled out 2 → 4, policy out",
     ]
 
 
