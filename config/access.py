@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, is_dataclass
 
 from config.units import Seconds, SourceId
 
@@ -15,6 +16,18 @@ class SecretRef:
     env: str | None = None
     file: str | None = None
     """Exactly one of the two is set."""
+
+
+def secrets_in(value: object) -> Iterator[SecretRef]:
+    """Yield every reference to a secret in a value of the model, as often as it stands there."""
+    if isinstance(value, SecretRef):
+        yield value
+    elif isinstance(value, tuple):
+        for each in value:
+            yield from secrets_in(each)
+    elif is_dataclass(value) and not isinstance(value, type):
+        for field in fields(value):
+            yield from secrets_in(getattr(value, field.name))
 
 
 # SNMP: how to speak with the agents of a profile's members.

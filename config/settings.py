@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from config.access import SecretRef
-from config.errors import Refused
+from config.access import SecretRef, secrets_in
+from config.errors import Problem, Refused
+from config.model import Catalogue, Site
 
 _LARGEST = 64 * 1024
 
@@ -27,6 +28,42 @@ def read_secret(ref: SecretRef, environ: Mapping[str, str]) -> str:
     if ref.file is None:
         raise Refused("a secret must name an environment variable or a file")
     return _read_file(ref.file)
+
+
+def loose_secrets(catalogue: Catalogue) -> tuple[Problem, ...]:
+    """Find files of secrets that are open to a group that does not need them; each is a warning, told once.
+
+    A group that reads a file of another account is how this account gets to it. So it is a warning where Trimtab's
+    account owns the file, or where a group may change it. What cannot be looked at is left to `read_secret`.
+    """
+    places = {ref.file: site for ref, site in secret_places(catalogue) if ref.file is not None}
+    found = ((site, _looseness(file)) for file, site in places.items())
+    return tuple(
+        sorted(Problem(file=site.file, line=site.line, column=site.column, message=why) for site, why in found if why)
+    )
+
+
+def secret_places(catalogue: Catalogue) -> Iterator[tuple[SecretRef, Site]]:
+    """Yield every reference to a secret with the place of the entry that it belongs to."""
+    for section in ("sources", "clouds", "balancers", "profiles"):
+        for name, entry in getattr(catalogue, section).items():
+            for ref in secrets_in(entry):
+                yield ref, catalogue.sites[section, name]
+    for group in catalogue.groups.values():
+        for ref in secrets_in(group.notify):
+            yield ref, catalogue.sites["groups", group.id]
+
+
+def _looseness(name: str) -> str | None:
+    try:
+        found = Path(name).stat()
+    except (OSError, ValueError):
+        return None
+    if found.st_mode & stat.S_IWGRP:
+        return f"the secret's file {name} can be changed by its group: chmod g-w {name}"
+    if found.st_mode & stat.S_IRGRP and found.st_uid == os.geteuid():
+        return f"the secret's file {name} can be read by its group, and Trimtab owns it: chmod 600 {name}"
+    return None
 
 
 def state_directory(environ: Mapping[str, str]) -> Path:
@@ -66,6 +103,8 @@ def _read_file(name: str) -> str:
         raise Refused(f"the secret's file {name} cannot be read: {why}") from error
     if mode & stat.S_IROTH:
         raise Refused(f"the secret's file {name} can be read by everybody: chmod o-r {name}")
+    if mode & stat.S_IWOTH:
+        raise Refused(f"the secret's file {name} can be changed by everybody: chmod o-w {name}")
     return _secret_in(content, name)
 
 

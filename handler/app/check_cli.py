@@ -22,6 +22,7 @@ def check(
     """
     from config.lint import lint
     from config.load import load
+    from config.settings import loose_secrets
     from config.vain_schedules import lint_at
     from handler.app import clock
     from trigger.expressions import certain
@@ -32,7 +33,9 @@ def check(
     except DeclarationError as error:
         print_json(_rows(error.problems, "error")) if json else lines(str(problem) for problem in error.problems)
         raise typer.Exit(PROBLEMS) from error
-    warnings = sorted((*lint(catalogue, resized, certain), *lint_at(catalogue, clock.wall())))
+    warnings = sorted(
+        (*lint(catalogue, resized, certain), *lint_at(catalogue, clock.wall()), *loose_secrets(catalogue))
+    )
     if json:
         print_json(_rows(warnings, "warning"))
     else:

@@ -9,8 +9,11 @@ import secrets
 from pathlib import Path
 
 from config.errors import Refused
+from handler.app.ownership import read_private, take_directory, write_private
 
 _INSTALLATION = re.compile(r"[a-z0-9]{6}")
+_SHORTEST_TOKEN = 16
+_TOKEN = re.compile(rf"[!-~]{{{_SHORTEST_TOKEN},256}}")
 _ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"
 
 
@@ -54,12 +57,12 @@ class StateDirectory:
         """Create and lock the directory.
 
         Raises:
-            Refused: another process holds it (its pid is named), or it cannot be made.
+            Refused: another process holds it (its pid is named), it cannot be made, or another account could have
+                read or changed what is in it.
         """
+        take_directory(self.path)
         try:
-            self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
-            self.path.chmod(0o700)
-            lock = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            lock = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         except OSError as error:
             raise Refused(f"state directory {self.path}: {error.strerror}; name another one with --state") from error
         try:
@@ -88,7 +91,7 @@ class StateDirectory:
         if known is not None:
             return known
         minted = "".join(secrets.choice(_ALPHABET) for _ in range(6))
-        self._write_once(self.path / "installation", minted)
+        write_private(self.path / "installation", f"{minted}\n")
         return minted
 
     def known_installation(self) -> str | None:
@@ -98,36 +101,31 @@ class StateDirectory:
             Refused: the file is there, and cannot be read or holds something else.
         """
         path = self.path / "installation"
-        try:
-            text = path.read_text().strip()
-        except FileNotFoundError:
+        found = read_private(path, "restore it, or name another state directory with --state")
+        if found is None:
             return None
-        except OSError as error:
-            raise Refused(f"{path}: {error.strerror}; name another state directory with --state") from error
+        text = found.strip()
         if not _INSTALLATION.fullmatch(text):
             raise Refused(f"{path}: expected six lower-case letters or digits, found {text[:20]!r}; restore it")
         return text
 
     def token(self) -> str:
-        """The bearer token for changes over TCP; minted once, mode 0600."""
-        path = self.path / "token"
-        if not path.exists():
-            self._write_once(path, secrets.token_urlsafe(32))
-        return path.read_text().strip()
+        """The bearer token for changes over TCP; minted once, mode 0600.
 
-    @staticmethod
-    def _write_once(path: Path, text: str) -> None:
-        """Write a small file so that it is whole or not there, and on disk before anyone relies on it."""
-        draft = path.with_suffix(".new")
-        handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        try:
-            os.write(handle, f"{text}\n".encode())
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-        draft.rename(path)
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        Raises:
+            Refused: the file is there and holds no token.
+        """
+        path = self.path / "token"
+        remedy = f"rm {path}, and the next start makes a new token"
+        found = read_private(path, remedy)
+        if found is None:
+            minted = secrets.token_urlsafe(32)
+            write_private(path, f"{minted}\n")
+            return minted
+        token = found.strip()
+        if not _TOKEN.fullmatch(token):
+            raise Refused(
+                f"{path} holds {len(token)} characters, expected one word of {_SHORTEST_TOKEN} to 256 letters, digits "
+                f"and signs; {remedy}"
+            )
+        return token

@@ -16,6 +16,7 @@ from config.access import SecretRef
 from config.errors import DeclarationError, Refused, StoreError
 from config.load import load
 from config.model import Balancer, Catalogue, Mode
+from config.settings import loose_secrets
 from config.units import GroupId, Instant, Moment, PolicyId, Seconds
 from handler.app import logs
 from handler.app.alerting import Alerting
@@ -309,6 +310,8 @@ class Engine:
                 self._decider.start(self._catalogue)  # the old one goes on if the new one could not be written down
         await self.recordings.declare(catalogue.record)
         self.metrics.took(catalogue, now.wall)
+        for warning in await asyncio.to_thread(loose_secrets, catalogue):
+            logs.warn("secret_exposed", at=f"{warning.file}:{warning.line}", message=warning.message)
         logs.say("catalogue", digest=catalogue.digest[:12], groups=len(catalogue.groups))
         for room in sorted(self.rooms.values(), key=lambda room: not room.is_pending):  # those that wait come first
             self.keeper.start(room)

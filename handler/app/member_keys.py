@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import secrets
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,10 +10,13 @@ from pathlib import Path
 from config.errors import Refused
 from config.units import MemberName
 from handler.app import logs
+from handler.app.ownership import read_private, write_private
 from handler.pushes.bearers import bearer_of, token_of
 
 _SHORTEST = 32
 """Characters; those that are minted have 43, which are 256 random bits."""
+
+_REMEDY = "restore it, or remove it and replace members"
 
 
 class MemberKeys:
@@ -34,15 +36,15 @@ class MemberKeys:
             Refused: it cannot be read or made, or it holds no key.
         """
         try:
-            if not self._path.exists():
+            found = read_private(self._path, _REMEDY)
+            if found is None:
                 self._write([secrets.token_urlsafe(32)])
-            lines = self._path.read_text().split()
-        except (OSError, UnicodeDecodeError) as error:
-            raise Refused(
-                f"{self._path} cannot be read: {error}; restore it, or remove it and replace members"
-            ) from error
+                found = read_private(self._path, _REMEDY) or ""
+        except OSError as error:
+            raise Refused(f"{self._path} cannot be written: {error.strerror}") from error
+        lines = found.split()
         if not lines or any(len(line) < _SHORTEST for line in lines):
-            raise Refused(f"{self._path} holds no key: restore it, or remove it and replace members")
+            raise Refused(f"{self._path} holds no key; {_REMEDY}")
         self._keys = tuple(line.encode() for line in lines)
 
     def token(self, member: MemberName) -> str:
@@ -76,16 +78,4 @@ class MemberKeys:
 
     def _write(self, lines: Sequence[str]) -> None:
         """Whole, or not at all, and on disk before any token is made with it."""
-        draft = self._path.with_suffix(".new")
-        handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        try:
-            os.write(handle, "".join(f"{line}\n" for line in lines).encode())
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-        draft.rename(self._path)
-        folder = os.open(self._path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        write_private(self._path, "".join(f"{line}\n" for line in lines))

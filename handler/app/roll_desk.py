@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import dataclasses
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 
-from config.access import SecretRef
+from config.access import secrets_in
 from config.errors import Refused
 from config.model import Mode, Profile
 from config.rolling import Allowance, RollBudgets
@@ -147,7 +146,7 @@ class RollDesk:
         profile, what = target.definition.profile, f"revision {target.number} of group {room.id}"
         if profile.cloud != room.definition.cloud.id:
             raise Refused(f"{what} is on cloud {profile.cloud}, and members do not move between clouds")
-        for ref in _secrets(profile):
+        for ref in secrets_in(profile):
             try:
                 self._engine.parts.read_secret(ref)
             except Refused as error:
@@ -207,15 +206,3 @@ def _budgets(declared: RollBudgets, surge: Allowance | None, unavailable: Allowa
     if budgets.is_none:
         raise Refused(NEITHER)
     return budgets
-
-
-def _secrets(value: object) -> Iterator[SecretRef]:
-    """Yield every reference to a secret in a value of the model."""
-    if isinstance(value, SecretRef):
-        yield value
-    elif isinstance(value, tuple):
-        for each in value:
-            yield from _secrets(each)
-    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
-        for field in dataclasses.fields(value):
-            yield from _secrets(getattr(value, field.name))

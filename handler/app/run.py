@@ -41,7 +41,8 @@ async def running(file: Path, state: Path, *, host: str = "127.0.0.1", port: int
     """Run the daemon while the block runs. Leaving it stops the daemon and nothing else: members go on serving.
 
     Raises:
-        Refused: another daemon holds the state directory, the port is taken, or the store is newer than this release.
+        Refused: another daemon holds the state directory, another account could have changed it, the port is taken, or
+            the store is newer than this release.
         DeclarationError: the file is refused.
         StoreError: the store cannot be opened or written.
     """
@@ -49,6 +50,7 @@ async def running(file: Path, state: Path, *, host: str = "127.0.0.1", port: int
     directory.hold()
     with contextlib.ExitStack() as undo:
         undo.callback(directory.release)
+        token = directory.token()
         tcp = undo.enter_context(bind_tcp(host, port))
         unix = undo.enter_context(bind_unix(directory.socket))
         undo.callback(directory.socket.unlink, missing_ok=True)
@@ -56,7 +58,7 @@ async def running(file: Path, state: Path, *, host: str = "127.0.0.1", port: int
         desk = Desk(engine)
         try:
             await engine.start()
-            async with serving(desk, (engine.alerting, engine.pushing), unix, tcp, directory.token()):
+            async with serving(desk, (engine.alerting, engine.pushing), unix, tcp, token):
                 actual = tcp.getsockname()[1]
                 logs.say("listening", url=f"http://{host}:{actual}", socket=directory.socket)
                 yield Running(engine=engine, desk=desk, directory=directory, port=actual)

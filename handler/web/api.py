@@ -17,7 +17,7 @@ from config.errors import Refused, StoreError
 from config.units import CounterId, GroupId, Instant, PolicyId
 from handler.snapshots.writing import written
 from handler.store.interface import Span
-from handler.web.asking import By, decided
+from handler.web.asking import By, NeedsToken, decided
 from handler.web.balancers import balancer_routes
 from handler.web.daemon import Asked, Daemon, NoSuch
 from handler.web.discovery import build_discovery
@@ -214,7 +214,7 @@ def _looking(daemon: Daemon) -> APIRouter:
     """What has to be fetched first."""
     routes = APIRouter(tags=["reading"])
 
-    @routes.get("/groups/{group}/probe")
+    @routes.get("/groups/{group}/probe", dependencies=[NeedsToken])
     async def probe(group: str, counter: Annotated[list[str] | None, Query(max_length=50)] = None) -> JSONResponse:
         counters = [CounterId(name) for name in counter or ()]
         return JSONResponse(probed_plain(await daemon.probe(GroupId(group), counters)))

@@ -1,18 +1,29 @@
-"""What routes that change something share: who asks, and how a decision is answered."""
+"""What routes share that change something or send requests: who asks, the token, and how a decision is answered."""
 
 from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import Header
+from fastapi import Depends, Header, Request
 from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
 
+from handler.web.gate import BEARER, UNAUTHORIZED
 from handler.web.render import Json, plain
 from trigger.reasons import Reason
 from trigger.requests import Decision
 from trigger.words import sentence_of
 
 By = Annotated[str, Header(alias="X-Trimtab-User", max_length=64, description="Who asks; recorded in the history.")]
+
+
+def _refuse_without_token(request: Request) -> None:
+    if not request.scope.get(BEARER, False):
+        raise HTTPException(401, UNAUTHORIZED, {"WWW-Authenticate": "Bearer"})
+
+
+NeedsToken = Depends(_refuse_without_token)
+"""Of a GET that makes the daemon send requests to members, clouds or balancers: over TCP it needs the token."""
 
 
 def decided(decision: Decision) -> JSONResponse:

@@ -7,7 +7,7 @@ from fastapi.responses import JSONResponse
 
 from config.units import GroupId, Instant, MemberName
 from handler.garbage import Item
-from handler.web.asking import By
+from handler.web.asking import By, NeedsToken
 from handler.web.daemon import Daemon
 from handler.web.render import Json, plain
 
@@ -16,7 +16,7 @@ def garbage_routes(daemon: Daemon) -> APIRouter:
     """The routes."""
     routes = APIRouter(tags=["acts"])
 
-    @routes.get("/garbage")
+    @routes.get("/garbage", dependencies=[NeedsToken])
     async def look(group: str | None = None) -> JSONResponse:
         found = await daemon.garbage.look(None if group is None else GroupId(group))
         now = daemon.now()

@@ -1,8 +1,9 @@
-"""The gate before every request: who may knock, with what, and how much.
+"""The gate before every request: which requests are let in, with what, and how much they may bring.
 
-Over the unix socket (mode 0600) everything is allowed. Over TCP, reading is open to this machine and changes need the
-bearer token; the Host header must name this machine, so that no web page can be tricked into asking for it. Webhooks
-and pushed values have tokens of their own and a larger bound: to their applications all of that is passed on.
+Over the unix socket (mode 0600) everything is allowed. Over TCP, reading is open to this machine; changes, and
+questions that make the daemon send requests of its own (`BEARER`), need the bearer token; the Host header must name
+this machine, so that no web page can be tricked into asking for it. Webhooks and pushed values have tokens of their own
+and a larger bound: to their applications all of that is passed on.
 """
 
 from __future__ import annotations
@@ -26,6 +27,12 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 BODY_AT_MOST = 64 * 1024
 BODY_WITHIN = 10.0
 """Seconds."""
+BEARER = "trimtab.bearer"
+"""Key of the scope: whether the request may do what needs the token."""
+UNAUTHORIZED = (
+    "changes, and questions to members, clouds or balancers, need over TCP 'Authorization: Bearer …' with the token of "
+    "the state directory; the unix socket needs none"
+)
 HOOKS = "/hooks/alerts"
 CHECK = "/api/v1/hooks/check"
 PAYLOAD_AT_MOST = 256 * 1024
@@ -80,6 +87,7 @@ class Gate:
         if body is None:
             await _answer(send, 413, f"the body is longer than {at_most} bytes")
             return
+        scope[BEARER] = self._access.trusted or self._bears_token(headers.get("authorization", ""))
         app = self._hooks if hooked and self._hooks is not None else self._app
         await app(scope, _replay(body, receive), send)
 
@@ -93,7 +101,7 @@ class Gate:
         if method in _READING:
             return None
         if not self._access.trusted and not hooked and not self._bears_token(headers.get("authorization", "")):
-            return 401, "changes over TCP need 'Authorization: Bearer …' with the token of the state directory"
+            return 401, UNAUTHORIZED
         length = headers.get("content-length", "0")
         if length != "0" or "transfer-encoding" in headers:
             kind = headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -106,7 +114,7 @@ class Gate:
     def _bears_token(self, authorization: str) -> bool:
         scheme, _, given = authorization.partition(" ")
         expected = self._access.token
-        if expected is None or scheme.lower() != "bearer":
+        if not expected or scheme.lower() != "bearer":
             return False
         return hmac.compare_digest(given.strip().encode(), expected.encode())
 

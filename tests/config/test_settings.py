@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 from config.access import SecretRef
 from config.errors import Refused
-from config.settings import read_secret, state_directory
+from config.load import parse
+from config.settings import loose_secrets, read_secret, state_directory
 
 
 def secret_file(path: Path, content: bytes = b"hunter2\n", mode: int = 0o600) -> Path:
@@ -38,11 +40,12 @@ def test_a_file_that_its_group_can_read_is_accepted(tmp_path: Path) -> None:
     ("content", "mode", "why"),
     [
         (b"hunter2", 0o604, "can be read by everybody: chmod o-r"),
+        (b"hunter2", 0o602, "can be changed by everybody: chmod o-w"),
         (b"\n", 0o600, "is empty"),
         (b"hunter2\xff", 0o600, "is not UTF-8 text"),
         (b"hunter2" * 10_000, 0o600, "is larger than 65536 bytes"),
     ],
-    ids=["world-readable", "empty", "not-text", "too-large"],
+    ids=["world-readable", "world-writable", "empty", "not-text", "too-large"],
 )
 def test_an_unfit_file_is_refused_by_name_and_its_content_is_not_repeated(
     tmp_path: Path, content: bytes, mode: int, why: str
@@ -53,6 +56,47 @@ def test_an_unfit_file_is_refused_by_name_and_its_content_is_not_repeated(
     assert str(path) in str(caught.value)
     assert "hunter2" not in str(caught.value)
     assert caught.value.__cause__ is None
+
+
+MODEL = """\
+clouds: {local: {process: {}}}
+profiles:
+  web: {cloud: local, command: [serve], snmp: {community: {file: %s}}}
+  api: {cloud: local, command: [serve], snmp: {community: {env: COMMUNITY}}}
+groups:
+  web: {profile: web, min: 0, max: 1}
+  api: {profile: api, min: 0, max: 1}
+"""
+
+
+@pytest.mark.parametrize(
+    ("mode", "why"),
+    [
+        (0o600, None),
+        (0o400, None),
+        (0o640, "can be read by its group, and Trimtab owns it: chmod 600"),
+        (0o660, "can be changed by its group: chmod g-w"),
+    ],
+)
+def test_a_secret_that_is_open_to_a_group_without_need_is_warned_of_at_its_entry(
+    tmp_path: Path, mode: int, why: str | None
+) -> None:
+    file = secret_file(tmp_path / "s", mode=mode)
+    found = loose_secrets(parse(MODEL % file, "model.yaml"))
+    assert [(warning.line, warning.message) for warning in found] == (
+        [] if why is None else [(3, f"the secret's file {file} {why} {file}")]
+    )
+
+
+def test_a_secret_that_is_not_there_is_no_matter_of_permissions(tmp_path: Path) -> None:
+    assert loose_secrets(parse(MODEL % (tmp_path / "missing"), "model.yaml")) == ()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files to another account")
+def test_a_group_is_how_one_account_reads_the_secret_of_another(tmp_path: Path) -> None:
+    file = secret_file(tmp_path / "s", mode=0o640)
+    os.chown(file, 54321, -1)
+    assert loose_secrets(parse(MODEL % file, "model.yaml")) == ()
 
 
 @pytest.mark.parametrize("name", ["missing", ".", "a\0b"])

@@ -5,11 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from config.access import SecretRef
+from config.access import SecretRef, secrets_in
 from config.errors import Permanent, Refused, Transient
 from config.rolling import Allowance
 from config.settings import read_secret
-from handler.app import roll_desk
 from handler.rolls import RollState
 from handler.status import GroupCondition
 from handler.store.interface import EventKind
@@ -232,7 +231,7 @@ def test_a_profile_whose_secret_is_gone_is_not_gone_back_to(house: House) -> Non
 
 def test_every_secret_of_a_profile_is_looked_for() -> None:
     held = SecretRef(env="A"), SecretRef(file="/b")
-    assert list(roll_desk._secrets((held[0], ("c", held[1])))) == [*held]
+    assert list(secrets_in((held[0], ("c", held[1])))) == [*held]
 
 
 def test_a_newer_definition_retargets_a_roll_that_runs(house: House) -> None:

@@ -84,6 +84,12 @@ def test_no_token_opens_nothing_where_no_token_is_set() -> None:
     assert knock(Access(trusted=False, port=8460), "POST", {**HERE, "authorization": "Bearer None"})[0] == 401
 
 
+@pytest.mark.parametrize("authorization", ["", "Bearer", "Bearer ", "Bearer  "])
+def test_an_empty_token_opens_nothing(authorization: str) -> None:
+    access = Access(trusted=False, port=8460, token="")
+    assert knock(access, "POST", {**HERE, "authorization": authorization})[0] == 401
+
+
 def test_the_unix_socket_needs_neither_token_nor_host() -> None:
     assert knock(UNIX, "DELETE", {"host": "trimtab"})[0] == 200
 

@@ -1,0 +1,32 @@
+"""What `trimtab run` says of a state directory that is not safely its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.daemon import typed
+
+MODEL = """\
+clouds: {local: {process: {}}}
+profiles: {web: {cloud: local, command: [sleep, "60"]}}
+groups: {web: {profile: web, min: 0, max: 1}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("content", "mode", "words"),
+    [("", 0o600, "holds 0 characters, expected one word"), ("k" * 43, 0o666, "has mode 0666, expected 0600")],
+)
+def test_a_daemon_does_not_start_with_a_token_that_others_could_have(
+    tmp_path: Path, content: str, mode: int, words: str
+) -> None:
+    (tmp_path / "model.yaml").write_text(MODEL)
+    state = tmp_path / "state"
+    state.mkdir()
+    (state / "token").write_text(content)
+    (state / "token").chmod(mode)
+    said = typed("run", str(tmp_path / "model.yaml"), "--port", "0", "--state", str(state))
+    assert (said.code, words in said.err, f"{state}/token" in said.err) == (1, True, True)
+    assert not (state / "trimtab.sqlite").exists()
