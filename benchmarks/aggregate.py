@@ -25,18 +25,27 @@ WINDOW = 300.0
 TICKS = 25
 
 
-def run() -> Iterable[tuple[str, float, str]]:
-    """Measure the median tick: 1,000 groups as one cohort and as 30, 100,000 series, and a tick after a change."""
-    yield "take, 1,000 groups x 10 members x 2 counters, one cohort", _tick_ms(groups=1000, cohorts=1), "ms/tick"
-    yield "take, 1,000 groups x 10 members x 2 counters, 30 cohorts", _tick_ms(groups=1000, cohorts=30), "ms/tick"
-    yield "take, the same, a member came or went at every tick", _tick_ms(groups=1000, cohorts=1, churn=True), "ms/tick"
-    yield "take, 100,000 series (5,000 groups), one cohort", _tick_ms(groups=5000, cohorts=1), "ms/tick"
-    yield "take, 200,000 samples (10,000 groups), one cohort", _tick_ms(groups=10_000, cohorts=1), "ms/tick"
+def run(part: int = 1) -> Iterable[tuple[str, float, str]]:
+    """Measure the median tick: groups as one cohort and as 30, more of them, a tick after a change, and windows."""
+    few, more, most, series = 1000 // part, 5000 // part, 10_000 // part, 100_000 // part
+    yield f"take, {few:,} groups x 10 members x 2 counters, one cohort", _tick_ms(groups=few, cohorts=1), "CPU-ms/tick"
+    yield (
+        f"take, {few:,} groups x 10 members x 2 counters, {min(few, 30)} cohorts",
+        _tick_ms(groups=few, cohorts=min(few, 30)),
+        "CPU-ms/tick",
+    )
+    yield (
+        "take, the same, a member comes or goes at every tick",
+        _tick_ms(groups=few, cohorts=1, churn=True),
+        "CPU-ms/tick",
+    )
+    yield f"take, {20 * more:,} series ({more:,} groups), one cohort", _tick_ms(groups=more, cohorts=1), "CPU-ms/tick"
+    yield f"take, {20 * most:,} samples ({most:,} groups), one cohort", _tick_ms(groups=most, cohorts=1), "CPU-ms/tick"
     yield "greatest resident memory until then", _peak_mib(), "MiB"
     for name, hows in _SETS.items():
-        yield f"window of 60 ticks, 100,000 series: {name}", _window_ms(hows, silent=0.0), "ms/tick"
+        yield f"window of 60 ticks, {series:,} series: {name}", _window_ms(hows, series, silent=0.0), "CPU-ms/tick"
     for name, hows in _SETS.items():
-        yield f"the same, one series in 100 silent: {name}", _window_ms(hows, silent=0.01), "ms/tick"
+        yield f"the same, one series in 100 silent: {name}", _window_ms(hows, series, silent=0.01), "CPU-ms/tick"
 
 
 _SETS: Mapping[str, Sequence[Reduction]] = {
@@ -46,9 +55,9 @@ _SETS: Mapping[str, Sequence[Reduction]] = {
 }
 
 
-def _window_ms(hows: Sequence[Reduction], *, silent: float) -> float:
+def _window_ms(hows: Sequence[Reduction], tracks: int, *, silent: float) -> float:
     """Return the median milliseconds of CPU to put one tick into a full ring and reduce all of it."""
-    tracks, ticks, draw = 100_000, 60, np.random.default_rng(7)
+    ticks, draw = 60, np.random.default_rng(7)
     ring, every, bounded = Ring(ticks, tracks, hows), np.arange(tracks), np.ones(tracks, dtype=np.bool_)
     spent = []
     for tick in range(ticks + 7):

@@ -2,14 +2,13 @@
 
 Every alert is another one (its own fingerprint) in a notification of its own, sent over kept connections by a process
 of its own at a steady rate, whether or not answers come. A third fire a policy, a third raise a floor, a third shield.
-How long and how many is said by ``TRIMTAB_BENCH_SECONDS`` (60) and ``TRIMTAB_BENCH_ALERTS`` (1000, a second).
+1,000 a second for 60 seconds.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-import os
 import signal
 import statistics
 import subprocess
@@ -19,10 +18,11 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks.daemon import _cpu, _metrics, _most, _port, _resident
+from benchmarks.beside.machine import processor, resident
+from benchmarks.daemon import _metrics, _most, _port
 
-_SECONDS = float(os.environ.get("TRIMTAB_BENCH_SECONDS", "60"))
-_RATE = float(os.environ.get("TRIMTAB_BENCH_ALERTS", "1000"))
+_SECONDS = 60.0
+_RATE = 1000.0
 _GROUPS = 500
 _CONNECTIONS = 128
 _EFFECTS = ("Fire", "Floor", "Shield")
@@ -36,7 +36,7 @@ alerts:
 """
 
 
-def run() -> Iterator[tuple[str, float, str]]:
+def run(part: int = 1) -> Iterator[tuple[str, float, str]]:
     """One daemon of 500 groups without members (mode advise, so that nothing is built), under the flood."""
     with tempfile.TemporaryDirectory(prefix="ttb") as place:
         file = Path(place) / "model.yaml"
@@ -48,27 +48,27 @@ def run() -> Iterator[tuple[str, float, str]]:
             try:
                 port = _port(log)
                 made = subprocess.check_output([trimtab, "hook", "new", "bench", "--state", f"{place}/state", "--json"])
-                time.sleep(15.0)  # the first passes and ticks are not what is measured
-                yield from _flood(daemon.pid, port, json.loads(made)["path"])
+                time.sleep(15.0 / part)  # the first passes and ticks are not what is measured
+                yield from _flood(daemon.pid, port, json.loads(made)["path"], _SECONDS / part)
             finally:
                 daemon.send_signal(signal.SIGTERM)
                 daemon.wait(60)
 
 
-def _flood(pid: int, port: int, path: str) -> Iterator[tuple[str, float, str]]:
-    before, cpu, began = _metrics(port), _cpu(pid), time.monotonic()
-    sender = [sys.executable, "-m", "benchmarks.alerts", str(port), path]
-    told = json.loads(subprocess.check_output(sender, timeout=_SECONDS + 120))
+def _flood(pid: int, port: int, path: str, seconds: float) -> Iterator[tuple[str, float, str]]:
+    before, cpu, began = _metrics(port), processor(pid), time.monotonic()
+    sender = [sys.executable, "-m", "benchmarks.alerts", str(port), path, str(seconds)]
+    told = json.loads(subprocess.check_output(sender, timeout=seconds + 120))
     after, took = _metrics(port), time.monotonic() - began
-    what = f"{_RATE:.0f} alerts/s for {_SECONDS:.0f} s, {_GROUPS} groups"
+    what = f"{_RATE:.0f} alerts/s for {seconds:g} s, {_GROUPS} groups"
     yield f"{what}: accepted", told["accepted"] / told["took"], "/s"
     yield f"{what}: p50", told["p50"] * 1000, "ms"
     yield f"{what}: p99", told["p99"] * 1000, "ms"
     yield f"{what}: longest", told["longest"] * 1000, "ms"
     yield f"{what}: answered otherwise than 202", told["refused"], ""
     yield f"{what}: sent late by more than 10 ms", told["late"], ""
-    yield f"{what}: daemon's processor", 100 * (_cpu(pid) - cpu) / took, "% of a core"
-    yield f"{what}: resident memory", _resident(pid), "MiB"
+    yield f"{what}: daemon's processor", 100 * (processor(pid) - cpu) / took, "% of a core"
+    yield f"{what}: resident memory", resident(pid), "MiB"
     yield f"{what}: latest tick, at most", _most(before, after, "trimtab_evaluation_lag_seconds"), "s"
     yield f"{what}: longest hold of the event loop, at most", _most(before, after, "trimtab_loop_hold_seconds"), "s"
     ticks = "trimtab_evaluation_lag_seconds_count"
@@ -94,7 +94,7 @@ def _model() -> str:
 # The sender, a process of its own
 
 
-async def _send(port: int, path: str) -> dict[str, float]:
+async def _send(port: int, path: str, seconds: float) -> dict[str, float]:
     took: list[float] = []
     statuses: list[int] = []
     late = 0
@@ -114,7 +114,7 @@ async def _send(port: int, path: str) -> dict[str, float]:
 
     connections = [asyncio.create_task(connection()) for _ in range(_CONNECTIONS)]
     began = time.monotonic()
-    for number in range(round(_SECONDS * _RATE)):
+    for number in range(round(seconds * _RATE)):
         due = began + number / _RATE
         if (ahead := due - time.monotonic()) > 0:
             await asyncio.sleep(ahead)
@@ -151,4 +151,4 @@ def _request(port: int, path: str, number: int) -> bytes:
 
 
 if __name__ == "__main__":
-    print(json.dumps(asyncio.run(_send(int(sys.argv[1]), sys.argv[2]))))
+    print(json.dumps(asyncio.run(_send(int(sys.argv[1]), sys.argv[2], float(sys.argv[3])))))

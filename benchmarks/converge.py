@@ -9,6 +9,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from types import MappingProxyType
 from typing import NoReturn
@@ -28,18 +29,18 @@ from trigger.requests import GroupState
 _MEMBERS = 10_000
 _CALL = 0.005
 _ROUNDS = 5
-_BESIDE_HEAT = (10, 100)
-_OF_HEAT = 100.8
-"""Seconds that Heat 19 takes on two cores at rest, for members that are nothing (``OS::Heat::None``): all of it is its
-own."""
+_SMALL = (10, 100)
+"""The sizes before the large one: what a member costs must not grow with the fleet."""
 _INSTALLATION = "k3f9ab"
 _WEB = GroupId("web")
 
 
-def run() -> Iterator[tuple[str, float, str]]:
+def run(part: int = 1) -> Iterator[tuple[str, float, str]]:
     """Measure in a process of its own, whose memory is only this."""
     with subprocess.Popen(
-        [sys.executable, "-m", "benchmarks.converge"], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-m", "benchmarks.converge", str(max(_MEMBERS // part, 1000))],
+        stdout=subprocess.PIPE,
+        text=True,
     ) as measuring:
         assert measuring.stdout is not None
         for line in measuring.stdout:
@@ -48,7 +49,7 @@ def run() -> Iterator[tuple[str, float, str]]:
     assert measuring.returncode == 0
 
 
-def _measured() -> Iterator[tuple[str, float, str]]:
+def _measured(members: int) -> Iterator[tuple[str, float, str]]:
     with tempfile.TemporaryDirectory(prefix="ttb") as place:
         store = SqliteStore.open(Path(place) / "store.sqlite", installation=_INSTALLATION)
         definition = _definition()
@@ -57,44 +58,44 @@ def _measured() -> Iterator[tuple[str, float, str]]:
             installation=_INSTALLATION,
             store=store,
             orchestrator_for=lambda _: cloud,
-            balancer_for=_nobody,
-            probe=_nobody,
+            balancer_for=_unused,
+            probe=_unused,
             clock=clock.wall,
         )
         store.declare([definition], clock.wall())
-        stored = replace(store.groups()[0], state=GroupState(desired=_MEMBERS, revision=1))
-        yield from _beside_heat(converger, stored)
-        yield from _grown(converger, stored, store)
+        stored = replace(store.groups()[0], state=GroupState(desired=members, revision=1))
+        yield from _grown(converger, stored, store, members)
         yield from _at_rest(converger, stored)
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        yield f"memory of the process, at most, with {_MEMBERS:,} members", memory, "MiB"
+        yield f"memory of the process, at most, with {members:,} members", memory, "MiB"
         store.close()
 
 
-def _grown(converger: Converger, stored: StoredGroup, store: SqliteStore) -> Iterator[tuple[str, float, str]]:
-    commits, calls, passes = store._writer.commits, 0, 0  # noqa: SLF001 what is counted is its own affair
-    wall, cpu = time.perf_counter(), time.process_time()
-    while not (done := converger.run(stored)).plan.converged:
-        calls += len(done.outcomes)
-        passes += 1
-        assert passes < 20, done.messages
-    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-    yield f"{_MEMBERS:,} members from {_BESIDE_HEAT[1]}, calls of {_CALL * 1000:.0f} ms", wall, "s"
-    yield "our own processor time for that", cpu, "s"
-    yield "passes", passes, ""
-    yield "commits for each member", (store._writer.commits - commits) / _MEMBERS, ""  # noqa: SLF001
+def _grown(
+    converger: Converger, stored: StoredGroup, store: SqliteStore, members: int
+) -> Iterator[tuple[str, float, str]]:
+    """Grow to a small size, to a middle one and to the large one, and compare what a member costs in each."""
+    each = list[float]()
+    for before, size in pairwise((*_SMALL, members)):
+        _grow(converger, stored, before)
+        commits, began, cpu = store._writer.commits, time.perf_counter(), time.process_time()  # noqa: SLF001 counted there
+        passes = _grow(converger, stored, size)
+        wall, cpu = time.perf_counter() - began, time.process_time() - cpu
+        each.append(cpu / (size - before))
+        yield f"from {before:,} members to {size:,}, calls of {_CALL * 1000:.0f} ms", wall, "s"
+        yield "  our own processor time for that", cpu, "CPU-s"
+        yield "  passes", passes, ""
+        yield "  commits for each member", (store._writer.commits - commits) / (size - before), ""  # noqa: SLF001
+    yield "processor time a member, of the large step to the small one", each[-1] / each[0], "x"
 
 
-def _beside_heat(converger: Converger, stored: StoredGroup) -> Iterator[tuple[str, float, str]]:
-    """From 10 members to 100, whose machines cost calls; the measure is how many times longer Heat takes."""
-    for size in _BESIDE_HEAT:
-        began = time.perf_counter()
-        sized = replace(stored, state=replace(stored.state, desired=size))
-        while not converger.run(sized).plan.converged:
-            pass
-    took = time.perf_counter() - began
-    yield "from {} members to {}, calls of 5 ms".format(*_BESIDE_HEAT), took, "s"
-    yield f"Heat takes for that, without any calls, {_OF_HEAT} s: times as long", _OF_HEAT / took, ""
+def _grow(converger: Converger, stored: StoredGroup, size: int) -> int:
+    """Converge to a size; returns the passes that it took."""
+    sized = replace(stored, state=replace(stored.state, desired=size))
+    for passes in range(1, 30):
+        if converger.run(sized).plan.converged:
+            return passes
+    raise RuntimeError(f"{size} members were not there after 30 passes")
 
 
 def _at_rest(converger: Converger, stored: StoredGroup) -> Iterator[tuple[str, float, str]]:
@@ -104,7 +105,7 @@ def _at_rest(converger: Converger, stored: StoredGroup) -> Iterator[tuple[str, f
         done: Pass = converger.run(stored)
         took.append(time.perf_counter() - began)
         assert done.plan.converged
-    yield f"a pass over {_MEMBERS:,} members at rest, the calls' 5 ms included", min(took) * 1000, "ms"
+    yield f"a pass over {stored.state.desired:,} members at rest, the calls' 5 ms included", min(took) * 1000, "ms"
 
 
 def _definition() -> Definition:
@@ -118,10 +119,10 @@ def _definition() -> Definition:
     )
 
 
-def _nobody(*_: object) -> NoReturn:
-    raise AssertionError("nobody is balanced or probed here")
+def _unused(*_: object) -> NoReturn:
+    raise AssertionError("there is no balancer and no probe here")
 
 
 if __name__ == "__main__":
-    for figure in _measured():
+    for figure in _measured(int(sys.argv[1])):
         print(*figure, sep="\t", flush=True)

@@ -1,96 +1,59 @@
-"""How long the door takes per tick, one core: make the cells, evaluate, ask, decide and explain, as the daemon does."""
+"""What decisions cost in the daemon: its slots, its decision queue and its store, for 10,000 groups of 4 conditions.
+
+A tick goes all the way: samples that have arrived, windows, conditions, requests, decision, explanation, one durable
+write. Members answer from memory, so no time is spent on a network.
+"""
 
 from __future__ import annotations
 
-import itertools
 import statistics
+import tempfile
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 
-from aggregator.aggregate import Aggregator
-from aggregator.frames import Frame
-from collector.samples import Layout, Reply, Scrape, Series
+from benchmarks.beside import slots
 from config.counters import Counter, HaproxyField
 from config.model import Adjustment, Catalogue, Compare, Condition, Group, Policy, Verb
-from config.units import ConditionId, CounterId, GroupId, Instant, MemberName, Moment, Monotonic, PolicyId, ProfileId
-from trigger.decide import decide
-from trigger.evaluate import evaluate, requests_from
-from trigger.explain import Explanation, explain
-from trigger.requests import Fleet, GroupState
-from trigger.shapes import shape
+from config.units import ConditionId, CounterId, GroupId, Instant, PolicyId, ProfileId
 from trigger.words import say
 
 GROUPS, MEMBERS = 10_000, 2
 COUNTERS = ("cpu", "sessions")
 INTERVAL = 30.0
-ROUNDS = 7
-FLEET = Fleet(listed=True, marked=10, in_service=10, creates_left=60, back_off_until=None)
-STATE = GroupState(desired=10, revision=1)
+ROUNDS = 5
+_WORDS = 1000
 
 
-def run() -> Iterable[tuple[str, float, str]]:
-    """Measure the median tick of 10,000 groups x 2 policies x 2 conditions, and one group by itself."""
-    catalogue = _catalogue()
-    groups = tuple(catalogue.groups)
-    layout = _layout(groups)
-    for value, what in ((50.0, "nothing fires"), (95.0, "every group scales out")):
-        aggregator, ticks = Aggregator(catalogue, groups), itertools.count()
-        spent = [_tick(catalogue, aggregator.take(_scrape(layout, value, next(ticks)))) for _ in range(ROUNDS)]
-        named = f"{GROUPS:,} groups x 4 conditions decided and explained, {what}"
-        yield named, statistics.median(map(sum, spent)), "s"
-        one = statistics.quantiles(spent[-1], n=100)
-        yield "one group: median", 1e6 * one[49], "us"
-        yield "one group: 99 of 100 within", 1e6 * one[98], "us"
-    explanation = _one(catalogue, aggregator.take(_scrape(layout, value, next(ticks)))[groups[0]])
-    began = time.process_time()
-    for _ in range(1000):
-        say(explanation, Instant(1e9))
-    yield "one explanation in words", 1e3 * (time.process_time() - began), "us"
+def run(part: int = 1) -> Iterator[tuple[str, float, str]]:
+    """Measure the median tick of all groups, when nothing fires and when every group scales out."""
+    groups, members = GROUPS // part, MEMBERS
+    catalogue = _catalogue(groups)
+    with tempfile.TemporaryDirectory(prefix="ttb") as place, slots.running(catalogue, members, Path(place)) as daemon:
+        for value, what in ((50.0, "nothing fires"), (95.0, "every group scales out")):
+            spent = [daemon.tick(_all_answer(value), INTERVAL) for _ in range(ROUNDS + 2)][2:]  # two fill the windows
+            middle = statistics.median(spent)
+            yield f"{groups:,} groups x 4 conditions, samples to stored decisions, {what}", middle, "CPU-s"
+            yield "  each group", 1e6 * middle / groups, "CPU-us"
+        sizes = {room.state.desired for room in daemon.rooms.values()}
+        assert min(size or 0 for size in sizes) > members, "every group was to scale out"
+        yield "  memory of groups, windows and explanations", daemon.memory(), "MiB"
+        yield "  slots", daemon.count, ""
+        told = next(iter(daemon.rooms.values())).explanation
+        assert told is not None
+        began = time.process_time()
+        for _ in range(_WORDS):
+            say(told, Instant(slots.START))
+        yield "one explanation in words", 1e6 / _WORDS * (time.process_time() - began), "CPU-us"
 
 
-def _tick(catalogue: Catalogue, frames: Mapping[GroupId, Frame]) -> list[float]:
-    """Decide every group as the daemon does; the seconds that each took. Cells are made as they are looked at."""
-    spent = []
-    for frame in frames.values():
-        began = time.thread_time()
-        shape(_one(catalogue, frame))
-        spent.append(time.thread_time() - began)
-    return spent
+def _all_answer(value: float) -> slots.Values:
+    return lambda layout: np.full(len(layout.series), value)
 
 
-def _one(catalogue: Catalogue, frame: Frame) -> Explanation:
-    declared = catalogue.groups[frame.group]
-    evaluation = evaluate(catalogue, frame.group, frame, {}, frame.at)
-    requests = requests_from(catalogue, evaluation)
-    decision = decide(declared, requests, FLEET, STATE, frame.at, evaluation=evaluation)
-    return explain(catalogue, declared, evaluation, decision, FLEET, STATE)
-
-
-def _layout(groups: Sequence[GroupId]) -> Layout:
-    series = [
-        Series(group, CounterId(counter), MemberName(f"m{member}"))
-        for group in groups
-        for counter in COUNTERS
-        for member in range(MEMBERS)
-    ]
-    return Layout(series=tuple(series), counted=np.ones(len(series), dtype=np.bool_))
-
-
-def _scrape(layout: Layout, value: float, tick: int) -> Scrape:
-    count, steady = len(layout.series), tick * INTERVAL
-    return Scrape(
-        layout=layout,
-        at=Moment(wall=Instant(1e9 + steady), steady=Monotonic(steady)),
-        value=np.full(count, value),
-        replied_at=np.full(count, steady),
-        uptime=np.full(count, np.nan),
-        reply=np.full(count, Reply.OK, dtype=np.uint8),
-    )
-
-
-def _catalogue() -> Catalogue:
+def _catalogue(count: int) -> Catalogue:
     conditions = [
         _condition(f"{name}-{compare.value}", name, compare, threshold)
         for name in COUNTERS
@@ -105,11 +68,11 @@ def _catalogue() -> Catalogue:
             id=GroupId(f"group-{number:05}"),
             profile=ProfileId("small"),
             minimum=2,
-            maximum=40,
+            maximum=1000,
             interval=INTERVAL,
             policies=tuple(policy.id for policy in policies),
         )
-        for number in range(GROUPS)
+        for number in range(count)
     ]
     return Catalogue(
         digest="0" * 64,
@@ -130,5 +93,8 @@ def _condition(id: str, counter: str, compare: Compare, threshold: float) -> Con
 
 def _policy(id: str, verb: Verb, when: tuple[str, ...]) -> Policy:
     return Policy(
-        id=PolicyId(id), when=tuple(map(ConditionId, when)), adjustment=Adjustment(verb=verb, amount=10, percent=True)
+        id=PolicyId(id),
+        when=tuple(map(ConditionId, when)),
+        adjustment=Adjustment(verb=verb, amount=10, percent=True),
+        quiet_time=0.0,
     )

@@ -34,42 +34,42 @@ _EDGE = BalancerId("edge")
 _WEB = GroupId("web")
 
 
-def run() -> Iterable[tuple[str, float, str]]:
+def run(part: int = 1) -> Iterable[tuple[str, float, str]]:
     """Yield (what was measured, the best of some rounds, unit).
 
     Planning is told in time of the processor, gathering on the clock; memory is of a whole process with its world.
     """
-    definition = _definition()
-    converged = _world(_MEMBERS)
-    yield f"plan, {_MEMBERS} members, converged", _measured(converged, definition, _MEMBERS), "ms"
-    yield f"plan, {_MEMBERS} members, choosing half to leave", _measured(converged, definition, _MEMBERS // 2), "ms"
-    shrinking = _world(_MEMBERS, leaving=_MEMBERS // 2)
-    yield f"plan, {_MEMBERS} members, half of them leaving", _measured(shrinking, definition, _MEMBERS // 2), "ms"
-    yield f"gather and plan, {_MEMBERS} members, converged", _gathered(converged, definition), "ms"
+    definition, some, many = _definition(), _MEMBERS // part, _MANY // part
+    converged = _world(some)
+    yield f"plan, {some:,} members, converged", _measured(converged, definition, some), "ms"
+    yield f"plan, {some:,} members, choosing half to leave", _measured(converged, definition, some // 2), "ms"
+    shrinking = _world(some, leaving=some // 2)
+    yield f"plan, {some:,} members, half of them leaving", _measured(shrinking, definition, some // 2), "ms"
+    yield f"gather and plan, {some:,} members, converged", _gathered(converged, definition), "ms"
     for case in _LARGE:
-        took, peak = _apart(case)
-        yield f"plan, {_MANY} members, {case}", took, "s"
+        took, peak = _apart(case, many)
+        yield f"plan, {many:,} members, {case}", took, "s"
         yield "  its process at most, world and all", peak, "MiB"
 
 
-_LARGE: dict[str, tuple[int, int]] = {
-    "converged": (0, _MANY),
-    "one in a hundred leaving": (_MANY // 100, _MANY),
-    "choosing half to leave": (0, _MANY // 2),
-    "half of them leaving": (_MANY // 2, _MANY // 2),
+_LARGE: dict[str, tuple[float, float]] = {
+    "converged": (0.0, 1.0),
+    "one in a hundred leaving": (0.01, 1.0),
+    "choosing half to leave": (0.0, 0.5),
+    "half of them leaving": (0.5, 0.5),
 }
-"""What is going on: how many leave already, and how many are desired."""
+"""What is going on: the share of members that leave already, and the share that is desired."""
 
 
-def _apart(case: str) -> tuple[float, float]:
+def _apart(case: str, members: int) -> tuple[float, float]:
     """Plan a large world in a process of its own: seconds, and MiB at most."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
-        return process.submit(_large, case).result()
+        return process.submit(_large, case, members).result()
 
 
-def _large(case: str) -> tuple[float, float]:
-    leaving, size = _LARGE[case]
-    world = _world(_MANY, leaving=leaving)
+def _large(case: str, members: int) -> tuple[float, float]:
+    leaving, size = (round(share * members) for share in _LARGE[case])
+    world = _world(members, leaving=leaving)
     took = _measured(world, _definition(), size, rounds=1) / 1000
     return took, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
@@ -84,13 +84,13 @@ class _Cloud:
         return Listing(servers=tuple(m.server for m in self.world.members if m.server is not None), complete=True)
 
     def find(self, name: MemberName) -> Server | None:
-        raise NotImplementedError(name)
+        raise AssertionError(name)
 
     def create(self, launch: Launch) -> Server:
-        raise NotImplementedError(launch)
+        raise AssertionError(launch)
 
     def destroy(self, name: MemberName, *, grace: float) -> None:
-        raise NotImplementedError(name, grace)
+        raise AssertionError(name, grace)
 
 
 @dataclass
@@ -106,15 +106,16 @@ def _gathered(world: World, definition: Definition) -> float:
         store.declare([definition], _NOW)
         store.save([member.record for member in world.members if member.record is not None], CloudId("box"))
         edge: Any = _Edge(world)
+        cloud: Any = _Cloud(world)
         converger = Converger(
             installation="k3f9ab",
             store=store,
-            orchestrator_for=lambda _: _Cloud(world),
+            orchestrator_for=lambda _: cloud,
             balancer_for=lambda _: edge,
             probe=lambda _, __: READY,
             clock=lambda: _NOW,
         )
-        stored = replace(store.groups()[0], state=GroupState(desired=_MEMBERS, revision=1))
+        stored = replace(store.groups()[0], state=GroupState(desired=len(world.members), revision=1))
         best = float("inf")
         for _ in range(_ROUNDS):
             begun = time.perf_counter()

@@ -28,10 +28,11 @@ _START = 1_772_355_600.0
 _HEARTBEAT = 0.002
 
 
-def run() -> Iterator[tuple[str, float, str]]:
+def run(part: int = 1) -> Iterator[tuple[str, float, str]]:
     """A small fleet for an hour, and a very large one for as many samples."""
-    yield from _fleet("500 members × 8 counters, an hour every 15 s", groups=20, members=25, ticks=240)
-    yield from _fleet("200,000 samples a tick, 12 ticks", groups=1000, members=25, ticks=12)
+    hour, many = 240 // part, 1000 // part
+    yield from _fleet(f"500 members × 8 counters, {hour} ticks of 15 s", groups=20, members=25, ticks=hour)
+    yield from _fleet(f"{200 * many:,} samples a tick, 12 ticks", groups=many, members=25, ticks=12)
 
 
 def _fleet(name: str, *, groups: int, members: int, ticks: int) -> Iterator[tuple[str, float, str]]:

@@ -45,9 +45,9 @@ groups:
 )
 
 
-def run() -> Iterable[tuple[str, float, str]]:
+def run(part: int = 1) -> Iterable[tuple[str, float, str]]:
     """Measure a quiet series, which comes near no threshold, and one that passes a threshold at every other tick."""
-    days = float(os.environ.get("REPLAY_DAYS", "0.5"))
+    days = float(os.environ.get("REPLAY_DAYS", "0.5")) / part
     for name, values in (("quiet", (30, 75)), ("restless", (65, 95))):
         for said, figure, unit in _series(days, values):
             yield f"{name}: {said}", figure, unit

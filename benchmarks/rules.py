@@ -1,60 +1,53 @@
-"""10,000 windowed conditions over 200,000 stored series: Trimtab beside a real Prometheus with the same rules.
+"""Windowed conditions over stored series: Trimtab, samples in and decisions out, beside a real Prometheus's rules.
 
-10,000 groups of 20 members, one sample of each every 15 s for 5 minutes, and for every group the condition "the average
-across its members, averaged over 5 minutes, is above a threshold of its own". Prometheus 2.42 gets these very samples
-by remote write, and one alerting rule per condition; both sides must find the same groups, or the benchmark fails.
+2,000 and 10,000 groups of 20 members, one sample of each every 15 s for 5 minutes, and for every group the condition
+"the average across its members, averaged over 5 minutes, is above a threshold of its own". Prometheus gets these very
+samples by remote write, and one alerting rule per condition; both sides must find the same groups, or the benchmark
+fails.
 
-Compared is the processor time of one evaluation of all rules over samples that are stored already:
+Compared is the processor time of one evaluation of all rules:
 
-* of Prometheus, what its process uses while a rule group is evaluated again and again, less what it uses idle. Once
-  with the rules as they are meant, across members at each tick and then over time (a subquery); once with what an
-  expert makes of them, each member over time and then across members, which is the same only for averages of
-  averages, and while nobody is unheard. ``@`` pins all of them to the stored samples, which costs nothing;
-* of Trimtab, from the rings to the truth of every condition: reading windows, their bounds for the unheard, making
-  cells, judging. Windows are divided between slots as the daemon does it, 20 groups each.
+* of Prometheus, what its process uses while a rule group is evaluated again and again over samples that are stored
+  already, less what it uses idle. Once with the rules as they are meant, across members at each tick and then over time
+  (a subquery); once with what an expert makes of them, each member over time and then across members, which is the same
+  only for averages of averages while no member is unheard. ``@`` pins all of them to the stored samples, which is free;
+* of Trimtab, two figures: from a tick's samples to the truth of every condition, and everything that the daemon does
+  with a tick (`benchmarks.beside.slots`): slots, windows, conditions, decision queue, explanations, store.
 
-Not compared are polling, scraping, writing to disk, labels, and any other question: Prometheus keeps every series and
-answers whatever is asked later, while Trimtab keeps only what its conditions need, reduced across members as samples
-come in. Since Prometheus does that in its rules, one figure counts it: everything from a tick's 200,000 samples to the
-advice of every policy, `Aggregator.take` and `evaluate`. Nor need a Prometheus have 10,000 rules where one threshold
-does for all groups: then one rule asks for all at once, and that is another figure.
+Trimtab's figures include taking in the tick's samples, which Prometheus did before. Prometheus keeps every series and
+answers whatever is asked later, while Trimtab keeps only what its conditions need. Nor need a Prometheus have 10,000
+rules where one threshold does for all groups: then one rule asks for all at once, and that is another figure.
 """
 
 from __future__ import annotations
 
-import itertools
 import json
 import shutil
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from aggregator.across import Row
 from aggregator.aggregate import Aggregator
-from aggregator.cells import Cells, Ledger, answers
-from aggregator.cohorts import Cohort, cohort_of
-from aggregator.frames import Frame
-from aggregator.rings import Ring
-from aggregator.specs import window_key
+from benchmarks.beside import slots
+from benchmarks.beside.machine import resident
 from benchmarks.beside.prometheus import Series, Server, running, written
-from benchmarks.daemon import _resident
 from collector.samples import Floats, Layout, Reply, Scrape
 from collector.targets import Member, Roster, layout_for
 from config.counters import Counter, HaproxyField
 from config.model import Adjustment, Catalogue, Compare, Condition, Group, Policy, Verb
 from config.units import ConditionId, CounterId, GroupId, Instant, MemberName, Moment, Monotonic, PolicyId, ProfileId
 from handler.app.deciding import slots_of
-from trigger.conditions import judge
+from handler.launches import LaunchId
 from trigger.evaluate import evaluate
 from trigger.verdicts import Truth
 
-GROUPS = 10_000
-MEMBERS = 20
+SIZES = ((2_000, 20), (10_000, 20))
+"""Groups, each with one rule, and members of each."""
 INTERVAL = 15.0
 WINDOW = 300.0
 TICKS = 20
@@ -63,23 +56,25 @@ ROUNDS = 5
 _CPU = CounterId("cpu")
 
 
-def run(groups: int = GROUPS, members: int = MEMBERS, pause: int = 5) -> Iterator[tuple[str, float, str]]:
+def run(part: int = 1) -> Iterator[tuple[str, float, str]]:
     """Measure both sides in turn.
-
-    Args:
-        groups: each with one rule.
-        members: of each group.
-        pause: seconds from one evaluation of Prometheus to the next; enough for one.
 
     Raises:
         RuntimeError: the two do not find the same groups, or Prometheus does not do its part in time.
     """
-    fleet = _fleet(groups, members)
-    what = f"{groups:,} conditions over {groups * members:,} series"
-    ours, found = _measured(_stored_windows(fleet))
-    whole, also = _measured(_whole_ticks(fleet))
-    yield f"{what}: Trimtab, windows to truths", ours * 1000, "ms CPU"
-    yield f"{what}: Trimtab, from the tick's samples to advice", whole * 1000, "ms CPU"
+    for groups, members in SIZES:
+        yield from _beside(_fleet(groups // part, members), pause=5 if part == 1 else 1)
+
+
+def _beside(fleet: _Fleet, pause: int) -> Iterator[tuple[str, float, str]]:
+    groups, series = len(fleet.names), fleet.samples[0].size
+    what = f"{groups:,} conditions over {series:,} series"
+    judged, found = _judged(fleet)
+    whole, memory, also = _decided(fleet)
+    ours = {"samples to truths": judged, "samples to stored decisions": whole}
+    for name, cpu in ours.items():
+        yield f"{what}: Trimtab, {name}", cpu * 1000, "CPU-ms"
+    yield f"{what}: Trimtab, memory of groups, windows, explanations", memory, "MiB"
     if shutil.which("prometheus") is None:
         yield "prometheus is not here to compare with: apt-get install prometheus", 0.0, ""
         return
@@ -93,15 +88,14 @@ def run(groups: int = GROUPS, members: int = MEMBERS, pause: int = 5) -> Iterato
             if not found == also == server.alerting():
                 said = (len(each) for each in (found, also, server.alerting()))
                 raise RuntimeError(f"the sides find other groups: {', '.join(map(str, said))} of them")
-            yield f"{what}: Prometheus, {name}", theirs[name] * 1000, "ms CPU"
         theirs[_FOR_ALL] = server.evaluation(_rule_for_all(end, pause), idle)
-        yield f"{what}: Prometheus, {_FOR_ALL}", theirs[_FOR_ALL] * 1000, "ms CPU"
-        yield f"{what}: Prometheus, resident memory", _resident(server.pid), "MiB"
+        for name, cpu in theirs.items():
+            yield f"{what}: Prometheus, {name}", cpu * 1000, "CPU-ms"
+        yield f"{what}: Prometheus, resident memory", resident(server.pid), "MiB"
     yield f"{what}: true, by either", len(found), "groups"
     for name, cpu in theirs.items():
-        yield f"rule evaluation only: Prometheus, {name}, to Trimtab{_LIMITS.get(name, '')}", cpu / ours, "x"
-    for name, cpu in theirs.items():
-        yield f"Prometheus, {name}, to all that Trimtab does in a tick", cpu / whole, "x"
+        for side, mine in ours.items():
+            yield f"  Prometheus, {name}, to Trimtab, {side}", cpu / mine, "x"
 
 
 _EACH = {
@@ -109,7 +103,6 @@ _EACH = {
     "rules by an expert": 'avg(avg_over_time(cpu{{group="{group}"}}[5m] @ {end:.3f}))',
 }
 _FOR_ALL = "one rule for all groups"
-_LIMITS = {"rules as meant": " (at least 20)"}
 
 
 # What is judged
@@ -130,7 +123,7 @@ def _fleet(groups: int, members: int) -> _Fleet:
 
 
 def _catalogue(names: Sequence[GroupId]) -> Catalogue:
-    conditions = {name: _condition(name, 60.0 + number % 30) for number, name in enumerate(names)}
+    conditions = {name: _condition(name, _threshold(number)) for number, name in enumerate(names)}
     policies = {name: _policy(name) for name in names}
     return Catalogue(
         digest="",
@@ -145,13 +138,17 @@ def _catalogue(names: Sequence[GroupId]) -> Catalogue:
     )
 
 
+def _threshold(number: int) -> float:
+    return 60.0 + number % 30
+
+
 def _condition(name: GroupId, threshold: float) -> Condition:
     return Condition(id=ConditionId(name), counter=_CPU, window=WINDOW, compare=Compare.ABOVE, threshold=threshold)
 
 
 def _policy(name: GroupId) -> Policy:
     adjustment = Adjustment(verb=Verb.ADD, amount=1)
-    return Policy(id=PolicyId(name), when=(ConditionId(name),), adjustment=adjustment)
+    return Policy(id=PolicyId(name), when=(ConditionId(name),), adjustment=adjustment, quiet_time=0.0)
 
 
 def _group(name: GroupId) -> Group:
@@ -168,23 +165,73 @@ def _group(name: GroupId) -> Group:
 # Trimtab
 
 
-_Side = Callable[[], set[str]]
-"""Evaluates every rule, and names the groups for which theirs is true."""
-
-
-def _measured(sides: Iterator[_Side]) -> tuple[float, set[str]]:
-    """Return the median CPU seconds of an evaluation, each after the newest tick was written anew."""
-    spent, found = [], set[str]()
-    for side in itertools.islice(sides, ROUNDS):
-        begun = time.process_time()
-        found = side()
-        spent.append(time.process_time() - begun)
-    return statistics.median(spent), found
-
-
 def _parts(fleet: _Fleet) -> Iterable[tuple[GroupId, ...]]:
     """The groups as a daemon divides them between its slots."""
     return (slot.groups for slot in slots_of(fleet.catalogue, fleet.names))
+
+
+def _judged(fleet: _Fleet) -> tuple[float, set[str]]:
+    """Return the median processor seconds from a tick's samples to all truths, and the groups whose truth is TRUE."""
+    numbers = {name: number for number, name in enumerate(fleet.names)}
+    parts = []
+    for groups in _parts(fleet):
+        layout, aggregator = _layout(fleet, groups), Aggregator(fleet.catalogue, groups)
+        mine = fleet.samples[:, [numbers[group] for group in groups]]
+        scrapes = [_scrape(layout, mine[tick], tick) for tick in range(TICKS)]
+        for scrape in scrapes:
+            aggregator.take(scrape)
+        parts.append((aggregator, scrapes[-1]))
+    spent, found = [], set[str]()
+    for _ in range(ROUNDS):
+        began = time.process_time()
+        found = {name for aggregator, last in parts for name in _true(fleet.catalogue, aggregator, last)}
+        spent.append(time.process_time() - began)
+    return statistics.median(spent), found
+
+
+def _true(catalogue: Catalogue, aggregator: Aggregator, scrape: Scrape) -> Iterator[str]:
+    for group, frame in aggregator.take(scrape).items():
+        if evaluate(catalogue, group, frame, {}, frame.at).advices[0].truth is Truth.TRUE:
+            yield group
+
+
+def _decided(fleet: _Fleet) -> tuple[float, float, set[str]]:
+    """Return the median processor seconds of a daemon's tick, its memory in MiB, and the groups that it scaled."""
+    members = fleet.samples.shape[2]
+    answers = _Answers(fleet)
+    with (
+        tempfile.TemporaryDirectory(prefix="ttb") as place,
+        slots.running(fleet.catalogue, members, Path(place)) as daemon,
+    ):
+        for tick in range(TICKS):
+            daemon.tick(answers.at(tick), INTERVAL)
+        scaled = {str(room.id) for room in daemon.rooms.values() if (room.state.desired or 0) > members}
+        spent = [daemon.tick(answers.at(TICKS - 1), INTERVAL) for _ in range(ROUNDS)]
+        return statistics.median(spent), daemon.memory(), scaled
+
+
+class _Answers:
+    """What the members of a layout answer at a tick; where each series' samples are is worked out once a layout."""
+
+    def __init__(self, fleet: _Fleet) -> None:
+        self._samples = fleet.samples.reshape(TICKS, -1)
+        members = fleet.samples.shape[2]
+        self._rows = {
+            (group, LaunchId(installation=slots.INSTALLATION, group=group, sequence=member + 1).name): number * members
+            + member
+            for number, group in enumerate(fleet.names)
+            for member in range(members)
+        }
+        self._order: dict[int, np.ndarray[tuple[int], np.dtype[np.intp]]] = {}
+
+    def at(self, tick: int) -> slots.Values:
+        return lambda layout: self._samples[tick][self._ordered(layout)]
+
+    def _ordered(self, layout: Layout) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
+        if id(layout) not in self._order:
+            rows = [self._rows[each.group, each.member] for each in layout.series if each.member is not None]
+            self._order[id(layout)] = np.array(rows, dtype=np.intp)
+        return self._order[id(layout)]
 
 
 def _moment(tick: int) -> Moment:
@@ -192,92 +239,9 @@ def _moment(tick: int) -> Moment:
     return Moment(wall=Instant(at), steady=Monotonic(at))
 
 
-def _true(catalogue: Catalogue, frames: Mapping[GroupId, Frame]) -> Iterator[str]:
-    """Judge every condition, and name the groups for which theirs is true."""
-    for group, frame in frames.items():
-        declared = catalogue.groups[group]
-        for policy in map(catalogue.policies.__getitem__, declared.policies):
-            shrinking = policy.adjustment.may_shrink
-            for condition in map(catalogue.conditions.__getitem__, policy.when):
-                cell = frame.cells[window_key(condition, policy, declared)]
-                if judge(condition, cell, shrinking=shrinking).truth is Truth.TRUE:
-                    yield group
-
-
-def _advised(catalogue: Catalogue, frames: Mapping[GroupId, Frame]) -> Iterator[str]:
-    """Advise every group, and name those whose policy's conditions are true."""
-    for group, frame in frames.items():
-        if evaluate(catalogue, group, frame, {}, frame.at).advices[0].truth is Truth.TRUE:
-            yield group
-
-
-class _Windows(NamedTuple):
-    """The windows of one slot, and the ring that holds what they look at."""
-
-    cohort: Cohort
-    ring: Ring
-
-    def frames(self, row: Row, at: Moment) -> Mapping[GroupId, Frame]:
-        nobody = np.zeros(len(self.cohort.places))
-        ledgers = [Ledger(ask, answers(ask, self.ring, row, nobody, at.steady)) for ask in self.cohort.parts[0].asks]
-        return {
-            group: Frame(group=group, at=at, cells=Cells(places, ledgers))
-            for group, places in self.cohort.cells.items()
-        }
-
-
-def _stored_windows(fleet: _Fleet) -> Iterator[_Side]:
-    """Rules over rows that are in their rings already."""
-    slots, newest = [], {}
-    numbers = {name: number for number, name in enumerate(fleet.names)}
-    for groups in _parts(fleet):
-        cohort = cohort_of(fleet.catalogue, groups)
-        (part,) = cohort.parts
-        ring = Ring(part.length, part.tracks.size, [ask.how for ask in part.asks])
-        mine = fleet.samples[:, [numbers[group] for group in groups]]
-        for tick in range(TICKS):
-            newest[groups] = _row(mine[tick], _moment(tick))
-            ring.put(tick, newest[groups], newest[groups])
-        slots.append(_Windows(cohort, ring))
-    at = _moment(TICKS - 1)
-    while True:
-        for slot in slots:
-            row = newest[slot.cohort.groups]
-            slot.ring.put(TICKS - 1, row, row)
-        yield lambda: {
-            name for slot in slots for name in _true(fleet.catalogue, slot.frames(newest[slot.cohort.groups], at))
-        }
-
-
-def _row(samples: Floats, at: Moment) -> Row:
-    """Average these samples, (group, member), as the aggregator does when they come in."""
-    groups, members = samples.shape
-    value, heads = samples.mean(axis=1), np.full(groups, float(members))
-    return Row(value, value, value, heads > 0, heads, heads, np.full(groups, at.steady))
-
-
-def _whole_ticks(fleet: _Fleet) -> Iterator[_Side]:
-    """Rules, and before them everything that is done to the samples of a tick."""
-    numbers = {name: number for number, name in enumerate(fleet.names)}
-    slots = []
-    for groups in _parts(fleet):
-        layout = _layout(fleet, groups)
-        mine = fleet.samples[:, [numbers[group] for group in groups]]
-        aggregator = Aggregator(fleet.catalogue, groups)
-        for tick in range(TICKS):
-            last = _scrape(layout, mine[tick], tick)
-            aggregator.take(last)
-        slots.append((aggregator, last))
-    while True:
-        yield lambda: {name for aggregator, last in slots for name in _advised(fleet.catalogue, aggregator.take(last))}
-
-
 def _layout(fleet: _Fleet, groups: Iterable[GroupId]) -> Layout:
-    numbers = range(fleet.samples.shape[2])
-    members = {
-        group: (Member(name=_member(number), address="", counted=True) for number in numbers) for group in groups
-    }
-    return layout_for(fleet.catalogue, (Roster(group=group, members=tuple(own)) for group, own in members.items()))
+    members = tuple(Member(name=_member(n), address="", counted=True) for n in range(fleet.samples.shape[2]))
+    return layout_for(fleet.catalogue, (Roster(group=group, members=members) for group in groups))
 
 
 def _member(number: int) -> MemberName:
@@ -301,7 +265,7 @@ def _scrape(layout: Layout, samples: Floats, tick: int) -> Scrape:
 
 def _rules(fleet: _Fleet, expression: str, end: float, pause: int) -> str:
     """A rule for each condition, as a file of rules is written; YAML takes JSON."""
-    thresholds = {name: fleet.catalogue.conditions[ConditionId(name)].threshold for name in fleet.names}
+    thresholds = {name: _threshold(number) for number, name in enumerate(fleet.names)}
     return _file(
         [_rule(expression.format(group=name, end=end), above, name) for name, above in thresholds.items()], pause
     )

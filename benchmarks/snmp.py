@@ -1,9 +1,10 @@
 """What polling SNMP agents costs: beside bare gufo-snmp, beside Prometheus' exporter, with v3, with silence, for long.
 
 Real snmpd processes on loopback addresses, eight objects of each agent; one process stands for many agents. Processor
-time is that of the whole process that asks, agents left out: ours from the socket to the `Scrape`; with
-``prometheus-snmp-exporter`` its own and that of the Prometheus that scrapes it, storage and all. That part is left out
-where the two programs are not installed. ``SNMP_SOAK`` is the length of the last part in seconds, 300 if not set.
+time is that of the whole process that asks, agents left out: ours from the socket to the `Frame` of every group, polled
+slot by slot as the daemon does; with ``prometheus-snmp-exporter`` its own and that of the Prometheus that scrapes it,
+storage and all. That part is left out where the two programs are not installed. ``SNMP_SOAK`` is the length of the last
+part in seconds, 300 if not set.
 """
 
 from __future__ import annotations
@@ -24,13 +25,18 @@ from pathlib import Path
 from gufo.snmp import SnmpVersion
 from gufo.snmp.aio import SnmpSession
 
+from aggregator.aggregate import Aggregator
+from benchmarks.beside.machine import processor, resident
 from collector.poll import Poller
 from collector.samples import Reply, Scrape
 from collector.sources.snmp import SnmpSource
+from collector.targets import Roster
 from config.access import AuthProtocol, PrivProtocol, SecretRef, SnmpAccess, SnmpUser
 from config.access import SnmpVersion as Version
 from config.model import Catalogue
+from config.units import GroupId
 from handler.app import descriptors
+from handler.app.deciding import Slot, slots_of
 from tests.support.collector import a_catalogue, a_poller, an_object, rosters
 from tests.support.snmpd import AUTH_PASSWORD, PRIV_PASSWORD, free_udp_port, running_snmpd, user_lines
 from tests.support.waiting import stopped, until
@@ -45,21 +51,23 @@ _PER_PROCESS = 500
 _IN_FLIGHT = 256
 _PATIENT = 10.0
 _INTERVAL = 15.0
+_ROUNDS = 7
 _EXPORTED = 40
 """Seconds for which Prometheus and its exporter are watched."""
 
 Figures = Iterator[tuple[str, float, str]]
 
 
-def run() -> Figures:
+def run(part: int = 1) -> Figures:
     """Compare first, then go on for long."""
-    descriptors.take_all()  # as the daemon does: every agent has a socket, thrice where three ways are compared
-    with tempfile.TemporaryDirectory() as place, _agents(Path(place), 1000) as port:
-        yield from asyncio.run(_compared(port))
-        yield from _exporter(Path(place), port)
-        yield from asyncio.run(_silence(port))
-    with tempfile.TemporaryDirectory() as place, _agents(Path(place), 10_000) as port:
-        yield from asyncio.run(_soak(port))
+    descriptors.take_all()  # as the daemon does: every agent has a socket, four times where four ways are compared
+    some, many = 1000 // part, 10_000 // part
+    with tempfile.TemporaryDirectory() as place, _agents(Path(place), some) as port:
+        yield from asyncio.run(_compared(port, some))
+        yield from _exporter(Path(place), port, some // 5, _EXPORTED / part)
+        yield from asyncio.run(_silence(port, some // 10))
+    with tempfile.TemporaryDirectory() as place, _agents(Path(place), many) as port:
+        yield from asyncio.run(_soak(port, many, SOAK / part, _INTERVAL / part))
 
 
 # Agents
@@ -87,49 +95,80 @@ def _members(count: int) -> Mapping[str, str]:
     return {f"m{number:05}": _address(number) for number in range(count)}
 
 
-def _asking(access: SnmpAccess) -> tuple[Poller, Catalogue]:
+def _asking(access: SnmpAccess, groups: Sequence[str] = ("web",)) -> tuple[Poller, Catalogue]:
     counters = [an_object(oid, id=f"c{place}") for place, oid in enumerate(OIDS)]
-    catalogue = a_catalogue(counters, snmp=access, interval=_INTERVAL)
+    catalogue = a_catalogue(counters, groups=groups, snmp=access, interval=_INTERVAL)
     return a_poller(SnmpSource(), secrets={"AUTH": AUTH_PASSWORD, "PRIV": PRIV_PASSWORD}), catalogue
 
 
 # Beside the library
 
 
-async def _compared(port: int) -> Figures:
-    """Bare gufo-snmp, v2c and v3 in turns, so that a busy minute meets all of them."""
-    members, rounds = _members(1000), 7
-    listed = rosters(members)
-    plain, signed = _asking(SnmpAccess(port=port)), _asking(SnmpAccess(port=port, version=Version.V3, user=USER))
+async def _compared(port: int, count: int) -> Figures:
+    """Bare gufo-snmp, both groupings and v3 in turns, so that a busy minute meets all of them."""
+    v2c, v3 = SnmpAccess(port=port), SnmpAccess(port=port, version=Version.V3, user=USER)
+    sides = {"ten": _Chain(v2c, count, each=10), "one": _Chain(v2c, count, each=1), "v3": _Chain(v3, count, each=10)}
     bare = [
-        SnmpSession(address, port=port, community="public", version=SnmpVersion.v2c) for address in members.values()
+        SnmpSession(address, port=port, community="public", version=SnmpVersion.v2c)
+        for address in _members(count).values()
     ]
-    used: dict[str, list[float]] = {"bare": [], "v2c": [], "v3": []}
-
-    async def ours(asking: tuple[Poller, Catalogue]) -> None:
-        _whole(await asking[0].poll(asking[1], listed, timeout=_PATIENT))
-
-    first = await _cpu(lambda: ours(signed))
-    await ours(plain)
+    used: dict[str, list[float]] = {"bare": [], **{what: [] for what in sides}}
+    first = await _cpu(sides["v3"].frames)
+    await sides["ten"].frames()
+    await sides["one"].frames()
     await _all(bare)
     _settle()
-    for _ in range(rounds):
+    for _ in range(_ROUNDS):
         used["bare"].append(await _cpu(lambda: _all(bare)))
-        used["v2c"].append(await _cpu(lambda: ours(plain)))
-        used["v3"].append(await _cpu(lambda: ours(signed)))
-    await plain[0].close()
-    await signed[0].close()
+        for what, side in sides.items():
+            used[what].append(await _cpu(side.frames))
+    for side in sides.values():
+        await side.close()
     middle = {what: statistics.median(each) for what, each in used.items()}
     return iter(
         [
-            ("1,000 polls of 8 objects, bare gufo-snmp", middle["bare"], "CPU-s"),
-            ("  the same from socket to scrape, v2c", middle["v2c"], "CPU-s"),
-            ("  times bare gufo-snmp (limit 2)", middle["v2c"] / middle["bare"], "×"),
-            ("  v3, SHA-256 and AES, after first contact", middle["v3"], "CPU-s"),
-            ("  times v2c (limit 2)", middle["v3"] / middle["v2c"], "×"),
+            (f"{count:,} polls of 8 objects, bare gufo-snmp", middle["bare"], "CPU-s"),
+            ("  the same from socket to frame, v2c, ten members a group", middle["ten"], "CPU-s"),
+            ("    times bare gufo-snmp", middle["ten"] / middle["bare"], "×"),
+            ("  the same with one member a group", middle["one"], "CPU-s"),
+            ("    times bare gufo-snmp", middle["one"] / middle["bare"], "×"),
+            ("  v3, SHA-256 and AES, after first contact, ten members a group", middle["v3"], "CPU-s"),
+            ("    times v2c", middle["v3"] / middle["ten"], "×"),
             ("  v3, first contact", first, "CPU-s"),
         ]
     )
+
+
+class _Chain:
+    """Agents as members of groups of one size, polled and aggregated slot by slot, as the daemon does."""
+
+    def __init__(self, access: SnmpAccess, count: int, *, each: int) -> None:
+        names = [GroupId(f"g{number:05}") for number in range(count // each)]
+        members = list(_members(count).items())
+        self._poller, self._catalogue = _asking(access, names)
+        self._slots = [
+            (Aggregator(self._catalogue, slot.groups), self._rosters(slot, names, members, each))
+            for slot in slots_of(self._catalogue, names)
+        ]
+
+    async def frames(self) -> None:
+        """One tick of every slot, from the socket to the frame of every group."""
+        for aggregator, listed in self._slots:
+            scrape = await self._poller.poll(self._catalogue, listed, timeout=_PATIENT)
+            _whole(scrape)
+            assert aggregator.take(scrape).keys() == listed.keys()
+
+    async def close(self) -> None:
+        """Give back every socket."""
+        await self._poller.close()
+
+    @staticmethod
+    def _rosters(
+        slot: Slot, names: Sequence[GroupId], members: Sequence[tuple[str, str]], each: int
+    ) -> Mapping[GroupId, Roster]:
+        first = {name: number * each for number, name in enumerate(names)}
+        own = {group: dict(members[first[group] : first[group] + each]) for group in slot.groups}
+        return {group: rosters(some, group=group)[group] for group, some in own.items()}
 
 
 async def _all(sessions: Sequence[SnmpSession]) -> None:
@@ -164,11 +203,11 @@ async def _cpu(work: Callable[[], Awaitable[None]]) -> float:
 # Beside Prometheus
 
 
-def _exporter(place: Path, port: int) -> Figures:
-    """Both ask 200 agents every two seconds, for as long: what does a thousand polls cost each?"""
+def _exporter(place: Path, port: int, agents: int, watched: float) -> Figures:
+    """Both ask these agents every two seconds, for as long: what does a thousand polls cost each?"""
     if not all(map(shutil.which, ("prometheus", "prometheus-snmp-exporter"))):
         return
-    agents, every = 200, 2.0
+    every = 2.0
     listening, scraping = _free_port(), _free_port()
     (place / "snmp.yml").write_text(_exporter_file())
     (place / "prometheus.yml").write_text(_prometheus_file(port, agents, every, listening))
@@ -188,22 +227,21 @@ def _exporter(place: Path, port: int) -> Figures:
         _running(prometheus, place / "prometheus.log", scraping) as second,
     ):
         time.sleep(3 * every)
-        before, began = _cpu_of(first) + _cpu_of(second), time.monotonic()
-        time.sleep(_EXPORTED)
-        used, polls = _cpu_of(first) + _cpu_of(second) - before, (time.monotonic() - began) / every * agents
+        before, began = processor(first) + processor(second), time.monotonic()
+        time.sleep(watched)
+        used, polls = processor(first) + processor(second) - before, (time.monotonic() - began) / every * agents
     theirs = used / polls * 1000
-    ours = asyncio.run(_paced(port, agents, every))
+    ours = asyncio.run(_paced(port, agents, every, max(int(watched / every / 2), 2)))
     yield "1,000 polls by prometheus-snmp-exporter and its Prometheus", theirs, "CPU-s"
     yield "  by us, as many at the same pace", ours, "CPU-s"
-    yield "  times less (limit 6)", theirs / ours, "×"
+    yield "  times less", theirs / ours, "×"
 
 
-async def _paced(port: int, agents: int, every: float) -> float:
+async def _paced(port: int, agents: int, every: float, rounds: int) -> float:
     poller, catalogue = _asking(SnmpAccess(port=port))
     listed = rosters(_members(agents))
     _whole(await poller.poll(catalogue, listed, timeout=_PATIENT))
     _settle()
-    rounds = int(_EXPORTED / every / 2)
     began, used = time.monotonic(), time.process_time()
     for number in range(rounds):
         _whole(await poller.poll(catalogue, listed, timeout=every))
@@ -259,20 +297,14 @@ def _free_port() -> int:
         return port
 
 
-def _cpu_of(pid: int) -> float:
-    """Seconds of processor time that a process has had."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
 # Silence
 
 
-async def _silence(port: int) -> Figures:
+async def _silence(port: int, deaf_ones: int) -> Figures:
     """One agent in ten does not answer: a socket is open there that nobody reads."""
     deadline = 4.0
-    loud = _members(900)
-    silent = {f"s{number:05}": f"127.34.0.{number + 1}" for number in range(100)}
+    loud = _members(9 * deaf_ones)
+    silent = {f"s{number:05}": f"127.34.0.{number + 1}" for number in range(deaf_ones)}
     with contextlib.ExitStack() as deaf:
         for address in silent.values():
             opened = deaf.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
@@ -292,8 +324,8 @@ async def _silence(port: int) -> Figures:
     alone, beside = (statistics.median(last[what]) for what in ("alone", "beside"))
     return iter(
         [
-            ("900 agents answer: the last after", alone * 1e3, "ms"),
-            ("  with 100 silent ones beside them", beside * 1e3, "ms"),
+            (f"{len(loud)} agents answer: the last after", alone * 1e3, "ms"),
+            (f"  with {len(silent)} silent ones beside them", beside * 1e3, "ms"),
             (f"  longest cycle with a deadline of {deadline:g} s", longest, "s"),
         ]
     )
@@ -302,45 +334,40 @@ async def _silence(port: int) -> Figures:
 # For minutes
 
 
-async def _soak(port: int) -> Figures:
-    """10,000 agents every 15 s; what has grown since the end of the first minute is growth."""
+async def _soak(port: int, agents: int, seconds: float, interval: float) -> Figures:
+    """Many agents every 15 s; what has grown since the end of the first minute is growth."""
     poller, catalogue = _asking(SnmpAccess(port=port))
-    listed = rosters(_members(10_000))
+    listed = rosters(_members(agents))
     _whole(await poller.poll(catalogue, listed, timeout=_INTERVAL))
     _settle()
-    cycles, warm = max(3, int(SOAK / _INTERVAL)), min(4, int(SOAK / _INTERVAL) // 2)
+    cycles, warm = max(3, int(seconds / interval)), min(4, max(1, int(seconds / interval) // 2))
     late = lost = 0
     longest = 0.0
-    settled = (0, 0)
+    settled = (0, 0.0)
     began, used = time.monotonic(), time.process_time()
     for number in range(cycles):
         started = time.monotonic()
         scrape = await poller.poll(catalogue, listed, timeout=_INTERVAL)
         took = time.monotonic() - started
-        longest, late = max(longest, took), late + (took > _INTERVAL)
+        longest, late = max(longest, took), late + (took > interval)
         lost += int((scrape.reply != Reply.OK).sum())
         if number + 1 == warm:
-            settled = _descriptors(), _resident()
-        await asyncio.sleep(max(began + (number + 1) * _INTERVAL - time.monotonic(), 0.0))
-    cost = (time.process_time() - used) / (cycles * 10_000) * 1000
-    grown = _descriptors() - settled[0], _resident() - settled[1]
+            settled = _descriptors(), resident()
+        await asyncio.sleep(max(began + (number + 1) * interval - time.monotonic(), 0.0))
+    cost = (time.process_time() - used) / (cycles * agents) * 1000
+    grown = _descriptors() - settled[0], resident() - settled[1]
     await poller.close()
     return iter(
         [
-            (f"10,000 agents every 15 s for {cycles * _INTERVAL:g} s: 1,000 polls (limit 0.10)", cost, "CPU-s"),
+            (f"{agents:,} agents every {interval:g} s for {cycles * interval:g} s: 1,000 polls", cost, "CPU-s"),
             ("  longest cycle", longest, "s"),
-            ("  late cycles (limit 0)", float(late), ""),
-            ("  values that were lost", float(lost), f"of {cycles * 80_000:,}"),
-            ("  descriptors more than after a minute (limit 0)", float(grown[0]), ""),
-            ("  memory more than after a minute", grown[1] / 1024, "MiB"),
+            ("  late cycles", float(late), ""),
+            ("  values that were lost", float(lost), f"of {cycles * 8 * agents:,}"),
+            ("  descriptors more than after a minute", float(grown[0]), ""),
+            ("  memory more than after a minute", grown[1], "MiB"),
         ]
     )
 
 
 def _descriptors() -> int:
     return sum(1 for _ in Path("/proc/self/fd").iterdir())
-
-
-def _resident() -> int:
-    """KiB."""
-    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") // 1024

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from benchmarks.daemon import _cpu
+from benchmarks.beside.machine import processor
 from collector.samples import Floats
 
 Series = tuple[Mapping[str, str], Floats]
@@ -46,11 +46,11 @@ class Server(NamedTuple):
     def idle(self) -> float:
         """Return the cores that it uses while it has no rules, asked as often as `evaluation` asks."""
         time.sleep(3.0)  # what was written is not what is measured
-        cpu, begun = _cpu(self.pid), time.monotonic()
+        cpu, begun = processor(self.pid), time.monotonic()
         while time.monotonic() - begun < 5.0:
             self.evaluated()
             time.sleep(_LOOK)
-        return (_cpu(self.pid) - cpu) / (time.monotonic() - begun)
+        return (processor(self.pid) - cpu) / (time.monotonic() - begun)
 
     def evaluation(self, rules: str, idle: float, rounds: int = 3) -> float:
         """Give it these rules instead of others, and return the CPU seconds of one evaluation.
@@ -66,10 +66,10 @@ class Server(NamedTuple):
         (self.home / "only.rules").write_text(rules)
         self.reload()
         ended = self.next(self.next(time.time()))  # the first also begins to keep book
-        cpu, begun = _cpu(self.pid), time.monotonic()
+        cpu, begun = processor(self.pid), time.monotonic()
         for _ in range(rounds):
             ended = self.next(ended)
-        return (_cpu(self.pid) - cpu - idle * (time.monotonic() - begun)) / rounds
+        return (processor(self.pid) - cpu - idle * (time.monotonic() - begun)) / rounds
 
     def write(self, body: bytes) -> None:
         """Store what `written` has put together."""

@@ -1,0 +1,184 @@
+"""The daemon's own slots over members that answer from memory: what a tick costs from samples to stored decisions.
+
+Everything is the real part: slots, poller, aggregators, evaluation, decision queue, metrics, SQLite. Only the network
+is left out: one source fills every row at once, so that polling costs next to nothing and the rest is what is measured.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import io
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import MappingProxyType
+
+import numpy as np
+
+from aggregator.aggregate import Aggregator
+from benchmarks.beside.machine import resident
+from collector.poll import Poller
+from collector.samples import Floats, Layout, Reply
+from collector.sources.interface import Round
+from config.model import Catalogue, ProcessCloud, ProcessRecipe, Profile
+from config.units import CloudId, GroupId, Instant, Moment, Monotonic
+from handler.app import logs
+from handler.app.deciding import Decider, Slot, slots_of
+from handler.app.door import Door
+from handler.app.metrics import Metrics
+from handler.app.reporting import Reporter
+from handler.app.rooms import Room, Seen
+from handler.desired import Definition
+from handler.launches import LaunchId
+from handler.status import MemberState
+from handler.steps import Plan
+from handler.store.sqlite import SqliteStore
+from handler.world import Member, Phase, Record, Server, ServerState, World
+from trigger.requests import Fleet, GroupState
+
+START = 1_772_355_600.0
+INSTALLATION = "k3f9ab"
+Values = Callable[[Layout], Floats]
+"""What the members of a layout answer now, in its order."""
+
+
+class _Memory:
+    """A source whose answers are there already."""
+
+    def __init__(self) -> None:
+        self.values: Values = lambda layout: np.zeros(len(layout.series))
+
+    async def fetch(self, asked: Round) -> None:
+        sheet = asked.sheet
+        sheet.value[:] = self.values(sheet.layout)
+        sheet.replied_at[:] = asked.clock().steady
+        sheet.reply[:] = Reply.OK
+
+    async def close(self) -> None:
+        pass
+
+
+class Slots:
+    """All slots of a catalogue, whose ticks are taken one after the other."""
+
+    def __init__(self, catalogue: Catalogue, members: int, place: Path) -> None:
+        began = resident()
+        self._seconds = 0.0
+        self._catalogue = catalogue
+        self._source = _Memory()
+        self._store = SqliteStore.open(place / "store.sqlite", installation=INSTALLATION)
+        definitions = [_definition(catalogue, group) for group in catalogue.groups]
+        self._store.declare(definitions, Instant(START))
+        self.rooms = {each.group.id: _room(each, members) for each in definitions}
+        reporter = Reporter(Metrics(self.rooms, lambda: self._now().wall))
+        self._decider = Decider(
+            rooms=self.rooms,
+            poller=Poller(clock=self._now, read_secret=_no_secret, sources=[self._source]),
+            door=Door(self._store, lambda: catalogue, reporter.decided),
+            clock=self._now,
+            report=reporter.ticked,
+        )
+        self._slots = [(slot, Aggregator(catalogue, slot.groups)) for slot in slots_of(catalogue, catalogue.groups)]
+        self._began = began
+
+    @property
+    def count(self) -> int:
+        """Slots that the daemon spreads these groups over."""
+        return len(self._slots)
+
+    def memory(self) -> float:
+        """MiB that groups, members, windows, the last explanations and the store take in this process."""
+        return resident() - self._began
+
+    def tick(self, values: Values, interval: float) -> float:
+        """Take one tick of every slot, and return the processor seconds of this process for all of it."""
+        self._source.values = values
+        self._seconds += interval
+        gc.collect()  # once for all slots, outside: the daemon freezes what it has, and collects seldom
+        gc.freeze()
+        began = time.process_time()
+        asyncio.run(self._all())
+        return time.process_time() - began
+
+    def close(self) -> None:
+        """Close the store."""
+        self._store.close()
+
+    async def _all(self) -> None:
+        for slot, aggregator in self._slots:
+            await self._tick(slot, aggregator)
+
+    async def _tick(self, slot: Slot, aggregator: Aggregator) -> None:
+        await self._decider.tick(slot, self._catalogue, aggregator, self._now().steady)
+
+    def _now(self) -> Moment:
+        return Moment(wall=Instant(START + self._seconds), steady=Monotonic(1000.0 + self._seconds))
+
+
+@contextmanager
+def running(catalogue: Catalogue, members: int, place: Path) -> Iterator[Slots]:
+    """Have slots with a store in ``place``, and the daemon's log written to memory, until the block ends."""
+    logs.configure(stream=io.StringIO())
+    slots = Slots(catalogue, members, place)
+    try:
+        yield slots
+    finally:
+        slots.close()
+
+
+def _definition(catalogue: Catalogue, group: GroupId) -> Definition:
+    declared = catalogue.groups[group]
+    return Definition(
+        group=declared,
+        profile=Profile(id=declared.profile, cloud=CloudId("box"), recipe=ProcessRecipe(command=("serve",))),
+        cloud=ProcessCloud(id=CloudId("box")),
+        balancers=MappingProxyType({}),
+    )
+
+
+def _room(definition: Definition, count: int) -> Room:
+    """A group whose members all serve, as its last pass of convergence saw it."""
+    group = definition.group.id
+    members = tuple(_member(group, sequence) for sequence in range(1, count + 1))
+    world = World(group=group, at=Instant(START), complete=True, because="", members=members, seatings={})
+    room = Room(id=group, definition=definition, state=GroupState(desired=count, revision=1))
+    room.addresses = {member.name: "127.0.0.1" for member in members}
+    room.seen = Seen(
+        at=Instant(START),
+        world=world,
+        plan=Plan(group=group, revision=1, steps=(), waits=()),
+        states={member.name: MemberState.IN_SERVICE for member in members},
+        fleet=Fleet(listed=True, marked=count, in_service=count, creates_left=10_000, back_off_until=None),
+        failures=(),
+        retries=(),
+    )
+    return room
+
+
+def _member(group: GroupId, sequence: int) -> Member:
+    name = LaunchId(installation=INSTALLATION, group=group, sequence=sequence).name
+    long_ago = Instant(START - 86400.0)
+    record = Record(
+        name=name,
+        group=group,
+        sequence=sequence,
+        phase=Phase.IN_SERVICE,
+        intended_at=long_ago,
+        made_at=long_ago,
+        in_service_at=long_ago,
+    )
+    server = Server(
+        name=name,
+        id=str(sequence),
+        state=ServerState.RUNNING,
+        address="127.0.0.1",
+        created_at=long_ago,
+        raw_state="running",
+    )
+    return Member(name=name, record=record, server=server, disproved=False, ready=None)
+
+
+def _no_secret(ref: object) -> str:
+    raise AssertionError(f"no source asks for {ref}")
