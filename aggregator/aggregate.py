@@ -11,7 +11,7 @@ from aggregator.across import Run, Seats, borne, in_order, reduced, seats_of, si
 from aggregator.cells import Answers, Cells, Ledger, answers
 from aggregator.cohorts import Ask, cohort_of
 from aggregator.frames import Frame
-from aggregator.rates import NO_BASELINE, Columns, columns_of, measure, measure_all, readings_of
+from aggregator.rates import NO_BASELINE, Columns, Measured, columns_of, measure, measure_all, readings_of
 from aggregator.reels import Reel
 from aggregator.rings import Ring
 from collector.samples import Floats, Layout, Scrape
@@ -30,7 +30,7 @@ class Aggregator:
         ValueError: the groups do not share one interval, or a condition takes the last across members.
     """
 
-    __slots__ = ("_baseline", "_cohort", "_expected", "_origin", "_rings", "_seating", "_tick")
+    __slots__ = ("_baseline", "_cohort", "_expected", "_measured", "_origin", "_rings", "_seating", "_tick")
 
     def __init__(self, catalogue: Catalogue, groups: Sequence[GroupId]) -> None:
         self._cohort = cohort_of(catalogue, groups)
@@ -40,6 +40,8 @@ class Aggregator:
         self._expected: Floats = np.zeros(len(self._cohort.places))
         """(track,) members at the newest tick."""
         self._baseline = NO_BASELINE
+        self._measured: Measured | None = None
+        """Of the last `take`."""
         self._seating: _Seating | None = None
         self._origin: float | None = None
         """Steady time of tick 0; ``None``: no tick yet."""
@@ -50,6 +52,16 @@ class Aggregator:
     def bytes(self) -> int:
         """Memory that the windows take; it depends on what is asked, and not on time."""
         return sum(ring.bytes for ring in self._rings)
+
+    def outside(self) -> Mapping[int, float]:
+        """Values of the last scrape that `take` was given which were not heard: outside their counter's range.
+
+        By row of its layout, in the counter's unit; of a counter that rises, the rate.
+        """
+        if self._measured is None:
+            return {}
+        rows = np.flatnonzero(self._measured.outside)
+        return dict(zip(rows.tolist(), self._measured.value[rows].tolist(), strict=True))
 
     def take(self, scrape: Scrape, times: Mapping[GroupId, float] | None = None) -> Mapping[GroupId, Frame]:
         """Take one poll in, and answer everything that the cohort's groups ask.
@@ -141,6 +153,7 @@ class Aggregator:
         tick = self._number(scrape.at)
         seating = self._seated(scrape.layout)
         measured, self._baseline = measure(seating.columns, self._baseline, scrape)
+        self._measured = measured
         tracks = self._cohort.tracks
         lists = in_order(seating.seats, measured) if tracks.in_order else None
         row = reduced(tracks, tally(seating.seats, measured, scrape.replied_at).pick(tracks.run), lists)

@@ -13,14 +13,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from aggregator.ranges import LARGEST, Ranges, ranges_of, slack_of, within
 from collector.samples import Bools, Codes, Floats, Layout, Reply, Scrape, Series
 from config.counters import Counter, Kind
 from config.units import Seconds
 
 Ints = npt.NDArray[np.intp]
-
-LARGEST = 1e300
-"""Greater magnitudes are no measurement; below it no sum over a window can overflow."""
 
 UPTIME_WRAP: Seconds = 2**32 / 100
 """sysUpTime counts hundredths in 32 bits: about 497 days. Source: RFC 3418, `sysUpTime`; RFC 2578, TimeTicks."""
@@ -65,8 +63,10 @@ class Measured(NamedTuple):
     """What was measured. Both arrays have one entry per series of the layout, for each poll."""
 
     value: Floats
-    """In the counter's unit; 0.0 and meaningless unless ``usable``."""
+    """In the counter's unit; meaningless unless ``usable`` or ``outside``."""
     usable: Bools
+    outside: Bools
+    """Answered, but outside the declared range, or no number to count with: such a value was not heard."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -77,6 +77,7 @@ class Columns:
     """Between two polls."""
     scale: Floats
     """(series,)"""
+    ranges: Ranges
     rising: Ints
     """Which rows of the layout rise for ever; the arrays below, and a `Baseline`, have one entry for each."""
     series: tuple[Series, ...]
@@ -142,6 +143,7 @@ def columns_of(layout: Layout, runs: Ints, counters: Sequence[Counter], interval
     return Columns(
         interval=interval,
         scale=scale,
+        ranges=ranges_of(asked, runs, counters),
         rising=rising,
         series=tuple(layout.series[row] for row in rising),
         modulus=np.array([_modulus(counter) for counter in counters])[runs[rising]],
@@ -153,7 +155,9 @@ def measure(columns: Columns, before: Baseline, scrape: Scrape) -> tuple[Measure
     """Turn the readings of one poll into values in their units.
 
     A gauge is its reading × scale. A rising counter is its rate per second since its last answer × scale, and has no
-    value where `_rates` has none. Where a reading was missing, the next rate is over the longer time.
+    value where `_rates` has none. Where a reading was missing, the next rate is over the longer time. What lies outside
+    its declared range is not measured; see Note [One meaning of range]. It is the next one's baseline all the same:
+    of two readings whose rate is impossible, nobody can tell which one is wrong.
 
     Returns:
         The values, and the baseline for the next poll. A series that left the layout is forgotten.
@@ -180,15 +184,19 @@ def measure_all(columns: Columns, before: Baseline, readings: Readings) -> tuple
 
 
 def _measured(columns: Columns, readings: Readings, earlier: Baseline, now: Baseline) -> Measured:
-    usable = readings.usable
-    value = np.where(usable, readings.value, 0.0)
-    with np.errstate(over="ignore"):
+    answered, slack = readings.reply == Reply.OK, np.zeros(readings.value.shape)
+    value = np.where(answered, readings.value, 0.0)
+    wild = answered & ~readings.usable
+    with np.errstate(over="ignore", invalid="ignore"):
         rate = _rates(columns, earlier, now)
-        usable[..., columns.rising] = ~np.isnan(rate)
-        value[..., columns.rising] = np.where(np.isnan(rate), 0.0, rate)
+        answered[..., columns.rising] = ~np.isnan(rate)
+        value[..., columns.rising] = np.where(np.isnan(rate), value[..., columns.rising], rate)
+        slack[..., columns.rising] = slack_of(now.at - earlier.at)
         value *= columns.scale
-    usable &= np.abs(value) <= LARGEST
-    return Measured(value=np.where(usable, value, 0.0), usable=usable)
+    judged, near = within(columns.ranges, value, slack)
+    usable = answered & near & ~wild
+    outside = (answered & ~near) | wild
+    return Measured(value=np.where(usable, judged, np.where(outside, value, 0.0)), usable=usable, outside=outside)
 
 
 def _modulus(counter: Counter) -> float:

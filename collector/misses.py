@@ -25,6 +25,10 @@ class Miss:
     """What was said of this one, where anything was."""
 
 
+UNBELIEVED = frozenset({Reply.OUTSIDE_RANGE, Reply.FUTURE})
+"""Answers that came in a right form, and were not heard, since what they say cannot be."""
+
+
 def misses_of(scrape: Scrape, hearing: Hearing, group: GroupId) -> tuple[Miss, ...]:
     """Gather one group's failures of a scrape, in the order of counters, the most frequent of each first.
 
@@ -46,6 +50,13 @@ def misses_of(scrape: Scrape, hearing: Hearing, group: GroupId) -> tuple[Miss, .
         _miss(scrape, int(failed[place]), int(count)) for _, place, count in zip(found, first, counts, strict=True)
     ]
     return tuple(sorted(misses, key=lambda miss: (miss.counter, -miss.count, miss.reply)))
+
+
+def whose(miss: Miss) -> str:
+    """Name the counter and the members, in words: ``cpu of web-1 and 2 others``."""
+    of = "" if miss.member is None else f" of {miss.member}"
+    others = miss.count - 1
+    return f"{miss.counter}{of}" + (f" and {others} other{'s' if others > 1 else ''}" if others > 0 else "")
 
 
 def _miss(scrape: Scrape, row: int, count: int) -> Miss:

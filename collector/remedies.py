@@ -11,7 +11,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
 
-from collector.misses import Miss
+from collector.misses import Miss, whose
 from collector.samples import Reply
 from config.units import CounterId
 
@@ -38,6 +38,11 @@ _REMEDIES: Mapping[tuple[str, Reply], str] = MappingProxyType(
             _ANY,
             Reply.UNTRUSTED,
         ): "its certificate is not believed: renew it, name its authority with ca, or insecure: true",
+        (
+            _ANY,
+            Reply.OUTSIDE_RANGE,
+        ): "a value that cannot be counts as no answer: repair what measures it, or correct the counter's range",
+        (_ANY, Reply.FUTURE): "set the clocks: the sample's time is more than a minute ahead of the clock here",
         (_ANY, Reply.AMBIGUOUS): "several values where one is due: narrow it, or say with rows how they become one",
         ("snmp", Reply.TIMEOUT): "no answer: look whether the agent runs, whether UDP reaches it from here, and at the "
         "community: a wrong one is answered by silence",
@@ -149,10 +154,6 @@ def say_all(misses: Iterable[Miss], sources: Mapping[CounterId, str]) -> tuple[s
 
 def say(miss: Miss, source: str) -> str:
     """One line for people: which counter, whose, what was said, what to do."""
-    whose = "" if miss.member is None else f" of {miss.member}"
-    if miss.count > 1:
-        others = miss.count - 1
-        whose += f" and {others} other{'s' if others > 1 else ''}"
     kind = miss.reply.name.lower().replace("_", " ")
     words = f" ({miss.said})" if miss.said else ""
-    return f"{miss.counter}{whose}: {kind}{words}; {remedy(source, miss.reply)}"
+    return f"{whose(miss)}: {kind}{words}; {remedy(source, miss.reply)}"

@@ -49,6 +49,10 @@ class Reply(enum.IntEnum):
     """The other side's certificate is expired, for another name, or signed by nobody whom we believe."""
     AMBIGUOUS = 11
     """Several values where one is due."""
+    OUTSIDE_RANGE = 12
+    """A number, but outside the range that its counter declares: it was not heard."""
+    FUTURE = 13
+    """Stamped with a time that is still to come, by more than clocks differ."""
 
 
 class Series(NamedTuple):

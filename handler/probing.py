@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aggregator.rates import NO_BASELINE, columns_of, measure
+from aggregator.rates import NO_BASELINE, Measured, columns_of, measure
+from collector.refusals import words
 from collector.remedies import remedy
 from collector.samples import Reply, Scrape
 from config.counters import Kind, source_word
@@ -25,7 +26,7 @@ class Probed:
     kind: Kind
     unit: str
     reading: float | None
-    """As read; ``None``: there was no answer."""
+    """As read, also outside the range; ``None``: there was no answer."""
     value: float | None
     """In the unit; of a counter that rises its rate, which needs two readings."""
     age: Seconds | None
@@ -52,15 +53,18 @@ def probed(catalogue: Catalogue, scrapes: Sequence[Scrape], ended: float) -> tup
         ended: steady seconds when the last of them was done.
     """
     last = scrapes[-1]
-    values = _values(catalogue, scrapes)
-    return tuple(_probed(catalogue, last, row, values[row], ended) for row in range(len(last.layout.series)))
+    measured = _measured(catalogue, scrapes)
+    return tuple(_probed(catalogue, last, row, measured, ended) for row in range(len(last.layout.series)))
 
 
-def _probed(catalogue: Catalogue, scrape: Scrape, row: int, value: float, ended: float) -> Probed:
+def _probed(catalogue: Catalogue, scrape: Scrape, row: int, measured: Measured, ended: float) -> Probed:
     series, reply = scrape.layout.series[row], Reply(int(scrape.reply[row]))
     counter = catalogue.counters[series.counter]
     heard = reply is Reply.OK
     source, at = source_word(counter), float(scrape.replied_at[row])
+    value, said = float(measured.value[row]), scrape.said.get(row, "")
+    if measured.outside[row]:
+        reply, said = Reply.OUTSIDE_RANGE, words(counter, value)
     return Probed(
         counter=counter.id,
         member=series.member,
@@ -68,25 +72,24 @@ def _probed(catalogue: Catalogue, scrape: Scrape, row: int, value: float, ended:
         kind=counter.kind,
         unit=counter.unit,
         reading=float(scrape.value[row]) if heard else None,
-        value=None if np.isnan(value) else float(value),
+        value=value if measured.usable[row] else None,
         age=max(ended - at, 0.0) if heard else None,
         took=max(at - scrape.at.steady, 0.0) if heard else None,
         reply=reply,
-        said=scrape.said.get(row, ""),
-        remedy=None if heard else remedy(source, reply),
+        said=said,
+        remedy=None if reply is Reply.OK else remedy(source, reply),
     )
 
 
-def _values(catalogue: Catalogue, scrapes: Sequence[Scrape]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """Values by the aggregator's own rules; NaN where there is none."""
+def _measured(catalogue: Catalogue, scrapes: Sequence[Scrape]) -> Measured:
+    """What the last scrape measured, by the aggregator's own rules."""
     layout = scrapes[0].layout
     counters = sorted({series.counter for series in layout.series})
     places = {counter: place for place, counter in enumerate(counters)}
     runs = np.array([places[series.counter] for series in layout.series], dtype=np.intp)
     interval = scrapes[-1].at.steady - scrapes[0].at.steady or 1.0
     columns = columns_of(layout, runs, [catalogue.counters[counter] for counter in counters], interval)
-    baseline, values = NO_BASELINE, np.full(len(layout.series), np.nan)
-    for scrape in scrapes:
+    measured, baseline = measure(columns, NO_BASELINE, scrapes[0])
+    for scrape in scrapes[1:]:
         measured, baseline = measure(columns, baseline, scrape)
-        values = np.where(measured.usable, measured.value, np.nan)
-    return values
+    return measured

@@ -136,6 +136,8 @@ class GroupStatus:
     """Why that is not the newest, if it is not."""
     quota: str = ""
     """Which limit of the cloud leaves no room for more, in the cloud's words; empty: none is in the way."""
+    unbelieved: tuple[str, ...] = ()
+    """Answers of the last poll that were not heard, since what they say cannot be: which counter, whose, and why."""
     old: int = 0
     """Members that are not made of the profile of now, as far as anybody has looked."""
     roll: RollStatus | None = None

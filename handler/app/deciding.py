@@ -18,6 +18,7 @@ from aggregator.aggregate import Aggregator
 from collector.misses import misses_of
 from collector.outages import Began, Ended, Hearing, hearing_of, observe, unheard
 from collector.poll import Poller
+from collector.refusals import without
 from collector.remedies import remedy
 from collector.samples import Layout, Scrape
 from collector.targets import Roster
@@ -161,6 +162,7 @@ class Decider:
         self._heard(tuple(room.id for room in rooms), scrape)
         polled = self._clock()
         frames = aggregator.take(scrape)
+        scrape = without(scrape, aggregator.outside(), catalogue.counters)
         hearing = self._hearing(catalogue, slot, scrape.layout)
         questions = []
         for room in rooms:

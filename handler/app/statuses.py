@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 
+from collector.misses import UNBELIEVED, whose
 from collector.outages import Channel, silent_since
 from config.model import Mode
 from config.units import Instant, MemberName
@@ -45,6 +46,9 @@ def status_of(room: Room, now: Instant) -> GroupStatus:
         queued=state.turn.queued,
         waits=room.seen.plan.waits if room.seen else (),
         quota=room.seen.plan.quota if room.seen else "",
+        unbelieved=tuple(
+            f"{whose(miss)} was not heard: {miss.said}" for miss in room.misses if miss.reply in UNBELIEVED
+        ),
         decided_at=room.decided_at,
         converged_at=room.converged_at,
         listed=room.seen.world.complete if room.seen else None,
@@ -54,6 +58,10 @@ def status_of(room: Room, now: Instant) -> GroupStatus:
         old=progress_of(room).old,
         roll=roll_of(room),
     )
+
+
+def _unbelieved(room: Room) -> tuple[str, ...]:
+    return tuple(f"{whose(miss)} was not heard: {miss.said}" for miss in room.misses if miss.reply in UNBELIEVED)
 
 
 def _rollback(room: Room) -> RollbackStatus | None:

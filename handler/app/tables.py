@@ -81,6 +81,7 @@ def group_page(group: dict[str, Any]) -> RenderableType:
     """One group on one screen."""
     parts: list[RenderableType] = [groups_table([group])]
     parts += [Text(printable(f"  {message}"), style="yellow") for message in group["messages"]]
+    parts += [Text(printable(f"  {said}"), style="yellow") for said in group.get("unbelieved", ())]
     policies = ", ".join(f"{policy} {reason}" for policy, reason in group["policies"].items())
     if policies:
         parts.append(Text(f"policies: {policies}"))

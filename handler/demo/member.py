@@ -99,7 +99,7 @@ class Worker:
                 agent.SYS_UP_TIME: lambda: agent.ticks(time.monotonic() - self._began),
                 agent.BUSY_PERCENT: lambda: agent.gauge(self._busy.percent(time.monotonic())),
                 agent.REQUESTS: lambda: agent.counter64(self.requests),
-                agent.CPU_PERCENT: lambda: agent.gauge(100.0 * self._cpu.rate()),
+                agent.CPU_PERCENT: lambda: agent.gauge(min(100.0 * self._cpu.rate(), 100.0)),
             }
         )
 

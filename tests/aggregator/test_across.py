@@ -24,7 +24,8 @@ def row(across: Reduce, range: tuple[float, float] | None, answers: dict[str, An
     layout = a_layout([series(name) for name in answers], warming=[series(name) for name in warming])
     scrape = a_scrape(layout, 100.0, {series(name): answer for name, answer in answers.items()})
     seats = seats_of(layout, np.zeros(len(answers), dtype=np.intp), 1)
-    seen = tally(seats, Measured(value=scrape.value, usable=scrape.reply == 1), scrape.replied_at)
+    measured = Measured(value=scrape.value, usable=scrape.reply == 1, outside=scrape.reply < 0)
+    seen = tally(seats, measured, scrape.replied_at)
     return reduced(tracks(across, range), seen.pick(np.array([0])))
 
 
@@ -72,7 +73,11 @@ def test_a_silent_member_that_is_warming_up_makes_nothing_uncertain():
 def test_runs_keep_to_themselves_in_any_order_of_series():
     layout = a_layout([series(name, group=group) for group in ("web", "api") for name in "ab"])
     runs = np.array([1, 0, 1, 0], dtype=np.intp)
-    measured = Measured(value=np.array([1.0, 20.0, 3.0, 40.0]), usable=np.array([True, True, True, False]))
+    measured = Measured(
+        value=np.array([1.0, 20.0, 3.0, 40.0]),
+        usable=np.array([True, True, True, False]),
+        outside=np.zeros(4, dtype=np.bool_),
+    )
     seen = tally(seats_of(layout, runs, 3), measured, np.array([5.0, 6.0, 7.0, 8.0]))
     assert seen.total.tolist() == [20.0, 4.0, 0.0]
     assert seen.heard.tolist() == [1, 2, 0]

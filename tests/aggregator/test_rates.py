@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aggregator.rates import LARGEST, NO_BASELINE, UPTIME_WRAP, Columns, columns_of, measure
+from aggregator.ranges import LARGEST
+from aggregator.rates import NO_BASELINE, UPTIME_WRAP, Columns, columns_of, measure
 from config.counters import Counter, Kind
 from tests.support.aggregator import Reading, a_counter, a_layout, a_scrape, series
 
@@ -181,7 +182,37 @@ def measured(counter: Counter, *readings: tuple[float, Reading | float | None]) 
         pytest.param(a_rising(), [(0, 0.0), (10, LARGEST * 2)], None, id="a reading that would overflow is none"),
         pytest.param(a_counter(scale=0.1), [(0, 42.0)], pytest.approx(4.2), id="a gauge is its reading times scale"),
         pytest.param(a_counter(scale=LARGEST), [(0, 42.0)], None, id="a value that would overflow is none"),
-        pytest.param(a_counter(range=(0.0, 100.0)), [(0, 130.0)], 130.0, id="a value outside its range is kept"),
+        pytest.param(a_counter(range=(0.0, 100.0)), [(0, -1.0)], None, id="below its range"),
+        pytest.param(a_counter(range=(0.0, 100.0)), [(0, 130.0)], None, id="above its range"),
+        pytest.param(a_counter(range=(0.0, 100.0)), [(0, 0.0)], 0.0, id="the least of its range"),
+        pytest.param(a_counter(range=(0.0, 100.0)), [(0, 100.0)], 100.0, id="the greatest of its range"),
+        pytest.param(a_counter(scale=100.0, range=(0.0, 100.0)), [(0, 0.7)], pytest.approx(70.0), id="a share, scaled"),
+        pytest.param(a_counter(scale=100.0, range=(0.0, 100.0)), [(0, 70.0)], None, id="the range is of the scaled"),
+        pytest.param(
+            a_counter(scale=1e-3, range=(0.0, 0.3)), [(0, 300.0000000001)], 0.3, id="rounding is within the range"
+        ),
+        pytest.param(a_rising(range=(0.0, 5.0)), [(0, 100.0), (10, 140.0)], 4.0, id="a rate within its range"),
+        pytest.param(a_rising(range=(0.0, 5.0)), [(0, 100.0), (10, 160.0)], None, id="a rate above its range"),
+        pytest.param(a_rising(range=(2.0, 5.0)), [(0, 100.0), (10, 110.0)], None, id="a rate below its range"),
+        pytest.param(a_rising(range=(0.0, 5.0)), [(0, 100.0)], None, id="the count itself is not in the range"),
+        pytest.param(
+            a_rising(range=(0.0, 5.0)), [(0, 100.0), (10, 154.0)], 5.0, id="an answer that was under way for longer"
+        ),
+        pytest.param(
+            a_rising(range=(0.0, 5.0)), [(0, 100.0), (60, 430.0)], None, id="no answer is under way for six seconds"
+        ),
+        pytest.param(
+            a_rising(range=(0.0, 5.0)),
+            [(0, 100.0), (10, 1e12), (20, 140.0), (30, 180.0)],
+            4.0,
+            id="rates go on after a reading that leapt",
+        ),
+        pytest.param(
+            a_rising(range=(0.0, 5.0)),
+            [(0, 100.0), (10, 1e12), (20, 1e12 + 40)],
+            4.0,
+            id="rates go on from where a count really is",
+        ),
         pytest.param(a_counter(), [(0, math.nan)], None, id="malformed"),
     ],
 )

@@ -56,3 +56,21 @@ def test_a_failure_has_no_number_but_words_and_a_remedy() -> None:
     assert (found.reading, found.value, found.age, found.took) == (None, None, None, None)
     assert found.said == "noSuchInstance"
     assert found.remedy is not None
+
+
+def test_a_value_outside_its_range_is_shown_as_read_and_said_not_to_be_heard() -> None:
+    percent = replace(GAUGE, unit="percent", scale=1.0, range=(0.0, 100.0))
+    found = the(probed(a_catalogue([percent]), [read("gauge", -1.0, at=10.0)], ended=10.5))
+
+    assert (found.reading, found.value, found.reply) == (-1.0, None, Reply.OUTSIDE_RANGE)
+    assert found.said == "-1 is outside range 0..100 percent"
+    assert found.remedy is not None
+
+
+def test_a_rate_outside_its_range_is_said_not_to_be_heard() -> None:
+    slow = replace(RISING, range=(0.0, 1000.0))
+    readings = [read("rising", 1000.0, at=10.0), read("rising", 3000.0, at=11.0)]
+    found = the(probed(a_catalogue([slow]), readings, ended=11.5))
+
+    assert (found.reading, found.value, found.reply) == (3000.0, None, Reply.OUTSIDE_RANGE)
+    assert found.said == "2000 is outside range 0..1000 bytes/s"

@@ -69,7 +69,7 @@ class Oracle:
 
     def _value(self, name: str, at: float, reading: Reading) -> float | None:
         if self.counter.kind is Kind.GAUGE:
-            return reading.value * self.counter.scale
+            return self._possible(reading.value * self.counter.scale, 0.0)
         earlier = self.before.get(name)
         if earlier is None:
             self.before[name] = at, reading
@@ -80,7 +80,18 @@ class Oracle:
         advance = self._advance(last, reading, at - then)
         if not self._repeated(last, reading, at - then):
             self.before[name] = at, reading
-        return None if advance is None else advance / (at - then) * self.counter.scale
+        if advance is None:
+            return None
+        return self._possible(advance / (at - then) * self.counter.scale, min(1.0 / (at - then), 0.1))
+
+    def _possible(self, value: float, slack: float) -> float | None:
+        """A value that its range allows; one that exceeds it by no more than a rate may be off is the range's end."""
+        if self.counter.range is None:
+            return value
+        least, greatest = self.counter.range
+        nearest = min(max(value, least), greatest)
+        off = (slack + 1e-9) * max(abs(least), abs(greatest))
+        return nearest if abs(value - nearest) <= off else None
 
     def _advance(self, last: Reading, reading: Reading, elapsed: float) -> float | None:
         known = not math.isnan(last.uptime) and not math.isnan(reading.uptime)

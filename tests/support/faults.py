@@ -34,6 +34,8 @@ class Fault(enum.Enum):
     EMPTY = "empty"
     NOT_FINITE = "NaN or inf"
     WRONG_TYPE = "wrong type"
+    OUTSIDE_RANGE = "outside the range"
+    """A number, of a right form and in time, that the counter's range rules out."""
     TRUNCATED = "truncated"
     GARBAGE = "garbage"
     AUTH = "auth error"
@@ -121,6 +123,8 @@ OURS: Cells = {
     Fault.SUSPEND_UNCOUNTED: Harmless("both answers are true ones; on Linux the clock counts what lies between"),
 }
 """What our own clocks do to gauges, whatever the source."""
+_IMPOSSIBLE_VALUE = Fails(Reply.OUTSIDE_RANGE)
+"""The same with every source: it is judged in one place, after all of them."""
 NO_TIMES = Impossible("its answers carry no time: an old one cannot be told from a new one")
 
 
@@ -175,7 +179,9 @@ class Side:
         }
 
     def value(self, name: str) -> float:
-        """What an honest answer of this member has."""
+        """What an answer of this member has; an honest one, unless it is outside the range."""
+        if self.fault is Fault.OUTSIDE_RANGE:
+            return -1.0
         if self.rising:
             return (self.counts if self.frozen is None else self.frozen[0])[name]
         return self._level(list(self.members).index(name))
@@ -242,7 +248,7 @@ class Column:
     def cell(self, fault: Fault, kind: Kind) -> Cell | None:
         """What a fault comes to; ``None``: nobody has said."""
         if kind is Kind.GAUGE:
-            return self.gauges.get(fault)
+            return self.gauges.get(fault, _IMPOSSIBLE_VALUE if fault is Fault.OUTSIDE_RANGE else None)
         return Impossible(self.counts) if isinstance(self.counts, str) else self.counts.get(fault)
 
     @property

@@ -18,6 +18,7 @@ from collector.http import HttpClient
 from collector.outages import hearing_of
 from collector.poll import Poller
 from collector.pushes import Pushes
+from collector.refusals import without
 from collector.samples import Floats, Reply, Scrape, Series
 from collector.targets import Member, Roster
 from config.access import SecretRef
@@ -308,6 +309,7 @@ class _Chain:
         scrape = play.spoil(await self._poller.poll(self._catalogue, rosters, timeout=DEADLINE))
         play.took.append(play.clock().steady - began.steady)
         frames = self._aggregator.take(scrape)
+        scrape = without(scrape, self._aggregator.outside(), self._catalogue.counters)
         hearing = hearing_of(scrape.layout, self._words)
         for group, room in self._rooms.items():
             _listen(room, scrape, hearing, INTERVAL)
@@ -384,7 +386,8 @@ def expected_replies(column: Column, scene: Scene, cell: Cell, tick: int) -> tup
     members = 1 if column.per is Per.GROUP else len(MEMBERS)
     if not isinstance(cell, Fails) or not outage(column, scene, cell)[0] <= tick < outage(column, scene, cell)[1]:
         return (Reply.OK,) * members
-    reply = column.at_start if scene.phase is Phase.START and column.at_start is not None else cell.reply
+    unheard = scene.phase is Phase.START and scene.fault is not Fault.OUTSIDE_RANGE
+    reply = column.at_start if unheard and column.at_start is not None else cell.reply
     return (Reply.OK, reply) if cell.half else (reply,) * members
 
 
@@ -399,7 +402,8 @@ def stands(column: Column, scene: Scene, tick: int) -> bool:
 
 
 def _stands(column: Column, scene: Scene) -> int:
-    return 0 if scene.phase is Phase.START else column.stands
+    replaced = scene.fault is Fault.OUTSIDE_RANGE  # the new answer stands in place of the old one
+    return 0 if replaced or scene.phase is Phase.START else column.stands
 
 
 # The model
@@ -420,6 +424,7 @@ def _roster(group: GroupId, side: Side) -> Roster:
 
 def _catalogue(column: Column, scenes: Sequence[Scene], declared: Mapping[str, Declared]) -> Catalogue:
     conditions, policies, kinds = {}, {}, {scene.group: scene.kind for scene in scenes}
+    ranged = {scene.group for scene in scenes if scene.fault is Fault.OUTSIDE_RANGE}
     for group in declared:
         for name, compare, threshold, verb in (
             ("busy", Compare.ABOVE, 80.0, Verb.ADD),
@@ -443,7 +448,13 @@ def _catalogue(column: Column, scenes: Sequence[Scene], declared: Mapping[str, D
         digest="",
         sources={server.id: server for server in servers},
         counters={
-            CounterId(group): Counter(id=CounterId(group), source=one.source, per=column.per, kind=kinds[group])
+            CounterId(group): Counter(
+                id=CounterId(group),
+                source=one.source,
+                per=column.per,
+                kind=kinds[group],
+                range=(0.0, 100.0) if group in ranged else None,
+            )
             for group, one in declared.items()
         },
         conditions=conditions,

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
+from collector.samples import Reply
 from collector.sources.cloudstack import CloudstackSource
 from config.access import SecretRef
 from config.counters import CloudstackField
 from config.model import CloudstackCloud
 from config.units import CloudId
-from tests.support.faults import Column, Declared, Fault, Harmless, Impossible, Side
+from tests.support.faults import Column, Declared, Fails, Fault, Harmless, Impossible, Side
 from tests.support.faults_http import OVER_HTTP, Asked, Face, Told, blameless, odd
 
 
@@ -58,6 +59,7 @@ CLOUDSTACK = Column(
     counterpart=lambda side, scenery: _Front(side),
     gauges={
         **blameless(OVER_HTTP),
+        Fault.OUTSIDE_RANGE: Fails(Reply.MALFORMED),  # CloudStack measures nothing below zero
         Fault.STALE: Impossible("an old measurement is only told by standing still, for longer than any fault here"),
         Fault.SOURCE_AHEAD: Harmless("its answers carry no time"),
         Fault.SOURCE_BEHIND: Harmless("its answers carry no time"),

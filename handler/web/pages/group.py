@@ -73,14 +73,12 @@ def _head(facts: Facts) -> Html:
     states = Counter(member.state for member in status.members)
     others = ", ".join(f"{count} {_word(state)}" for state, count in states.items() if state.value != "in_service")
     mode = {Mode.ACT: None, Mode.ADVISE: "advises only", Mode.OFF: "off"}[status.mode]
-    pause = say_pause(status.pause)
+    pause, said = say_pause(status.pause), (*status.messages, *status.unbelieved)
     return join(
         [
             tag("h1", status.group, " ", badge(status.condition)),
             tag("p", sentence_of(status.reason), class_="reason"),
-            tag("ul", *(tag("li", message) for message in status.messages), class_="messages")
-            if status.messages
-            else None,
+            tag("ul", *(tag("li", message) for message in said), class_="messages") if said else None,
             tag(
                 "dl",
                 _stated("In service", tag("b", number(in_service(status))), others or None),

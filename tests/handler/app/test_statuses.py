@@ -6,11 +6,13 @@ from dataclasses import replace
 
 import pytest
 
+from collector.misses import Miss
+from collector.samples import Reply
 from config.model import Mode
 from config.schedules import Lasting, Limit, Once, ScheduledLimit
-from config.units import Instant, PolicyId
+from config.units import CounterId, Instant, MemberName, PolicyId
 from handler.app.rooms import Room, Seen
-from handler.app.statuses import condition_of, messages_of
+from handler.app.statuses import condition_of, messages_of, status_of
 from handler.desired import Builds
 from handler.planning import plan
 from handler.status import GroupCondition
@@ -79,3 +81,15 @@ def test_when_the_back_off_is_over_there_is_nothing_to_warn_of() -> None:
     room = a_room(3)
     room.kept_builds = Builds(failed=4, back_off_until=NOW)
     assert (condition_of(room, NOW), messages_of(room, NOW)) == (GroupCondition.SCALING, ())
+
+
+def test_a_value_that_was_not_heard_is_named_and_makes_no_warning() -> None:
+    room = a_room(0, found=0)
+    said = "-1 is outside range 0..100"
+    room.misses = (
+        Miss(counter=CounterId("cpu"), reply=Reply.OUTSIDE_RANGE, count=3, member=MemberName("web-1"), said=said),
+        Miss(counter=CounterId("load"), reply=Reply.TIMEOUT, count=1, member=MemberName("web-2"), said=""),
+    )
+
+    assert status_of(room, NOW).unbelieved == (f"cpu of web-1 and 2 others was not heard: {said}",)
+    assert condition_of(room, NOW) is GroupCondition.RUNNING

@@ -42,6 +42,8 @@ CASES: dict[str, tuple[list[Row], list[tuple[float, str, str, int | None]]]] = {
         [*flat(90, 2), *flat(90, 3, since=3)],
         [FIRST, (150, "out", "scaled_out", 3)],
     ),
+    "a value below its range is silence": ([*flat(50, 1), *flat(-1, 5, since=1)], [FIRST]),
+    "a value above its range is silence": ([*flat(90, 2), *flat(130, 3, since=2)], [FIRST]),
     "silence of all never fires": ([*flat(90, 2), *flat(None, 3, since=2)], [FIRST]),
     "silence of one that could change the answer never fires": (
         [row for tick in range(4) for row in ((STEP * tick, "m0", 90), (STEP * tick, "m1", None))],
