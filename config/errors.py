@@ -10,7 +10,8 @@
     │   │   ├── Unsent        its endpoint answers nobody, so nothing was sent there now
     │   │   └── Engaged       what it would change is at something else, and will be free by itself
     │   └── Permanent         trying again cannot help until a person changes something
-    │       └── Full          no room for another machine now: a quota, which a removal or a person raises
+    │       ├── Full          no room for another machine now: a quota, which a removal or a person raises
+    │       └── NotFound      a balancer's own object is missing, beside a complete list of its siblings
     ├── StoreError            the state cannot be read or written: no cloud call may follow
     └── Refused               the daemon will not start or do this, and says why
 
@@ -99,6 +100,15 @@ class Permanent(DriverError):
 
 class Full(Permanent):
     """Nothing was made: the cloud has no room for another machine. Removals make room, or a person does."""
+
+
+class NotFound(Permanent):
+    """A balancer's own object (a backend, a pool, a service group, a rule) does not exist.
+
+    A driver raises this with proof alone: the same endpoint answers the same credential with a complete list of the
+    object's siblings, the list is not empty, and the object is not on it. An object that is missing without that proof
+    is unreadable, and the driver raises `Permanent` or `Transient`.
+    """
 
 
 class StoreError(TrimtabError):

@@ -20,6 +20,9 @@ from config.units import BalancerId, GroupId, Instant
 from handler.desired import Definition
 from handler.world import Member, Phase, Record, ServerState, World
 
+_NAMED = 5
+"""Members that a warning names."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attachment:
@@ -54,6 +57,16 @@ class Change:
     """All that the group has then."""
     records: tuple[Record, ...]
     """Of the members whom it changes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Detached:
+    """What became of an order to detach."""
+
+    members: int
+    """Those that leave the balancer, or were dropped from it."""
+    warning: str = ""
+    """What may stay behind, of a balancer that was dropped; empty: nothing does."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,22 +121,67 @@ def to_detach(standing: Standing, balancer: BalancerId) -> Change:
     Raises:
         Refused: the file lists it, or nobody is behind it.
     """
+    change = _parted(standing, balancer)
+    records = tuple(_changed(standing.records, lambda record: _parting(record, balancer)))
+    if not records and len(change.attachments) == len(standing.attachments):
+        raise Refused(
+            f"members of {standing.declared.id} are leaving {balancer} already"
+            if any(balancer in record.detaching for record in standing.records)
+            else f"group {standing.declared.id} is not behind {balancer}"
+        )
+    return replace(change, records=records)
+
+
+def _parted(standing: Standing, balancer: BalancerId) -> Change:
+    """Make no more members behind a balancer; those that are there stay.
+
+    Raises:
+        Refused: the file lists it.
+    """
     group = standing.declared
     if balancer in {use.balancer for use in group.balancers}:
         raise Refused(
             f"{standing.where} has group {group.id} behind {balancer}: take it from there and reload, then detach the "
             "members that were made behind it"
         )
-    records = tuple(_changed(standing.records, lambda record: _parting(record, balancer)))
     attachments = tuple(each for each in standing.attachments if each.balancer != balancer)
-    if not records and len(attachments) == len(standing.attachments):
-        raise Refused(
-            f"members of {group.id} are leaving {balancer} already"
-            if any(balancer in record.detaching for record in standing.records)
-            else f"group {group.id} is not behind {balancer}"
-        )
     definition = replace(standing.definition, group=attached(group, attachments))
-    return Change(definition=definition, attachments=attachments, records=records)
+    return Change(definition=definition, attachments=attachments, records=())
+
+
+def to_drop(standing: Standing, balancer: BalancerId) -> Change:
+    """Forget that members are behind a balancer that cannot be asked, and make no more behind it.
+
+    No member leaves the balancer for it: one that is registered there stays so. Members that wait to be drained there,
+    those that are leaving the group included, wait no longer.
+
+    Raises:
+        Refused: the file lists the balancer, or no member is behind it.
+    """
+    records = tuple(_without(record, balancer) for record in standing.records if balancer in dict(record.balancers))
+    return replace(_parted(standing, balancer), records=records) if records else to_detach(standing, balancer)
+
+
+def left_behind(change: Change, balancer: BalancerId) -> str:
+    """Warn of the members that a dropped balancer may go on giving work; empty: there are none."""
+    names = [record.name for record in change.records]
+    if not names:
+        return ""
+    shown = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
+    return (
+        f"{balancer} could not be asked, so no member was drained there or removed from it: it may still list {shown}, "
+        "and send clients to their addresses after their machines are gone: remove them from it by hand"
+    )
+
+
+def _without(record: Record, balancer: BalancerId) -> Record:
+    return replace(
+        record,
+        balancers=tuple(each for each in record.balancers if each[0] != balancer),
+        detaching=tuple(each for each in record.detaching if each != balancer),
+        seats=tuple(each for each in record.seats if each[0] != balancer),
+        attempts=tuple(each for each in record.attempts if each.balancer != balancer),
+    )
 
 
 def _changed(records: Iterable[Record], change: Callable[[Record], Record]) -> Iterator[Record]:

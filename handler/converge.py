@@ -334,7 +334,7 @@ class Converger:
             refused=tuple(ungiven(outcomes, world, now)),
             builds=builds,
             creates_left=max(seen.creates_left - minted, 0),
-            failures=told(outcomes, planned.held, world, failed=True),
+            failures=(*seen.failures, *told(outcomes, planned.held, world, failed=True)),
             retries=(*told(outcomes, planned.held, world, failed=False), *seen.retries),
         )
         if builds == before:

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 
-from config.errors import DriverError, Permanent
+from config.errors import DriverError, NotFound, Permanent
 from config.model import Balancer as DeclaredBalancer
 from config.model import Cloud, ReadyProbe
-from config.units import BalancerId, GroupId, Instant, MemberName
+from config.units import BalancerId, GroupId, Instant, MemberName, Seconds
 from handler.abreast import abreast
+from handler.balancers.absence import Absence, missed
 from handler.balancers.interface import Balancer, Mending, Provisioner
 from handler.desired import Definition
 from handler.distrust import Streak, lengthened
@@ -51,6 +52,7 @@ class Gatherer:
     traffic: Traffic
     _passing: dict[GroupId, Mapping[MemberName, Instant]] = field(default_factory=dict, init=False, repr=False)
     _streaks: dict[GroupId, Mapping[MemberName, Streak]] = field(default_factory=dict, init=False, repr=False)
+    _absences: dict[tuple[GroupId, BalancerId], Absence] = field(default_factory=dict, init=False, repr=False)
     reverted: dict[GroupId, Mapping[BalancerId, Set[MemberName]]] = field(default_factory=dict, init=False, repr=False)
     """Of the last look: whom balancers give work though they are proved gone and on no listing."""
 
@@ -179,12 +181,18 @@ class Gatherer:
         declared = definition.balancers.get(balancer)
         if declared is None:
             return Seating(seats=None, because=f"balancer {balancer} is no longer declared, and members are behind it")
+        whose = definition.group.id, balancer
         try:
             port = self.balancer_for(declared)
             shut = closed(port.declared, port.parts()) if isinstance(port, Provisioner) else ""
-            return Seating(seats=_seats(port, mends=mends), closed=shut)
+            seating = Seating(seats=_seats(port, mends=mends), closed=shut)
+        except NotFound as error:
+            self._absences[whose] = absence = missed(self._absences.get(whose), self.clock(), definition.group.interval)
+            return _missing(balancer, error, absence, definition.group.interval)
         except DriverError as error:
-            return Seating(seats=None, because=f"balancer {balancer}: {error}")
+            seating = Seating(seats=None, because=f"balancer {balancer}: {error}")
+        self._absences.pop(whose, None)
+        return seating
 
     def _probed(self, world: World, definition: Definition) -> World:
         ready = definition.profile.ready
@@ -224,6 +232,15 @@ def _members(
         if name in records or servers[name] is not None
     ]
     return tuple(sorted(members, key=lambda member: (sequence_of(member), member.name)))
+
+
+def _missing(balancer: BalancerId, error: NotFound, absence: Absence, interval: Seconds) -> Seating:
+    """Tell of a balancer that is missing; until that is proved it counts as one that cannot be read."""
+    if absence.is_proved(interval):
+        return Seating(seats=None, because=f"balancer {balancer} is not found: {error}", not_found=True)
+    from_ = datetime.fromtimestamp(absence.proved_from(interval), UTC).strftime("%H:%M:%S")
+    because = f"balancer {balancer} is missing, and counts as not found from {from_} UTC on: {error}"
+    return Seating(seats=None, because=because)
 
 
 def _seats(port: Balancer, *, mends: bool) -> Mapping[MemberName, Seat]:

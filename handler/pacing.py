@@ -42,6 +42,7 @@ _PACE: dict[Wait, Seconds | None] = {
     Wait.PARTIAL: 5.0,
     Wait.DISTRUST: 5.0,
     Wait.BALANCER_UNKNOWN: 2.0,
+    Wait.BALANCER_NOT_FOUND: 5.0,
     Wait.VANISHED: 1.0,
     Wait.MANY_VANISHED: 30.0,
     Wait.UNREPAIRED: None,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from config.causes import MENDING, Cause
 from config.model import Budget
-from config.units import Instant, Seconds, format_span
+from config.units import BalancerId, Instant, Seconds, format_span
 from handler.desired import Builds
 from handler.provisions import Tended
 from handler.removals import words_of
@@ -89,7 +89,7 @@ def hourly(group: Budget, cloud: Budget, used: Creates) -> int:
 
 def seen_only(stored: StoredGroup, world: World, planned: Plan, used: Creates) -> Pass:
     """Make the pass of one who only looked."""
-    unseen = [seating.because for seating in world.seatings.values() if seating.seats is None]
+    unread = [seating.because for seating in world.seatings.values() if seating.seats is None and not seating.not_found]
     return Pass(
         world=world,
         plan=planned,
@@ -99,16 +99,37 @@ def seen_only(stored: StoredGroup, world: World, planned: Plan, used: Creates) -
         refused=(),
         builds=stored.builds,
         creates_left=hourly(stored.definition.group.budget, stored.definition.cloud.budget, used),
-        failures=(),
+        failures=not_found(world),
         retries=(
             *(doubt.words for doubt in planned.doubts),
             *filter(None, [planned.repair_stopped]),
-            *unseen,
+            *unread,
             *_short_of(world, planned),
             *words_of(world.members, planned.stuck),
             *_overdue(stored, world, planned),
         ),
     )
+
+
+def not_found(world: World) -> tuple[str, ...]:
+    """Say of each balancer that does not exist what that means for members, and what to do."""
+    return tuple(
+        f"{seating.because}; until it is back its members leave without draining there, and {_awaited(balancer, world)}"
+        for balancer, seating in world.seatings.items()
+        if seating.not_found
+    )
+
+
+def _awaited(balancer: BalancerId, world: World) -> str:
+    """Say how many members wait to be registered at a balancer for the first time."""
+    records = (member.record for member in world.members if member.record is not None)
+    waiting = sum(
+        record.phase in {Phase.INTENDED, Phase.MADE} and balancer in dict(record.balancers) for record in records
+    )
+    if not waiting:
+        return "policies do not scale in"
+    new = "1 new member waits" if waiting == 1 else f"{waiting} new members wait"
+    return f"policies do not scale in; {new} to join it"
 
 
 def _short_of(world: World, planned: Plan) -> Iterator[str]:

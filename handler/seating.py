@@ -44,6 +44,9 @@ _DRAINED_FOR = (
 )
 """Broken members and those that never served have nothing to finish."""
 
+_NOT_FOUND = frozenset({Wait.BALANCER_NOT_FOUND})
+_UNREADABLE = frozenset({Wait.BALANCER_UNKNOWN})
+
 _MAY_SERVE = (ServerState.RUNNING, ServerState.PASSING, ServerState.UNKNOWN)
 
 
@@ -52,41 +55,48 @@ def serve(member: Member, record: Record, world: World, definition: Definition) 
 
     A seat that vanished is taken again, one that drains is enabled. A member in service is not taken out because
     its probe fails; but a seat that it has lost is given back only if the probe does not deny it.
+
+    A balancer that is not found takes no members. A member enters service without it if another balancer serves it;
+    behind no other balancer it waits.
     """
-    steps: list[Step] = []
-    waits: set[Wait] = set()
     has_served = record.phase is Phase.IN_SERVICE
     fit = _runs(member) and (member.ready is not False if has_served else is_ready(member, definition))
-    for balancer in _lasting(record):
-        seats = _seats(world, balancer)
-        if seats is None:
-            waits.add(Wait.BALANCER_UNKNOWN)
-            continue
-        seat = seats.get(member.name)
-        if seat is not None and seat.state is SeatState.SERVING:
-            continue
-        if not fit or not _may_join(member, seat, world.seatings[balancer]):
-            waits.add(Wait.NOT_READY)
-            continue
-        if seat is None:
-            steps.append(Join(member=member.name, balancer=balancer))
-        steps.append(Enable(member=member.name, balancer=balancer))
-    if not has_served and not fit:
-        waits.add(Wait.NOT_READY)
-    elif not has_served and not steps and not waits:
-        steps.append(EnterService(member=member.name))
-    return Moves(tuple(steps), frozenset(waits))
+    places = tuple(_lasting(record))
+    moves = [_serve_at(balancer, member, world, fit=fit) for balancer in places]
+    steps = tuple(step for each in moves for step in each.steps)
+    waits = frozenset(wait for each in moves for wait in each.waits)
+    if has_served:
+        return Moves(steps, waits)
+    if not fit:
+        return Moves(steps, waits | {Wait.NOT_READY})
+    if not steps and waits <= _NOT_FOUND and not (places and all(_is_lost(world, place) for place in places)):
+        return Moves((EnterService(member=member.name),), waits)
+    return Moves(steps, waits)
+
+
+def _serve_at(balancer: BalancerId, member: Member, world: World, *, fit: bool) -> Moves:
+    """Have a member serve on one balancer."""
+    seats = _seats(world, balancer)
+    if seats is None:
+        return Moves(waits=_NOT_FOUND if _is_lost(world, balancer) else _UNREADABLE)
+    seat = seats.get(member.name)
+    if seat is not None and seat.state is SeatState.SERVING:
+        return Moves()
+    if not fit or not _may_join(member, seat, world.seatings[balancer]):
+        return Moves(waits=frozenset({Wait.NOT_READY}))
+    enabled = Enable(member=member.name, balancer=balancer)
+    return Moves((enabled,) if seat is not None else (Join(member=member.name, balancer=balancer), enabled))
 
 
 def depart(member: Member, record: Record, world: World, definition: Definition, now: Instant) -> Moves:
     """Take a member that was chosen to leave out of its balancers, and then destroy it: never the other way round.
 
-    One that is evicted loses its mark instead, and goes on.
+    One that is evicted loses its mark instead, and goes on. A balancer that is not found is not waited for.
     """
     steps: list[Step] = []
     waits: set[Wait] = set()
     for balancer in _places(member, record, world):
-        seats = _seats(world, balancer)
+        seats = _left_at(world, balancer)
         if seats is None:
             waits.add(Wait.BALANCER_UNKNOWN)
             continue
@@ -129,7 +139,7 @@ def withdraw(member: Member, record: Record, world: World, definition: Definitio
     steps: list[Step] = []
     waits: set[Wait] = set()
     for balancer in record.detaching:
-        seats = _seats(world, balancer)
+        seats = _left_at(world, balancer)
         if seats is None:
             waits.add(Wait.BALANCER_UNKNOWN)
             continue
@@ -149,7 +159,7 @@ def clear(member: Member, record: Record | None, world: World) -> Moves:
     steps: list[Step] = []
     waits: set[Wait] = set()
     for balancer in _places(member, record, world):
-        seats = _seats(world, balancer)
+        seats = _left_at(world, balancer)
         if seats is None:
             waits.add(Wait.BALANCER_UNKNOWN)
         elif member.name in seats:
@@ -196,6 +206,17 @@ def _places(member: Member, record: Record | None, world: World) -> Iterator[Bal
     for balancer in sorted(others) if others else ():
         if member.name in (_seats(world, balancer) or ()):
             yield balancer
+
+
+def _is_lost(world: World, balancer: BalancerId) -> bool:
+    """Whether a balancer is not found."""
+    seating = world.seatings.get(balancer)
+    return seating is not None and seating.not_found
+
+
+def _left_at(world: World, balancer: BalancerId) -> Mapping[MemberName, Seat] | None:
+    """The seats that members have to leave; none where the balancer is not found; ``None``: it cannot be read."""
+    return {} if _is_lost(world, balancer) else _seats(world, balancer)
 
 
 def _seats(world: World, balancer: BalancerId) -> Mapping[MemberName, Seat] | None:

@@ -258,6 +258,8 @@ class Wait(enum.Enum):
     """The listing is complete and not believed (`handler.distrust`): nobody is chosen for surplus."""
     BALANCER_UNKNOWN = "balancer_unknown"
     """A balancer could not be read: nobody leaves it, so nobody behind it is destroyed."""
+    BALANCER_NOT_FOUND = "balancer_not_found"
+    """A balancer does not exist: members cannot be registered there, and leave without being drained there."""
     VANISHED = "vanished"
     """Members are proved gone where that lowers desired size: both are written down at once, after this pass."""
     MANY_VANISHED = "many_vanished"

@@ -103,6 +103,9 @@ class Seating:
 
     seats: Mapping[MemberName, Seat] | None
     because: str = ""
+    """Why ``seats`` is ``None``."""
+    not_found: bool = False
+    """The balancer is proved missing (`handler.balancers.absence`): no member can be registered or drained there."""
     closed: str = ""
     """Why nobody can be seated there now, since it is being made or changed; empty: they can."""
 

@@ -71,6 +71,7 @@ _TELLING = (
     Reason.PAUSED,
     Reason.FROZEN,
     Reason.SHIELDED,
+    Reason.BALANCER_NOT_FOUND,
     Reason.CATCHING_UP,
     Reason.FLAPPING,
     Reason.EXPIRED,

@@ -14,6 +14,8 @@ shield              policy, alarm: a scale-in while an alert shields the group, 
                     blind itself
 freeze              policy, alarm: a change in a direction that an alert, or a freeze     FROZEN
                     window of the group, freezes
+balancer not found  policy, alarm: a scale-in while a balancer of the group does not      BALANCER_NOT_FOUND
+                    exist
 quiet time          policy, alarm: a scale-in by any quiet time, a scale-out only by one  QUIET
                     that a scale-out began; a policy's own quiet time only stops itself
 catching up         policy, alarm: a scale-out while earlier growth is not in service,    CATCHING_UP
@@ -250,11 +252,13 @@ def _safe(request: Request, size: int, scene: Scene) -> int:
     return max(size, min(least_safe(scene.headroom, carrying, base), scene.group.maximum))
 
 
-def _shrinking_waits(request: Request, scene: Scene) -> tuple[Reason, Instant] | None:
-    """Which guard makes a scale-in wait, and until when."""
+def _shrinking_waits(request: Request, scene: Scene) -> tuple[Reason, Instant | None] | None:
+    """Which guard makes a scale-in wait, and until when; ``None``: until what is in the way ends."""
     barred = _barred(Direction.IN, scene)
     if barred is not None:
         return barred
+    if scene.fleet.balancer_not_found:
+        return Reason.BALANCER_NOT_FOUND, None
     damping = scene.group.flap_damping
     high = None if damping is None else held_high_until(damping, scene.state.moves)
     if high is not None and scene.now < high:

@@ -29,6 +29,8 @@ class Reason(enum.Enum):
     """An alert shields the group from scale-in, or says that its own source is blind."""
     FROZEN = "frozen"
     """An alert, or a freeze window of the group, freezes this direction."""
+    BALANCER_NOT_FOUND = "balancer_not_found"
+    """A balancer of the group does not exist; until it is back policies do not scale in."""
     CATCHING_UP = "catching_up"
     """Earlier growth is not in service yet."""
     BUDGET = "budget"

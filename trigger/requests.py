@@ -64,6 +64,8 @@ class Fleet:
     """Members that serve no more: they drain, or are being deleted, and nobody asks them."""
     ahead: GroupId | None = None
     """The group of the same service whose turn it is (`trigger.turns`); ``None``: this one may scale."""
+    balancer_not_found: bool = False
+    """A balancer of the group does not exist: who still gets work through it is not known."""
 
 
 class Pause(enum.Enum):

@@ -30,6 +30,7 @@ _PASSING = frozenset(
         Reason.NOT_LISTED,
         Reason.SHIELDED,
         Reason.FROZEN,
+        Reason.BALANCER_NOT_FOUND,
         Reason.FLAPPING,
         Reason.QUIET,
         Reason.CATCHING_UP,

@@ -43,6 +43,7 @@ _SENTENCES: Mapping[Reason, str] = MappingProxyType(
         Reason.NO_CHANGE: "the size is that already",
         Reason.SHIELDED: "an alert shields the group from scale-in, or is blind itself",
         Reason.FROZEN: "an alert or a freeze window freezes this direction",
+        Reason.BALANCER_NOT_FOUND: "a balancer of the group is not found: policies do not scale in until it is back",
         Reason.CATCHING_UP: "earlier growth is not in service yet",
         Reason.MAX_CHANGE: "as many have come or left as may in a while",
         Reason.FLAPPING: "the size went to and fro too often and is held high",

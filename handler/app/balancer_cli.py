@@ -26,11 +26,23 @@ def attach(
         lines([f"{group}: attached to {balancer}; {_members(answer['members'])} to join it as soon as they are ready"])
 
 
-def detach(group: Group, balancer: Name, state: State = None, json: AsJson = False) -> None:
+def detach(
+    group: Group,
+    balancer: Name,
+    force: Annotated[
+        bool, typer.Option("--force", help="Also from a balancer that cannot be read: nothing is drained there.")
+    ] = False,
+    state: State = None,
+    json: AsJson = False,
+) -> None:
     """Take all members of a group from behind a balancer, drained; they stay. New ones are not made there."""
-    _, answer = ask(state, json, "DELETE", "groups", group, "balancers", balancer)
+    query = "?force=true" if force else ""
+    _, answer = ask(state, json, "DELETE", "groups", group, "balancers", balancer, query=query)
     if json:
         print_json(answer)
+    elif warning := answer.get("warning"):
+        lines([f"{group}: dropped {balancer}; it is asked nothing more about {answer['members']} of its members"])
+        lines([f"warning: {warning}"], err=True)
     else:
         lines([f"{group}: detached from {balancer}; {_members(answer['members'])} to leave it once drained"])
 

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import enum
 from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from config.errors import DriverError, Refused
+from config.errors import DriverError, NotFound, Refused
 from config.model import Balancer, ManagedBalancer
 from config.units import BalancerId, GroupId
 from handler.app.engine import Engine
@@ -20,16 +22,51 @@ from handler.attachments import (
     Attachment,
     Behind,
     Change,
+    Detached,
     Standing,
     behind_of,
     hindrance,
+    left_behind,
     to_attach,
     to_detach,
+    to_drop,
     unfit,
 )
 from handler.balancers.interface import Attendance, Provisioner
 from handler.store.interface import Event, EventKind
 from handler.web.daemon import NoSuch
+
+
+class _Registered(enum.Enum):
+    """Why members can leave a balancer."""
+
+    YES = "yes"
+    """It answers: they are drained there."""
+    NOT_FOUND = "not found"
+    """It is proved missing: there is nothing to drain."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Hindered:
+    """Why members cannot leave a balancer now."""
+
+    words: str
+    may_force: bool = True
+
+
+def _refuse_undeclared(room: Room, *, is_declared: bool) -> None:
+    if not is_declared:
+        raise Refused(f"group {room.id} is no longer declared: its members stay where they are")
+
+
+def _is_proved(room: Room, balancer: BalancerId) -> bool:
+    """Whether the last pass found the balancer to be missing for long enough."""
+    seating = None if room.seen is None else room.seen.world.seatings.get(balancer)
+    return seating is not None and seating.not_found
+
+
+def _forced(room: Room, balancer: BalancerId) -> str:
+    return f"; to drop it without asking it: trimtab detach {room.id} {balancer} --force"
 
 
 class BalancerDesk:
@@ -61,28 +98,41 @@ class BalancerDesk:
             await self._write(room, "attach", by, f"{balancer} at port {port}", change)
         return len(change.records)
 
-    async def detach(self, group: GroupId, balancer: BalancerId, *, by: str) -> int:
-        """Take all members from behind a balancer, drained, and make no more there; returns how many are to leave it.
+    async def detach(self, group: GroupId, balancer: BalancerId, *, force: bool = False, by: str) -> Detached:
+        """Take all members from behind a balancer, drained, and make no more there.
+
+        A balancer that is not found is left without draining. One that cannot be read is dropped with ``force`` alone:
+        what it lists stays as it is, of which the answer warns. A group that is no longer declared is detached with
+        ``force`` alone, too.
 
         Raises:
-            Refused: they could not; nothing has changed.
+            Refused: they could not leave; nothing has changed.
         """
-        async with self._changing(group) as room:
-            change = to_detach(await self._standing(room), balancer)
-            why = await asyncio.to_thread(self._unreadable, room, balancer) if change.records else None
-            if why is not None:
-                raise Refused(f"group {group} is not detached from {balancer}, and nothing has changed: {why}")
-            await self._write(room, "detach", by, balancer, change)
-        return len(change.records)
+        async with self._changing(group, undeclared=force) as room:
+            standing = await self._standing(room)
+            change = to_drop(standing, balancer) if force else to_detach(standing, balancer)
+            look = await asyncio.to_thread(self._looked, room, balancer) if change.records else _Registered.YES
+            if isinstance(look, _Registered):
+                _refuse_undeclared(room, is_declared=self._is_declared(room))
+                change, warning = to_detach(standing, balancer), ""
+            elif force and look.may_force:
+                warning = left_behind(change, balancer)
+            else:
+                raise Refused(f"group {group} is not detached from {balancer}, and nothing has changed: {look.words}")
+            said = f"{balancer}, by force: {warning}" if warning else balancer
+            await self._write(room, "detach", by, said, change)
+        return Detached(members=len(change.records), warning=warning)
 
     @contextlib.asynccontextmanager
-    async def _changing(self, group: GroupId) -> AsyncIterator[Room]:
+    async def _changing(self, group: GroupId, *, undeclared: bool = False) -> AsyncIterator[Room]:
         """Let neither a reload nor a pass of the group come between looking and writing."""
         room = room_of(self._engine, group)
         async with self._engine.changing, self._engine.keeper.between(room):
-            if room.state.orphaned or room.deleting or group not in self._engine.catalogue().groups:
-                raise Refused(f"group {group} is no longer declared: its members stay where they are")
+            _refuse_undeclared(room, is_declared=undeclared or self._is_declared(room))
             yield room
+
+    def _is_declared(self, room: Room) -> bool:
+        return not (room.state.orphaned or room.deleting) and room.id in self._engine.catalogue().groups
 
     def _declared(self, balancer: BalancerId) -> Balancer:
         balancers = self._engine.catalogue().balancers
@@ -94,8 +144,9 @@ class BalancerDesk:
         catalogue = self._engine.catalogue()
         places = (("groups", room.id, "balancers"), ("groups", room.id))
         site = next((catalogue.sites[place] for place in places if place in catalogue.sites), None)
+        undeclared = replace(room.definition.group, balancers=())
         return Standing(
-            declared=catalogue.groups.get(room.id, room.definition.group),
+            declared=catalogue.groups.get(room.id, undeclared),
             where=f"{site.file}:{site.line}" if site else str(Path(self._engine.parts.file)),
             definition=room.definition,
             attachments=room.attachments,
@@ -124,18 +175,26 @@ class BalancerDesk:
         used = (use.balancer for use in room.definition.group.balancers)
         return declared.id in {*bound, *used}
 
-    def _unreadable(self, room: Room, balancer: BalancerId) -> str | None:
-        """Say why nobody could be taken out of a balancer now. Blocks."""
+    def _looked(self, room: Room, balancer: BalancerId) -> _Registered | _Hindered:
+        """Say whether members can leave a balancer now. Blocks."""
         declared = room.definition.balancers.get(balancer)
         if declared is None:
-            return f"balancer {balancer} is no longer declared"
+            return _Hindered(words=f"balancer {balancer} is no longer declared{_forced(room, balancer)}")
         try:
             port = self._engine.parts.balancer_for(declared)
             port.seats()
             strangers = port.strangers() if isinstance(port, Provisioner) else ()
+        except NotFound as error:
+            if _is_proved(room, balancer):
+                return _Registered.NOT_FOUND
+            wait = "it counts as not found once it was missing for three intervals"
+            return _Hindered(words=f"{error}; {wait}{_forced(room, balancer)}")
         except DriverError as error:
-            return str(error)
-        return f"{strangers[0]} sits in it, and is none of ours: it could not be deleted" if strangers else None
+            return _Hindered(words=f"{error}{_forced(room, balancer)}")
+        if strangers:
+            said = f"{strangers[0]} sits in it, and is none of ours: it could not be deleted"
+            return _Hindered(words=said, may_force=False)
+        return _Registered.YES
 
     async def _write(self, room: Room, act: str, by: str, message: str, change: Change) -> None:
         now = self._engine.parts.clock().wall

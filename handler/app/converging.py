@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from config.errors import DriverError, StoreError
 from config.model import Group, Mode
-from config.units import MemberName, Moment, Seconds
+from config.units import BalancerId, MemberName, Moment, Seconds
 from handler.app.door import Door, Question
 from handler.app.guard import Guard
 from handler.app.rolling import news_of, write
@@ -25,7 +25,7 @@ from handler.passes import Pass
 from handler.roles import state_of
 from handler.status import MemberState
 from handler.store.interface import Event, EventKind, Store, StoredGroup
-from handler.world import Record, World
+from handler.world import Record, Seating, World
 from trigger.decide import lowered, vanished
 from trigger.requests import Fleet, GroupState, Pause
 
@@ -198,6 +198,21 @@ class Keeper:
         if done.unread:
             await self._note(room, "quota_unread", done.unread)
 
+    async def _tell_of_balancers(
+        self, room: Room, before: Mapping[BalancerId, Seating], after: Mapping[BalancerId, Seating]
+    ) -> None:
+        """Write down when a balancer begins to count as not found, and what it is afterwards."""
+        lost = {balancer for balancer, seating in after.items() if seating.not_found}
+        known = {balancer for balancer, seating in before.items() if seating.not_found}
+        for balancer in sorted(lost - known):
+            await self._note(room, "balancer_not_found", after[balancer].because)
+        for balancer in sorted(known - lost):
+            seating = after.get(balancer)
+            gone = f"balancer {balancer}: no member is behind it any more"
+            back = f"balancer {balancer} is back: its members are registered there again"
+            told = gone if seating is None else back if seating.seats is not None else seating.because
+            await self._note(room, "balancer_not_found_ended", told)
+
     async def _note(self, room: Room, act: str, said: str) -> None:
         await self._in_thread(
             lambda: self._store.note(room.id, act, "convergence", said[:_SAID_AT_MOST], self._clock().wall)
@@ -229,6 +244,7 @@ class Keeper:
         quota = room.seen.plan.quota if room.seen is not None else ""
         stopped = room.seen is not None and bool(room.seen.plan.repair_stopped)
         room.kept_builds = done.builds
+        seatings = room.seen.world.seatings if room.seen is not None else {}
         room.addresses = _addresses(done.world, room.addresses)
         states = {m.name: state_of(m, done.world, room.definition, now.wall) for m in done.world.members}
         standing = await self._standing(room)
@@ -239,6 +255,7 @@ class Keeper:
             creates_left=done.creates_left,
             back_off_until=done.back_off_until,
             leaving=sum(state in _LEAVING for state in states.values()),
+            balancer_not_found=any(seating.not_found for seating in done.world.seatings.values()),
         )
         room.seen = Seen(
             at=now.wall,
@@ -254,6 +271,7 @@ class Keeper:
         await self._tell(room, doubted, done.plan.doubts)
         await self._tell_of_repair(room, stopped, done.plan.repair_stopped)
         await self._tell_of_quota(room, quota, done)
+        await self._tell_of_balancers(room, seatings, done.world.seatings)
         self._saw(room, done)
         if room.state.desired is None and fleet.listed and not hands_off(room):
             await self._door.ask(Question(room=room, at=now))

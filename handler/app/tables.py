@@ -168,6 +168,7 @@ _WAITS = {
     "paused": "a resume",
     "partial": "a complete listing",
     "balancer_unknown": "a balancer that can be read",
+    "balancer_not_found": "a balancer that does not exist",
     "distrust": "a listing that can be believed",
     "vanished": "the size to follow members that are gone",
     "balancer_busy": "another group's changes of a shared balancer",

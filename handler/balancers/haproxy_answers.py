@@ -64,6 +64,21 @@ class Process:
     """Seconds since the epoch, as HAProxy prints it; empty where it does not."""
 
 
+def read_backends(answer: str) -> frozenset[str]:
+    r"""Read ``show backend``: the names of all backends of the process.
+
+    >>> sorted(read_backends("# name\nweb\nother\n\n"))
+    ['other', 'web']
+
+    Raises:
+        Unreadable: as the class says.
+    """
+    lines = _lines(answer)
+    if lines[:1] != ["# name"]:
+        raise Unreadable(f"backends of another form: {answer[:80]!r}")
+    return frozenset(lines[1:])
+
+
 def read_servers(answer: str) -> Mapping[str, Server]:
     """Read ``show servers state BACKEND``: servers by name.
 

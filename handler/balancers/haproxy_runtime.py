@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from config.causes import Cause
-from config.errors import Permanent, Transient
+from config.errors import NotFound, Permanent, Transient
 from config.units import MemberName, Seconds
 from handler.balancers.conversation import conversation
 from handler.balancers.exchange import Address, exchange
@@ -23,6 +23,7 @@ from handler.balancers.haproxy_answers import (
     Server,
     Unreadable,
     read_algorithm,
+    read_backends,
     read_loads,
     read_process,
     read_servers,
@@ -36,6 +37,7 @@ _LONGEST_ANSWER = 16 * 1024 * 1024
 _OLDEST = (2, 6)
 _NO_BACKEND = frozenset({"No such backend.", "Can't find backend.", "No such proxy."})
 NO_SERVER = "No such server."
+PUT_BACK = "put it back into its configuration, or take the group from the balancer (trimtab detach GROUP BALANCER)"
 _NAME = re.compile(r"[A-Za-z0-9_.:-]+")
 
 _Read = TypeVar("_Read")
@@ -134,6 +136,16 @@ class Runtime:
         """For an answer that nobody has taught us."""
         return Transient(f"HAProxy at {self.socket} answered {command!r} with {text[:200]!r}", retry_after=1.0)
 
+    def _without_backend(self) -> Permanent:
+        """Say that the backend is missing; as `NotFound` where the process lists other backends and not this one."""
+        said = f"HAProxy at {self.socket} has no backend {self.backend}"
+        others = self.read("show backend", read_backends)
+        if not others or self.backend in others:
+            said = f"{said}, and lists {'it all the same' if others else 'no other backend either'}"
+            return Permanent(said, cause=Cause.POOL, mend=PUT_BACK)
+        count = f"{len(others)} other{'' if len(others) == 1 else 's'}"
+        return NotFound(f"{said}, and lists {count}", cause=Cause.POOL, mend=PUT_BACK)
+
     def _ask_alone(self, command: bytes) -> bytes:
         return exchange(_address(self.socket), command, within=self._within, at_most=_LONGEST_ANSWER)
 
@@ -177,8 +189,7 @@ class Runtime:
             raise Transient(f"HAProxy at {self.socket}: an answer without its end: {answer[-80:]!r}")
         text = answer.strip()
         if text in _NO_BACKEND:
-            said = f"HAProxy at {self.socket} has no backend {self.backend}"
-            raise Permanent(said, cause=Cause.POOL, mend="put it into its configuration, or detach")
+            raise self._without_backend()
         if text == "Permission denied":
             said = f"HAProxy at {self.socket} refused `{command}`"
             raise Permanent(said, cause=Cause.CREDENTIALS, mend="its stats socket needs `level admin`")

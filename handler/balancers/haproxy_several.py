@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Protocol
 
-from config.errors import DriverError, Permanent, Transient
+from config.errors import DriverError, NotFound, Permanent, Transient
 from config.model import HaproxyBalancer
 from config.units import MemberName
 from handler.balancers.haproxy import HaproxyDriver
@@ -52,10 +52,30 @@ class HaproxySeveral:
         self._processes = tuple(processes)
 
     def seats(self) -> Mapping[MemberName, Seat]:
-        """Everyone who is seated on any of them."""
-        read = [process.seats() for process in self._processes]
+        """Everyone who is seated on any of them.
+
+        Raises:
+            NotFound: every process lacks the backend. Where only some lack it the balancer cannot be read.
+        """
+        read = self._read()
         everyone = dict.fromkeys(member for seats in read for member in seats)
         return {member: together(member, [seats.get(member) for seats in read]) for member in everyone}
+
+    def _read(self) -> Sequence[Mapping[MemberName, Seat]]:
+        read: list[Mapping[MemberName, Seat]] = []
+        failures: list[DriverError] = []
+        for process in self._processes:
+            try:
+                read.append(process.seats())
+            except DriverError as failure:
+                failures.append(failure)
+        lacking = [failure for failure in failures if isinstance(failure, NotFound)]
+        if len(lacking) == len(self._processes):
+            raise NotFound("; ".join(map(str, lacking)), cause=lacking[0].cause)
+        if failures:
+            gravest = _gravest(failures)
+            raise gravest if not isinstance(gravest, NotFound) else Permanent(str(gravest), cause=gravest.cause)
+        return read
 
     def join(self, member: MemberName, address: str, port: int) -> None:
         """Seat the member on every process."""

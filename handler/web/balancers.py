@@ -34,8 +34,9 @@ def balancer_routes(daemon: Daemon) -> APIRouter:
         return JSONResponse({"group": group, "balancer": balancer, "port": body.port, "members": members}, 202)
 
     @routes.delete("/groups/{group}/balancers/{balancer}", tags=["acts"])
-    async def detach(group: str, balancer: str, by: By = "api") -> JSONResponse:
-        members = await daemon.balancers.detach(GroupId(group), BalancerId(balancer), by=by)
-        return JSONResponse({"group": group, "balancer": balancer, "members": members}, 202)
+    async def detach(group: str, balancer: str, force: bool = False, by: By = "api") -> JSONResponse:  # of the query
+        done = await daemon.balancers.detach(GroupId(group), BalancerId(balancer), force=force, by=by)
+        warning = {"warning": done.warning} if done.warning else {}
+        return JSONResponse({"group": group, "balancer": balancer, "members": done.members, **warning}, 202)
 
     return routes

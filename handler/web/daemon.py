@@ -8,7 +8,7 @@ from typing import Protocol
 
 from config.errors import Problem
 from config.units import BalancerId, CounterId, GroupId, Instant, MemberName, PolicyId, Seconds
-from handler.attachments import Behind
+from handler.attachments import Behind, Detached
 from handler.circuits import EndpointStatus
 from handler.closeups import CloseUp
 from handler.desired import Definition
@@ -129,8 +129,8 @@ class Balancers(Protocol):
         """Put all members behind a balancer, now and from now on, or none; returns how many are to join it."""
         ...
 
-    async def detach(self, group: GroupId, balancer: BalancerId, *, by: str) -> int:
-        """Take all members from behind a balancer, and make no more there; returns how many are to leave it."""
+    async def detach(self, group: GroupId, balancer: BalancerId, *, force: bool = False, by: str) -> Detached:
+        """Take all members from behind a balancer, and make no more there; ``force`` drops one that cannot be read."""
         ...
 
 

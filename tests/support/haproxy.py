@@ -7,7 +7,7 @@ import socket
 import subprocess
 import threading
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -103,6 +103,32 @@ class Haproxy:
         stop(self.process)
         self.process = _start(self.config, self.log)
         self._wait()
+
+    def lose(self, *, others: bool) -> Callable[[], None]:
+        """Take the backends out of the configuration and reload, as a deployment does that forgets them.
+
+        Args:
+            others: whether another backend stays behind.
+
+        Returns:
+            Puts them back.
+        """
+        before = self.config.read_text()
+        frontends = before.partition("\nbackend ")[0].replace(f"default_backend {self.backend}", "")
+        self.config.write_text(frontends + ("\nbackend other\n    balance roundrobin\n" if others else ""))
+        self._begin_anew()
+
+        def put_back() -> None:
+            self.config.write_text(before)
+            self._begin_anew()
+
+        return put_back
+
+    def _begin_anew(self) -> None:
+        if self.state is None:
+            self.reload()
+        else:
+            self.crash()  # what a process without the backend keeps would be the end of state and map
 
     def crash(self) -> None:
         """End the process at once and start another one, with the state that was kept last."""

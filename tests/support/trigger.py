@@ -244,6 +244,7 @@ def a_fleet(
     marked: int = 0,
     back_off_until: float | None = None,
     leaving: int = 0,
+    balancer_not_found: bool = False,
 ) -> Fleet:
     return Fleet(
         listed=listed,
@@ -252,6 +253,7 @@ def a_fleet(
         creates_left=creates_left,
         back_off_until=None if back_off_until is None else Instant(NOON + back_off_until),
         leaving=leaving,
+        balancer_not_found=balancer_not_found,
     )
 
 

@@ -186,3 +186,19 @@ def test_while_paused_a_person_may_force_any_size(size: int) -> None:
     assert decision.desired_to == size
     assert decision.state.forced is not inside
     assert decision.reason is (Reason.SCALED_OUT if inside else Reason.FORCED)
+
+
+@pytest.mark.parametrize(
+    ("request_", "expected"),
+    [
+        pytest.param(a_request(remove(1)), (4, Reason.BALANCER_NOT_FOUND), id="policy-in"),
+        pytest.param(an_alarm(remove(1)), (4, Reason.BALANCER_NOT_FOUND), id="alarm-in"),
+        pytest.param(a_person(3), (3, Reason.SCALED_IN), id="person-in"),
+        pytest.param(a_request(add(1)), (5, Reason.SCALED_OUT), id="policy-out"),
+        pytest.param(an_alarm(add(1)), (5, Reason.SCALED_OUT), id="alarm-out"),
+    ],
+)
+def test_while_a_balancer_is_not_found_only_a_person_scales_in(request_: Request, expected: tuple[int, Reason]) -> None:
+    decision = decided(request_, fleet=a_fleet(in_service=4, balancer_not_found=True))
+    assert told(decision) == expected
+    assert decision.answers[0].until is None

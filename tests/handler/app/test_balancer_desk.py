@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from config.errors import Refused, Transient
+from config.errors import NotFound, Refused, Transient
 from config.units import BalancerId, GroupId
-from handler.attachments import Behind
+from handler.attachments import Behind, Detached
 from handler.store.interface import EventKind
 from handler.web.daemon import NoSuch
 from handler.world import Phase
@@ -58,7 +58,7 @@ def test_an_attachment_outlives_reloads_and_restarts_until_it_is_detached(house:
         await up.desk.scale(WEB, 3, force=False, by="ada")
         await up.grown(3)
         assert seated(up, SIDE) == house.machines
-        assert await up.desk.balancers.detach(WEB, SIDE, by="ada") == 3
+        assert await up.desk.balancers.detach(WEB, SIDE, by="ada") == Detached(members=3)
         await up.until(lambda: not seated(up, SIDE))
         await up.grown(3)
         assert [each.balancer for each in await up.desk.balancers.behind(WEB)] == [EDGE]
@@ -85,7 +85,7 @@ def test_old_members_come_behind_what_the_file_lists_since_only_when_they_are_at
             await up.desk.balancers.detach(WEB, SIDE, by="ada")
         house.declare(MODEL)
         await up.desk.reload()
-        assert await up.desk.balancers.detach(WEB, SIDE, by="ada") == 2
+        assert await up.desk.balancers.detach(WEB, SIDE, by="ada") == Detached(members=2)
         await up.until(lambda: not seated(up, SIDE))
 
     house.run(scene)
@@ -118,7 +118,7 @@ def test_a_group_is_not_detached_from_what_cannot_be_read(house: House) -> None:
         with pytest.raises(Refused, match="nothing has changed: no route"):
             await up.desk.balancers.detach(WEB, SIDE, by="ada")
         house.balancers[SIDE].faults.clear()
-        assert await up.desk.balancers.detach(WEB, SIDE, by="ada") == 2
+        assert await up.desk.balancers.detach(WEB, SIDE, by="ada") == Detached(members=2)
 
     house.run(scene)
 
@@ -141,5 +141,77 @@ def test_a_group_that_left_the_file_stays_where_it_is(house: House) -> None:
         with pytest.raises(Refused, match="no longer declared"):
             await up.desk.balancers.detach(WEB, SIDE, by="ada")
         assert seated(up, SIDE) == house.machines
+
+    house.run(scene)
+
+
+def test_a_balancer_that_is_missing_is_left_without_draining_once_that_is_proved(house: House) -> None:
+    async def scene(up: Up) -> None:
+        await attached(up)
+        house.balancers[SIDE].faults.always["seats"] = NotFound("no backend web, and lists 2 others")
+        with pytest.raises(Refused, match=r"it counts as not found once .* trimtab detach web side --force"):
+            await up.desk.balancers.detach(WEB, SIDE, by="ada")
+        await up.until(lambda: up.room.seen is not None and up.room.seen.world.seatings[SIDE].not_found)
+        assert await up.desk.balancers.detach(WEB, SIDE, by="ada") == Detached(members=2)
+        await up.grown(2)
+        assert [each.balancer for each in await up.desk.balancers.behind(WEB)] == [EDGE]
+
+    house.run(scene)
+
+
+def test_a_balancer_that_cannot_be_read_is_dropped_by_force_with_a_warning(house: House) -> None:
+    async def scene(up: Up) -> None:
+        await attached(up)
+        await up.desk.scale(WEB, 3, force=False, by="ada")
+        await up.grown(3)
+        house.balancers[SIDE].faults.always["seats"] = Transient("no route")
+        await up.desk.scale(WEB, 2, force=False, by="ada")
+        await up.passed(3)
+        assert len(house.machines) == 3, "the member that leaves waits to be drained at side"
+        with pytest.raises(Refused, match="no route; to drop it without asking it: trimtab detach web side --force"):
+            await up.desk.balancers.detach(WEB, SIDE, by="ada")
+
+        done = await up.desk.balancers.detach(WEB, SIDE, force=True, by="ada")
+        assert done.members == 3
+        assert "side could not be asked" in done.warning
+        assert all(name in done.warning for name in seated(up, SIDE))
+        await up.grown(2)
+        assert len(seated(up, SIDE)) == 3, "nothing is changed there"
+        (said,) = [event for event in await up.desk.history(WEB, before=None, limit=99) if event.name == "detach"]
+        assert said.message.startswith("side, by force: side could not be asked")
+
+    house.run(scene)
+
+
+def test_force_drains_where_the_balancer_answers(house: House) -> None:
+    async def scene(up: Up) -> None:
+        await attached(up)
+        assert await up.desk.balancers.detach(WEB, SIDE, force=True, by="ada") == Detached(members=2)
+        await up.until(lambda: not seated(up, SIDE))
+
+    house.run(scene)
+
+
+def test_force_frees_a_group_that_is_deleted_from_a_balancer_that_cannot_be_read(house: House) -> None:
+    async def scene(up: Up) -> None:
+        await up.grown(2)
+        house.edge.faults.always["seats"] = Transient("no route")
+        house.declare(MODEL.partition("groups:")[0])
+        await up.desk.reload()
+        await up.desk.delete(WEB, members=True, by="ada")
+        await up.passed(3)
+        assert len(house.machines) == 2
+        await up.desk.balancers.detach(WEB, EDGE, force=True, by="ada")
+        await up.until(lambda: not house.machines and WEB not in up.engine.rooms)
+
+    house.run(scene)
+
+
+def test_force_does_not_move_what_the_file_lists(house: House) -> None:
+    async def scene(up: Up) -> None:
+        await up.grown(2)
+        house.edge.faults.always["seats"] = Transient("no route")
+        with pytest.raises(Refused, match="take it from there and reload"):
+            await up.desk.balancers.detach(WEB, EDGE, force=True, by="ada")
 
     house.run(scene)

@@ -14,6 +14,7 @@ from config.load import parse
 from config.model import Balancer, Catalogue, Cloud, HaproxyBalancer, ProcessCloud
 from config.units import Instant
 from handler.app.examining import CORRECT, Drivers, asked, examined
+from handler.balancers.haproxy_runtime import PUT_BACK
 from handler.balancers.haproxy_several import haproxy
 from handler.balancers.interface import Balancer as BalancerPort
 from handler.examination import UNREACHED, About, Check, Finding, Look, Verdict, fine
@@ -203,4 +204,4 @@ def test_a_haproxy_that_refuses_members_is_told_with_what_to_do(tmp_path: Path) 
     assert "forgets the members" in said["settings"].words
     (problem,) = [each for each in astray if each.name == "edge" and each.verdict is Verdict.PROBLEM]
     assert "nowhere" in problem.words
-    assert problem.mend == "put it into its configuration, or detach"
+    assert problem.mend == PUT_BACK
