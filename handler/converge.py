@@ -17,6 +17,7 @@ from handler.causes import told
 from handler.desired import Builds, Definition, DesiredState, Limits, Rolling
 from handler.execute import Execution, Tools
 from handler.gather import Gatherer
+from handler.generation.inventory import inventory_of
 from handler.leases import Leases
 from handler.orchestrators.interface import Orchestrator, Standing
 from handler.orchestrators.remarking import remarks_of
@@ -33,6 +34,7 @@ from handler.traffic import Traffic
 from handler.uncollected import uncollected
 from handler.unseating import unseat
 from handler.world import Phase, Record, World
+from trigger.older import compared
 from trigger.requests import GroupState, Pause
 
 _UNTENDED = Tended(bound=True)
@@ -164,7 +166,8 @@ class Converger:
         Raises:
             StoreError: what we remember cannot be read. That it cannot be written ends the pass before the call.
         """
-        tended = _UNTENDED if _hands_off(stored) or only is not None else self._provisions.tend(stored)
+        kept = _hands_off(stored) or stored.state.older is not None
+        tended = _UNTENDED if kept or only is not None else self._provisions.tend(stored)
         done = self._pass(stored, accept_vanished=accept_vanished, only=only, latest=latest)
         if not _hands_off(stored) and not stored.deleting and only is None:
             orchestrator = self._orchestrator_for(stored.definition.cloud)
@@ -184,6 +187,7 @@ class Converger:
             stored = replace(stored, state=latest())
         if (accept_vanished or only is not None) and not _hands_off(stored):
             stored, world = self._lifted(stored, world, only)
+        held = _hands_off(stored) or _is_doubted(stored, world, self._clock())
         look = partial(self._look, stored, world, accept_vanished=accept_vanished, only=only)
         seen, minted, reading = look(), tuple[Record, ...](), None
         if seen.plan.makes:
@@ -191,14 +195,15 @@ class Converger:
             with self._budgets:  # groups of one cloud share budgets and quotas: since counting, nobody else mints
                 seen = look(reading=reading)
                 try:
-                    minted = () if _hands_off(stored) else self._mint(stored, seen, reading)
+                    minted = () if held else self._mint(stored, seen, reading)
                 except StoreError as error:
                     return halted(seen.only(stored), str(error))
-        if _hands_off(stored):
+        if held:
             return seen.only(stored)
         planned, tools = seen.plan, self._tools(stored.definition, world)
         try:
-            seated = () if only is not None else unseat(self._gatherer.reverted[stored.id], stored.id, tools)
+            settled = only is None and stored.state.older is None
+            seated = () if not settled else unseat(self._gatherer.reverted[stored.id], stored.id, tools)
         except StoreError as error:
             return halted(seen.only(stored), str(error))
         execution = Execution(tools, world, minted, goes_on=_goes_on(stored, latest))
@@ -271,6 +276,7 @@ class Converger:
                 deleting=stored.deleting,
                 paused=_all_stopped(stored),
                 roll=_rolling(stored),
+                unconfirmed=stored.state.older is not None,
             ),
             world=world,
             definition=stored.definition,
@@ -363,8 +369,16 @@ def _hands_off(stored: StoredGroup) -> bool:
     return held and not stored.deleting
 
 
+def _is_doubted(stored: StoredGroup, world: World, now: Instant) -> bool:
+    """Whether what was seen changes how far the store is believed: that is written down before anything is done."""
+    if stored.deleting:
+        return False
+    seen = inventory_of(world, stored.state.desired)
+    return compared(stored.definition.group, stored.state, seen, now) is not stored.state
+
+
 def _rolling(stored: StoredGroup) -> Rolling | None:
-    if stored.roll is None or not stored.roll.runs or not stored.state.desired:
+    if stored.roll is None or not stored.roll.runs or not stored.state.desired or stored.state.older is not None:
         return None
     surge, unavailable = stored.roll.budgets.of(stored.state.desired)
     return Rolling(surge=surge, unavailable=unavailable)

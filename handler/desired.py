@@ -34,6 +34,8 @@ class DesiredState:
     """A person stopped convergence: the group is looked at, and nothing is done unless it is being deleted."""
     roll: Rolling | None = None
     """A roll that is under way."""
+    unconfirmed: bool = False
+    """The store may be older than the fleet (`trigger.older`): nothing is removed, replaced or made."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -95,6 +95,7 @@ class Gatherer:
             untraced=tuple(sorted(silent & unseen)),
             relisted=tuple(sorted(silent & gone)),
             profile=definition.profile_digest,
+            ahead=self._ahead(group, servers.keys() - records.keys()),
         )
         return self._probed(world, definition)
 
@@ -108,6 +109,12 @@ class Gatherer:
                 now[member.name] = before.get(member.name, at)
             yield replace(member, passing_since=now[member.name]) if member.name in now else member
         self._passing[group] = now
+
+    def _ahead(self, group: GroupId, unknown: Set[MemberName]) -> int:
+        """The highest launch sequence of these that is above the store's last one; 0: none is."""
+        launches = (LaunchId.parse(name) for name in unknown)
+        highest = max((launch.sequence for launch in launches if launch is not None), default=0)
+        return highest if highest and highest > self.store.last_sequence(group) else 0
 
     def _let_go(self, group: GroupId, unknown: Set[MemberName]) -> frozenset[MemberName]:
         """Those whom a person has told us to leave alone for ever."""

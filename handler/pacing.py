@@ -58,6 +58,7 @@ _PACE: dict[Wait, Seconds | None] = {
     Wait.BUILD_BACK_OFF: 30.0,
     Wait.PROTECTED: None,
     Wait.ROLLING: None,
+    Wait.OLDER_STORE: None,
     Wait.NO_DESIRED: 5.0,
     Wait.PAUSED: None,
 }

@@ -9,11 +9,13 @@ from config.causes import MENDING, Cause
 from config.model import Budget
 from config.units import BalancerId, Instant, Seconds, format_span
 from handler.desired import Builds
+from handler.generation.inventory import inventory_of
 from handler.provisions import Tended
 from handler.removals import words_of
 from handler.steps import MarkLeaving, Outcome, Plan, Wait
 from handler.store.interface import Creates, StoredGroup
 from handler.world import Member, Phase, Record, World
+from trigger.older import Inventory
 
 _STORE_RETRY: Seconds = 5.0
 
@@ -43,6 +45,8 @@ class Pass:
     retries: tuple[str, ...]
     """What is tried again, and what could not be seen."""
 
+    inventory: Inventory | None = None
+    """What was seen, compared with what the store remembers; ``None``: the group is being deleted."""
     bound: bool = True
     """Balancers that were made for the group may still be there: it must not be forgotten yet."""
     unread: str = ""
@@ -98,6 +102,7 @@ def seen_only(stored: StoredGroup, world: World, planned: Plan, used: Creates) -
         vanished=(),
         refused=(),
         builds=stored.builds,
+        inventory=None if stored.deleting else inventory_of(world, stored.state.desired),
         creates_left=hourly(stored.definition.group.budget, stored.definition.cloud.budget, used),
         failures=not_found(world),
         retries=(

@@ -31,11 +31,15 @@ from handler.sizing import (
 )
 from handler.steps import (
     Confirm,
+    Enable,
+    EnterService,
+    Join,
     Mark,
     MarkLeaving,
     NoteAbsence,
     NoteHealth,
     NotePresence,
+    NoteSeat,
     Plan,
     Step,
     TakeUp,
@@ -46,6 +50,9 @@ from handler.world import Leaving, Member, Phase, Record, World
 _STAYING = (Role.SERVING, Role.FAILING, Role.ARRIVING, Role.REPLACING)
 _DEPARTING = (Role.LEAVING, Role.STUCK, Role.GONE, Role.DELETING)
 _LEAVING = (Role.LEAVING, Role.STUCK)
+
+_KEEPING = (TakeUp, Confirm, NoteAbsence, NotePresence, NoteHealth, NoteSeat, Join, Enable, EnterService)
+"""Steps that take no member away, and make none: all that is done on the word of a store that may be too old."""
 
 _WAITS = {
     Role.INTENDED: Wait.UNCONFIRMED,
@@ -87,10 +94,14 @@ def plan(desired: DesiredState, world: World, definition: Definition, limits: Li
     waits[Wait.MANY_FAILING] = len(scene.checkup.doubted)
     waits[Wait.DISTRUST] = len(whom(scene.doubts))
     paused = desired.paused and not desired.deleting
+    unconfirmed = desired.unconfirmed and not desired.deleting
+    if unconfirmed:
+        steps = tuple(step for step in steps if isinstance(step, _KEEPING))
+        waits[Wait.OLDER_STORE] = len(world.members)
     if paused:
         steps = ()
         waits[Wait.PAUSED] = len(world.members)
-    always = {Wait.NO_DESIRED, Wait.PARTIAL, Wait.PAUSED}
+    always = {Wait.NO_DESIRED, Wait.PARTIAL, Wait.PAUSED, Wait.OLDER_STORE}
     told = tuple((wait, waits[wait]) for wait in Wait if waits[wait] or (wait in always and wait in waits))
     return Plan(
         group=world.group,
@@ -99,7 +110,7 @@ def plan(desired: DesiredState, world: World, definition: Definition, limits: Li
         waits=told,
         doubts=scene.doubts,
         stuck=tuple(member.name for member, seen in scene.casts if seen is Role.STUCK),
-        vanished=() if paused else tuple(cast[0].name for cast in scene.casts if lowers(cast, scene)),
+        vanished=() if paused or unconfirmed else tuple(cast[0].name for cast in scene.casts if lowers(cast, scene)),
         repair_stopped=scene.checkup.stopped,
         held=() if paused else tuple(restraint.held),
         quota=limits.headroom.by if limits.headroom is not None and waits[Wait.QUOTA] and not paused else "",

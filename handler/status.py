@@ -11,7 +11,7 @@ from config.units import GroupId, Instant, MemberName, PolicyId
 from handler.rolls import RollState
 from handler.steps import Wait
 from trigger.reasons import Reason
-from trigger.requests import FleetPause, Pause, Queued, Quiet
+from trigger.requests import FleetPause, OlderStore, Pause, Queued, Quiet
 
 
 class GroupCondition(enum.Enum):
@@ -98,6 +98,18 @@ class RollStatus:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Adopted:
+    """A group whose store a person has confirmed."""
+
+    group: GroupId
+    desired: int | None
+    """What is kept from now on."""
+    stored: int
+    """What the store remembered before listings were compared with it."""
+    found: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GroupStatus:
     """One group for a person."""
 
@@ -142,3 +154,5 @@ class GroupStatus:
     """Members that are not made of the profile of now, as far as anybody has looked."""
     roll: RollStatus | None = None
     """The last one."""
+    older_store: OlderStore | None = None
+    """The store may be older than the fleet, until a person confirms it."""

@@ -288,6 +288,8 @@ class Wait(enum.Enum):
     """Members that ought to leave are protected."""
     ROLLING = "rolling"
     """A roll is to replace these members, too: their turn comes."""
+    OLDER_STORE = "older_store"
+    """The store may be older than the fleet: nothing is removed, replaced or made before a person confirms it."""
     NO_DESIRED = "no_desired"
     """No complete listing has been seen yet."""
     PAUSED = "paused"

@@ -256,3 +256,5 @@ class World:
     """Listed though they were proved gone, and nobody could say that they exist; sorted. They are no members."""
     profile: str | None = None
     """Digest of the profile that new members are made of now."""
+    ahead: int = 0
+    """The highest launch sequence of a machine above the last one that the store gave out; 0: none is."""

@@ -2,9 +2,9 @@
 
 In this order:
 
-1. **Halted.** An ORPHANED group, mode ``off`` (MODE_OFF) and a pause, of the group or of the whole fleet (PAUSED),
-   answer every request so and change nothing. One exception: while paused, a person may set any size with force. A
-   pause of one direction halts nothing: it is a guard.
+1. **Halted.** An ORPHANED group, mode ``off`` (MODE_OFF), a store that may be older than the fleet (OLDER_STORE) and a
+   pause, of the group or of the whole fleet (PAUSED), answer every request so and change nothing. One exception: while
+   paused, a person may set any size with force. A pause of one direction halts nothing: it is a guard.
 2. **Unasked.** A first listing, an alert's floor, changed bounds, those of a schedule, or blindness may change the
    size (`trigger.unasked`). All bounds are those that stand at this moment (`trigger.schedules`).
 3. **Weighed.** Each request passes the guards by itself (`trigger.guards`). Without a desired size: NOT_LISTED; of a
@@ -171,6 +171,8 @@ def _halted(group: Group, state: GroupState) -> Reason | None:
         return Reason.ORPHANED
     if group.mode is Mode.OFF:
         return Reason.MODE_OFF
+    if state.older is not None:
+        return Reason.OLDER_STORE
     return Reason.PAUSED if state.stopped.halts else None
 
 

@@ -55,6 +55,8 @@ class Reason(enum.Enum):
     """Another request of the same moment won."""
     DISAGREED = "disagreed"
     """A scale-in that another policy which could scale in does not agree with."""
+    OLDER_STORE = "older_store"
+    """The store may be older than the fleet: a person has to confirm its sizes first."""
     PAUSED = "paused"
     ADVISED = "advised"
     """Mode `advise`: this is what would have been done."""

@@ -210,6 +210,19 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OlderStore:
+    """The store may be older than the fleet, for example a restored backup. Wall clock, persisted until confirmed."""
+
+    since: Instant
+    stored: int
+    """The desired size that the store remembered."""
+    found: int = 0
+    """The most members that listings have shown since; 0: no listing has been compared yet."""
+    sequence: int = 0
+    """The highest launch sequence that is known to have been given out: none up to it is used again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GroupState:
     """What the door remembers between decisions. All of it is persisted."""
 
@@ -235,6 +248,8 @@ class GroupState:
     """Of every schedule that changes the size, in the order of the group."""
     turn: Turn = Turn()
     """In a service; of other groups it says nothing."""
+    older: OlderStore | None = None
+    """The store may be older than the fleet: nothing is removed or made until a person confirms (`trigger.older`)."""
     fleet_pause: FleetPause | None = None
     """The pause of the whole fleet: one for all groups, beside the group's own, which stays as it is."""
 

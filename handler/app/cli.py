@@ -22,6 +22,7 @@ from handler.app.record_cli import record
 from handler.app.replay_cli import replay
 from handler.app.roll_cli import definitions, roll, rollback
 from handler.app.snapshot_cli import plan, snapshot
+from handler.app.store_cli import backup, restore, store
 from handler.app.terminal import (
     DONE,
     PROBLEMS,
@@ -55,6 +56,9 @@ app.add_typer(hook, name="hook")
 app.add_typer(record, name="record")
 app.add_typer(export, name="export")
 app.add_typer(imports, name="import")
+app.add_typer(store, name="store")
+app.command()(backup)
+app.command()(restore)
 app.command()(attach)
 app.command()(detach)
 app.command()(balancers)

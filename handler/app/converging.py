@@ -13,6 +13,7 @@ from typing import TypeVar
 from config.errors import DriverError, StoreError
 from config.model import Group, Mode
 from config.units import BalancerId, MemberName, Moment, Seconds
+from handler.app import logs
 from handler.app.door import Door, Question
 from handler.app.guard import Guard
 from handler.app.rolling import news_of, write
@@ -27,6 +28,7 @@ from handler.status import MemberState
 from handler.store.interface import Event, EventKind, Store, StoredGroup
 from handler.world import Record, Seating, World
 from trigger.decide import lowered, vanished
+from trigger.older import compared, say_older
 from trigger.requests import Fleet, GroupState, Pause
 
 _Result = TypeVar("_Result")
@@ -238,7 +240,28 @@ class Keeper:
             pause = min(routine, done.next_in) if done is not None and done.next_in is not None else routine
             await until_set(room.wake, pause)
 
+    async def _compare_store(self, room: Room, done: Pass) -> None:
+        """Write down that the store may be older than the fleet, or that a listing agrees with it."""
+        now, seen, before = self._clock(), done.inventory, room.state.older
+        if seen is None:
+            return
+        group = room.definition.group
+        after = compared(group, room.state, seen, now.wall)
+        if after is room.state:
+            return
+        act = "store_agrees" if after.older is None else "older_store"
+        said = "" if after.older is None else say_older(room.id, after.older)
+        if before is None or after.older is None:
+            logs.warn(act, group=room.id, message=said or None)
+        if after.older is None and before is not None:
+            await self._in_thread(lambda: self._store.raise_sequence(room.id, before.sequence))
+        await self._door.change(
+            room, lambda state: compared(group, state, seen, now.wall), act=act, by="convergence", message=said, at=now
+        )
+        room.wake.set()
+
     async def _take_in(self, room: Room, done: Pass) -> None:
+        await self._compare_store(room, done)
         now = self._clock()
         doubted = room.seen.plan.doubts if room.seen is not None else ()
         quota = room.seen.plan.quota if room.seen is not None else ""

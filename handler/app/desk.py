@@ -24,6 +24,7 @@ from handler.app.probing import probe
 from handler.app.roll_desk import RollDesk
 from handler.app.rooms import Room
 from handler.app.statuses import status_of
+from handler.app.store_desk import StoreDesk
 from handler.app.webhook_desk import WebhookDesk
 from handler.app.wishes import stopping, wish_of
 from handler.circuits import EndpointStatus
@@ -61,6 +62,7 @@ class Desk:
         self.rolling = RollDesk(engine)
         self.balancers = BalancerDesk(engine)
         self.garbage = GarbageDesk(engine)
+        self.stores = StoreDesk(engine)
         self.webhooks = WebhookDesk(engine)
 
     # Looking

@@ -94,6 +94,11 @@ class StateDirectory:
         write_private(self.path / "installation", f"{minted}\n")
         return minted
 
+    def become(self, installation: str) -> None:
+        """Have this installation id, if there is none yet: that of a store that was put back."""
+        if self.known_installation() is None:
+            write_private(self.path / "installation", f"{installation}\n")
+
     def known_installation(self) -> str | None:
         """Read the installation id; ``None``: none has been minted yet. Nothing is written.
 

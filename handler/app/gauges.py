@@ -206,6 +206,11 @@ _PER_GROUP: tuple[tuple[str, str, Callable[[Room, Instant], float | None]], ...]
         "Members unheard for more than ten intervals.",
         lambda room, _: len(members_of(room.unheard)),
     ),
+    (
+        "group_older_store",
+        "1 while the store may be older than the fleet, and a person has to confirm it.",
+        lambda room, _: float(room.state.older is not None),
+    ),
     ("drift_members", "Members in service too many or too few.", lambda room, _: _drift(room)),
     ("inventory_distrust", "1 while what a cloud lists is not believed.", lambda room, _: _distrust(room)),
 )

@@ -15,6 +15,7 @@ from handler.rolling import Rolled, rolled
 from handler.rolls import RollState
 from handler.status import GroupCondition, GroupStatus, MemberState, MemberStatus, RollbackStatus, RollStatus
 from handler.world import Member
+from trigger.older import say_older
 from trigger.reasons import Reason
 from trigger.requests import Pause
 
@@ -57,6 +58,7 @@ def status_of(room: Room, now: Instant) -> GroupStatus:
         rollback=_rollback(room),
         old=progress_of(room).old,
         roll=roll_of(room),
+        older_store=state.older,
     )
 
 
@@ -115,7 +117,8 @@ def messages_of(room: Room, now: Instant) -> tuple[str, ...]:
     silent = (f"not heard for more than ten intervals: {unheard}",) if room.unheard else ()
     lost = (f"decisions cannot be written down, so none is taken: {room.unrecorded}",) if room.unrecorded else ()
     seen = (*room.seen.failures, *room.seen.retries) if room.seen else ()
-    return (*lost, *seen, *_held_back(room, now), *_halted(room), *silent)
+    older = (say_older(room.id, room.state.older),) if room.state.older is not None else ()
+    return (*older, *lost, *seen, *_held_back(room, now), *_halted(room), *silent)
 
 
 def _halted(room: Room) -> tuple[str, ...]:
@@ -150,7 +153,7 @@ def condition_of(room: Room, now: Instant) -> GroupCondition:
     checks = (
         (room.deleting, GroupCondition.DELETING),
         (room.state.orphaned, GroupCondition.ORPHANED),
-        (room.unrecorded is not None or (room.seen is not None and bool(room.seen.failures)), GroupCondition.ERROR),
+        (_is_in_error(room), GroupCondition.ERROR),
         (bool(messages_of(room, now)), GroupCondition.WARNING),
         (room.state.stopped is not Pause.NO, GroupCondition.PAUSED),
         (unlisted, GroupCondition.STARTING),
@@ -158,6 +161,11 @@ def condition_of(room: Room, now: Instant) -> GroupCondition:
         (any(quiet.until > now for quiet in room.state.quiets), GroupCondition.COOLDOWN),
     )
     return next((condition for holds, condition in checks if holds), GroupCondition.RUNNING)
+
+
+def _is_in_error(room: Room) -> bool:
+    failed = room.seen is not None and bool(room.seen.failures)
+    return room.unrecorded is not None or failed or room.state.older is not None
 
 
 def _is_as_desired(room: Room) -> bool:

@@ -177,6 +177,7 @@ _WAITS = {
     "full": "room in the cloud",
     "enough": "the next pass for the rest",
     "many_vanished": "a person, since many vanished or broke at once; to believe it: trimtab converge GROUP",
+    "older_store": "a person, since the store may be older than the fleet: trimtab store adopt GROUP",
     "unrepaired": "a person, since repair of what is lost is switched off: trimtab converge GROUP",
     "many_failing": "more members to answer their health checks",
 }

@@ -246,6 +246,10 @@ class Store(BehindStore, OutsideStore, RollingStore, Protocol):
         """The newest sequence that was ever given out under this name; 0: none was."""
         ...
 
+    def raise_sequence(self, group: GroupId, to: int) -> None:
+        """Give out no sequence up to this one any more; one that is lower than the last changes nothing."""
+        ...
+
     def abandon(self, act: Event, what: Abandoned, ended: Sequence[Record]) -> None:
         """Write down what is not to be touched any more, its record's end if it has one, and why, in one transaction.
 

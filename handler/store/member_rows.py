@@ -56,6 +56,10 @@ class MemberRows(Session):
         with self._snapshot() as connection:
             return rows.last_sequence(connection, group)
 
+    def raise_sequence(self, group: GroupId, to: int) -> None:
+        """Give out no sequence up to this one any more."""
+        self._writer.do(lambda connection: rows.raise_sequence(connection, group, to))
+
     def abandon(self, act: Event, what: Abandoned, ended: Sequence[Record]) -> None:
         """Write down what is not to be touched any more, the end of its record, and why, in one transaction."""
 

@@ -38,8 +38,10 @@ def create_file(path: Path) -> None:
     path.chmod(0o600)  # never opened here: closing a file drops the locks that SQLite holds on it
 
 
-def to_head(path: Path, *, scripts: Path = MIGRATIONS, head: str = HEAD) -> None:
+def to_head(path: Path, *, scripts: Path = MIGRATIONS, head: str = HEAD, keeps_copy: bool = True) -> None:
     """Create the tables, or bring those of an older release up to date.
+
+    A copy of the older one is laid beside it, unless the caller has one (``keeps_copy``).
 
     Raises:
         Refused: a newer release wrote it; the message says what to do.
@@ -54,8 +56,9 @@ def to_head(path: Path, *, scripts: Path = MIGRATIONS, head: str = HEAD) -> None
         if found == head:
             return
         if found is not None:
-            _refuse_newer(found, path, scripts, head)
-            _copy(path, path.with_name(f"{path.name}.before-{head}"))
+            refuse_newer(found, path, scripts=scripts, head=head)
+            if keeps_copy:
+                _copy(path, path.with_name(f"{path.name}.before-{head}"))
         with engine.begin() as connection:
             _upgrade(connection, scripts, head)
     finally:
@@ -83,7 +86,12 @@ def _found(connection: Connection, path: Path) -> str | None:
     return str(connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar_one())
 
 
-def _refuse_newer(found: str, path: Path, scripts: Path, head: str) -> None:
+def refuse_newer(found: str, path: Path, *, scripts: Path = MIGRATIONS, head: str = HEAD) -> None:
+    """Refuse a store of a schema that this release does not know.
+
+    Raises:
+        Refused: a newer release wrote it; the message says what to do.
+    """
     from alembic.script import ScriptDirectory
 
     known = {script.revision for script in ScriptDirectory.from_config(_config(scripts)).walk_revisions()}

@@ -269,6 +269,11 @@ def last_sequence(connection: Connection, group: GroupId) -> int:
     return connection.execute(select(sequences.c.last).where(sequences.c.group == group)).scalar() or 0
 
 
+def raise_sequence(connection: Connection, group: GroupId, to: int) -> None:
+    """Give out no sequence up to this one any more."""
+    connection.execute(_RAISE_SEQUENCE, {"group": group, "last": to})
+
+
 def intended(
     installation: str, group: GroupId, sequence: int, balancers: tuple[tuple[BalancerId, int], ...], at: Instant
 ) -> Record:
@@ -293,7 +298,7 @@ def write_members(connection: Connection, records: Sequence[Record], cloud: Clou
     for group, sequence in newest.items():
         require(connection, group)
         touch(connection, group)
-        connection.execute(_RAISE_SEQUENCE, {"group": group, "last": sequence})
+        raise_sequence(connection, group, sequence)
     rows = [{**{name: getattr(record, name) for name in _RECORD}, "cloud": cloud} for record in records]
     connection.execute(_WRITE_MEMBER, rows)
 

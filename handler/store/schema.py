@@ -53,10 +53,10 @@ from handler.store.outside import AlertStatus, TokenHash
 from handler.world import Attempts, Leaving, Phase
 from trigger.explain import Explanation
 from trigger.reasons import Reason
-from trigger.requests import Clamp, Move, Observed, Pause, SignalKind, Turn, Watched
+from trigger.requests import Clamp, Move, Observed, OlderStore, Pause, SignalKind, Turn, Watched
 from trigger.verdicts import Direction
 
-HEAD = "0017"
+HEAD = "0018"
 """The revision that this release reads and writes."""
 
 
@@ -98,6 +98,7 @@ groups = Table(
     Column("observed", Document(Observed), nullable=False, server_default='{"type":"Observed"}'),
     Column("watched", Document(tuple[Watched, ...]), nullable=False, server_default="[]"),
     Column("turn", Document(Turn), nullable=False, server_default='{"type":"Turn"}'),
+    Column("older", Document(OlderStore)),
     Column("deleting", Boolean, nullable=False),
     Column("failed_builds", Integer, nullable=False),
     Column("back_off_until", REAL),

@@ -31,6 +31,7 @@ from handler.web.recent import build_recent
 from handler.web.recording import recording_routes
 from handler.web.render import Json, plain, planned, text_of
 from handler.web.rolling import rolling_routes
+from handler.web.stores import store_routes
 from trigger.explain import Explanation
 from trigger.measure_words import say_range
 from trigger.reasons import Reason
@@ -92,6 +93,7 @@ def build(daemon: Daemon) -> FastAPI:
     app.include_router(fleet_routes(daemon), prefix="/api/v1")
     app.include_router(member_routes(daemon), prefix="/api/v1")
     app.include_router(balancer_routes(daemon), prefix="/api/v1")
+    app.include_router(store_routes(daemon), prefix="/api/v1")
     app.include_router(garbage_routes(daemon), prefix="/api/v1")
     app.include_router(hook_routes(daemon), prefix="/api/v1")
     app.include_router(recording_routes(daemon), prefix="/api/v1")

@@ -18,7 +18,7 @@ from handler.hooks.tokens import Wanted
 from handler.probing import Probed
 from handler.recording.status import RecordingStatus
 from handler.snapshots.snapshot import Snapshot
-from handler.status import GroupStatus
+from handler.status import Adopted, GroupStatus
 from handler.steps import Outcome, Plan
 from handler.store.interface import EVERY_KIND, Event, EventKind, Span
 from handler.store.outside import StoredHook
@@ -118,6 +118,18 @@ class Garbage(Protocol):
         ...
 
 
+class Stores(Protocol):
+    """The store itself. Every method raises as the daemon's do."""
+
+    async def adopt(self, group: GroupId | None, *, by: str) -> tuple[Adopted, ...]:
+        """Believe the store: of one group, or of every group that is in doubt."""
+        ...
+
+    async def flush(self) -> None:
+        """Write down what is only in memory."""
+        ...
+
+
 class Balancers(Protocol):
     """Behind what groups are. Every method raises as the daemon's do."""
 
@@ -186,6 +198,11 @@ class Daemon(Protocol):
     @property
     def garbage(self) -> Garbage:
         """What bears our mark and is not wanted."""
+        ...
+
+    @property
+    def stores(self) -> Stores:
+        """The store itself."""
         ...
 
     @property

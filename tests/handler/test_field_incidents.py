@@ -119,6 +119,8 @@ def test_an_empty_cache_after_a_lost_store_does_not_make_a_second_fleet(by_name:
     assert grounds(first) == (set() if by_name else {Ground.CONTRADICTED})
     passes(bed, 2, 10)
     answers_again(bed.cloud)
+    passes(bed, 3, 10)
+    bed.adopt_store()  # its size was not taken from a listing, and launches are there that it does not know
     bed.settle()
     bed.expect(10)
     assert (bed.machines, len(bed.cloud.created)) == (before, 10)

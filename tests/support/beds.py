@@ -27,6 +27,7 @@ from tests.support.fake_cloud import FakeBalancer, FakeClock, FakeCloud, Instant
 from tests.support.memory_store import MemoryStore
 from tests.support.worlds import INSTALLATION, WEB, a_definition, a_group
 from trigger.decide import lowered, vanished
+from trigger.older import compared, confirmed
 from trigger.requests import GroupState
 
 _PASSES = 200
@@ -137,7 +138,22 @@ class Bed:
         self._lower(done.refused, lowered, "adoption_refused")
         if stored.roll is not None:
             self._steer(stored, done)
+        self._compare(done)
         return done
+
+    def _compare(self, done: Pass) -> None:
+        """What the daemon does once a pass is over: it writes down whether the store may be older than the fleet."""
+        stored = self.store.kept[WEB]
+        if done.inventory is not None:
+            state = compared(self.definition.group, stored.state, done.inventory, self.clock())
+            self.store.kept[WEB] = replace(stored, state=state)
+
+    def adopt_store(self) -> None:
+        """A person confirms a store that may be older than the fleet."""
+        stored = self.store.kept[WEB]
+        assert stored.state.older is not None
+        self.store.raise_sequence(WEB, stored.state.older.sequence)
+        self.store.kept[WEB] = replace(stored, state=confirmed(stored.state))
 
     def _steer(self, stored: StoredGroup, done: Pass) -> None:
         """What the daemon does with a roll once a pass is over."""

@@ -294,6 +294,10 @@ class MemoryStore:
     def last_sequence(self, group: GroupId) -> int:
         return self.sequences.get(group, 0)
 
+    def raise_sequence(self, group: GroupId, to: int) -> None:
+        with self._write("raise sequence"):
+            self.sequences[group] = max(to, self.last_sequence(group))
+
     def abandon(self, act: Event, what: Abandoned, ended: Sequence[Record]) -> None:
         with self._write("abandon"):
             self._keep(ended, what.cloud)

@@ -44,7 +44,7 @@ from tests.support.store import (
     opened,
 )
 from trigger.reasons import Reason
-from trigger.requests import Observed, Turn
+from trigger.requests import Observed, OlderStore, Turn
 
 FIXTURES = Path(__file__).with_name("fixtures")
 
@@ -61,6 +61,7 @@ def left_by(schema: int):
 
 first, second, third, fourth, fifth, sixth, seventh, eighth = map(left_by, range(1, 9))
 ninth, tenth, eleventh, twelfth, thirteenth, fourteenth, fifteenth = map(left_by, range(9, 16))
+seventeenth = left_by(17)
 
 
 NEXT = f"{int(HEAD) + 1:04}"
@@ -284,6 +285,16 @@ def test_nothing_was_made_for_groups_of_schema_0015_and_can_be_now(fifteenth):
     assert store.bindings(WEB) == ()
     store.bind(WEB, Binding(balancer=BalancerId("lb")))
     assert store.bindings(WEB) == (Binding(balancer=BalancerId("lb")),)
+    store.close()
+
+
+def test_no_group_of_schema_0017_is_in_doubt_and_can_be_now(seventeenth):
+    store = opened(seventeenth)
+    state = store.groups()[0].state
+    assert state.older is None
+    doubted = replace(state, older=OlderStore(since=at(9), stored=5, found=8, sequence=8))
+    store.note(WEB, "older_store", "convergence", "", at(9), doubted)
+    assert store.groups()[0].state == doubted
     store.close()
 
 

@@ -1,0 +1,89 @@
+"""`trimtab store`, `backup` and `restore`: the store itself, its copies, and whether it is believed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from handler.app.terminal import AsJson, State, ask, directory, fail, lines, print_json, refusals
+
+store = typer.Typer(help="The store itself: whether it is believed.", no_args_is_help=True, rich_markup_mode=None)
+
+
+@store.command("adopt")
+def adopt(
+    group: Annotated[str | None, typer.Argument(metavar="[GROUP]", help="Without it: all that are in doubt.")] = None,
+    state: State = None,
+    json: AsJson = False,
+) -> None:
+    """Confirm that the sizes of this store are right, where it may be older than the fleet."""
+    _, answer = ask(state, json, "POST", "store", "adopt", body={"group": group})
+    if json:
+        print_json(answer)
+    else:
+        lines(_sentences(answer))
+
+
+def _sentences(answer: dict[str, Any]) -> list[str]:
+    told = [_sentence(one) for one in answer["adopted"]]
+    return told or ["no group's store is in doubt"]
+
+
+def _sentence(one: dict[str, Any]) -> str:
+    surplus = max(one["found"] - (one["desired"] or 0), 0)
+    more = f"; {surplus} more than that were found, and leave now" if surplus else ""
+    return f"{one['group']}: size {one['desired']} is kept (the store remembered {one['stored']}){more}"
+
+
+def backup(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to write the copy.")],
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    state: State = None,
+    json: AsJson = False,
+) -> None:
+    """Copy the store into one file, whole and as of one instant; the daemon may be running."""
+    from handler.app import client
+    from handler.app.backups import take
+
+    where = directory(state)
+    if file.exists() and not force:
+        fail(f"{file} is there already: name another file, or replace it with --force", 1, json=json)
+    try:
+        client.ask(where / "trimtab.sock", "POST", client.path_of("store", "flush"), {})
+        running = True
+    except client.NotReachable:
+        running = False  # what is on disk is all that there is
+    with refusals(json):
+        content = take(where, file)
+    told = {"file": str(file), "installation": content.installation, "schema": content.schema, "groups": content.groups}
+    if json:
+        print_json(told | {"daemon": running})
+    else:
+        lines([f"{file}: {content.groups} groups of installation {content.installation} (schema {content.schema})"])
+
+
+def restore(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A copy that `trimtab backup` wrote.")],
+    state: State = None,
+    json: AsJson = False,
+) -> None:
+    """Put a copy of the store back, while no daemon runs. The store that was there is kept beside it."""
+    from handler.app.backups import restore as put_back
+
+    with refusals(json):
+        content, aside = put_back(directory(state), file)
+    if json:
+        replaced = None if aside is None else str(aside)
+        print_json({"file": str(file), "groups": content.groups, "replaced": replaced})
+        return
+    lines([f"restored {content.groups} groups from {file}"])
+    if aside is not None:
+        lines([f"the store that was there is kept as {aside}"])
+    lines(
+        [
+            "start the daemon: a group whose listing agrees with this store goes on by itself",
+            "every other group keeps all that it has, and waits for: trimtab store adopt",
+        ]
+    )

@@ -1,0 +1,1 @@
+"""Whether this store, and this daemon, are the ones that fleets are kept by."""
