@@ -3,6 +3,7 @@ SHELL := /bin/sh
 BIN := .venv/bin
 BALANCER ?= shared_listener
 PORT ?= 8460
+LOAD_PORT ?=
 PYTEST ?=
 RUNS ?= 10000
 CLOUD ?= demo
@@ -12,9 +13,9 @@ CLOUD ?= demo
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
 
-run: ## the demo fleet: real processes, real SNMP, a short day of load; BALANCER=haproxy to use that, PORT=8461 if 8460 is taken
+run: ## the demo fleet: real processes, real SNMP, a short day of load; BALANCER=haproxy to use that, PORT=8461 for another beside it (its load: LOAD_PORT=8481)
 	@.ci/environment requirements.txt
-	@$(BIN)/trimtab demo --balancer $(BALANCER) --port $(PORT)
+	@$(BIN)/trimtab demo --balancer $(BALANCER) --port $(PORT) $(if $(LOAD_PORT),--load-port $(LOAD_PORT))
 
 test: ## all tests
 	@.ci/environment requirements-dev.txt
@@ -58,4 +59,4 @@ lock: ## pin dependencies anew, with hashes and without registry addresses (need
 	    --group $${pair#*:} pyproject.toml -o $${pair%:*}; done
 
 clean: ## remove what make made
-	@rm -rf .venv .trimtab .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	@rm -rf .venv .trimtab .trimtab-* .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from handler.app.cli import app
-from handler.demo.command import demo
+import sys
+
+try:
+    from handler.app.cli import app
+    from handler.demo.command import demo
+except KeyboardInterrupt:  # Ctrl-C before any command has begun
+    sys.exit(130)
 
 app.command()(demo)
 

@@ -13,12 +13,14 @@ from typing import Any
 
 from config.errors import Refused
 from config.units import GroupId
-from handler.app import logs
+from handler.app import clock, logs
 from handler.app.run import Running, running
 from handler.demo import fleet
 from handler.demo.load import Day
-from handler.demo.model import GROUP, SERVICE, declaration, haproxy_configuration
+from handler.demo.model import GROUP, declaration, haproxy_configuration
 from handler.demo.outliving import Outliving
+from handler.demo.place import HOST, Place, require_free
+from handler.demo.report import Losses, Report, ending_lines, exit_code
 from handler.demo.show import Frame, Screen, screen_for
 from handler.demo.traffic import Traffic
 from handler.status import MemberState
@@ -28,75 +30,110 @@ from trigger.words import brief, say
 _DAY = Day(length=165.0, low=25.0, high=150.0)
 _DAYS_AT_MOST = 100
 _READY_WITHIN = 60.0
+_TRIES, _BETWEEN_TRIES = 10, 0.1
 _REPORT = "load.jsonl"
 _WEB = GroupId(GROUP)
 
 
 @dataclass(slots=True, kw_only=True)
-class Report:
-    """What one day came to."""
+class _Demo:
+    """One run of the demo, from its start to its end."""
 
-    sent: int = 0
-    failed: int = 0
-    p95: float | None = None
-    rate: float = 0.0
-    joined: bool = False
-    """The day had begun before, under a daemon that was killed: where the fleet came from is not known."""
-    sizes: list[int] = field(default_factory=list)
-    """Members in service, once a second."""
+    place: Place
+    balancer: str
+    screen: Screen
+    stop: asyncio.Event
+    """Set by INT, TERM and HUP: at whatever stage the demo is, it ends in order."""
+    began: float
+    """When it was started, by the wall clock: what the history has from before is of a demo that was killed."""
+    days: list[Report] = field(default_factory=list)
+    losses: Losses = field(default_factory=Losses)
 
     @property
-    def good(self) -> bool:
-        """Nothing failed, and the fleet followed the load there and back."""
-        if self.failed or not self.sizes:
-            return False
-        return self.joined or max(self.sizes) > self.sizes[0] == self.sizes[-1]
+    def file(self) -> Path:
+        """The declaration."""
+        return self.place.state / "demo.yaml"
 
-    def words(self) -> str:
-        """One line."""
-        p95 = f", p95 {self.p95 * 1000:.0f} ms" if self.p95 is not None else ""
-        sizes = (
-            f"; from {self.sizes[0]} to {max(self.sizes)} and to {self.sizes[-1]} members in service"
-            if self.sizes
-            else ""
-        )
-        return f"{self.sent} requests, {self.failed} failed{p95}{sizes}"
+    @property
+    def traffic(self) -> Traffic:
+        """The load."""
+        return Traffic(self.place.state / _REPORT)
 
 
-async def run_demo(*, balancer: str, state: Path, port: int, once: bool, json: bool) -> int:
-    """Run the demo until INT, TERM or HUP, or (``once``) until its first day is over; 0 if every day went well.
+async def run_demo(*, balancer: str, place: Place, once: bool, json: bool) -> int:
+    """Run the demo until INT, TERM or HUP, or (``once``) until its first day is over; 0 if it went well.
 
     Raises:
-        Refused: HAProxy is asked for and not there, or another daemon holds the state directory.
+        Refused: HAProxy is asked for and not there, a port is taken, or another daemon holds the state directory.
     """
-    file = state / "demo.yaml"
-    if not await asyncio.to_thread(fleet.begin, declaration(balancer, state), file, state):
-        await Traffic(state / _REPORT).stop()
-    screen, began = screen_for(as_json=json), False
-    with (state / "trimtab.log").open("a") as log:
+    stop = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    if place.console:
+        require_free(place.console, "console")
+    haproxy = _haproxy() if balancer == "haproxy" else ""
+    alive = await asyncio.to_thread(fleet.begin, declaration(balancer, place), place.state / "demo.yaml", place.state)
+    if not alive:
+        await Traffic(place.state / _REPORT).stop()
+        await _edge(place).stop()
+        await _freed(place.load)
+    demo = _Demo(
+        place=place, balancer=balancer, screen=screen_for(as_json=json, lost=stop.set), stop=stop, began=clock.wall()
+    )
+    with (place.state / "trimtab.log").open("a") as log:
         logs.configure(stream=log)
-        async with _balancer(balancer, state):
-            try:
-                async with running(file, state, port=port) as daemon:
-                    began = True
-                    well = await _shown(daemon, screen, once=once)
-            finally:
-                screen.close()
-                if began:  # else the fleet belongs to somebody else
-                    await asyncio.to_thread(fleet.end, file, state)
-    screen.say("ended; nothing is left running")
-    return 0 if well else 1
+        try:
+            async with _balancer(haproxy, place):
+                stay = await _run(demo, once=once)
+        finally:
+            demo.screen.close()
+    return _told(demo, stay)
 
 
-async def _shown(daemon: Running, screen: Screen, *, once: bool) -> bool:
-    state = daemon.directory.path
-    traffic, near = Traffic(state / _REPORT), _seen_from_here(state)
-    screen.say(f"console and API on http://127.0.0.1:{daemon.port}; Ctrl-C ends it")
-    screen.say(f"in another terminal: .venv/bin/trimtab why {GROUP} --state {near}")
+async def _freed(port: int) -> None:
+    """Wait for a moment until the load's port is free: a listener that was told to end has it until it has ended.
+
+    Raises:
+        Refused: another program has it.
+    """
+    for _ in range(_TRIES):
+        with contextlib.suppress(Refused):
+            return require_free(port, "load")
+        await asyncio.sleep(_BETWEEN_TRIES)
+    return require_free(port, "load")
+
+
+async def _run(demo: _Demo, *, once: bool) -> tuple[str, ...]:
+    """Run the daemon and its days, then end the fleet; the names of members that did not end."""
+    began = False
     try:
-        return await _days(daemon, screen, traffic, once=once)
+        async with running(demo.file, demo.place.state, port=demo.place.console) as daemon:
+            began = True
+            await _shown(daemon, demo, once=once)
     finally:
-        await traffic.stop()
+        stay = await asyncio.to_thread(fleet.end, demo.file, demo.place.state) if began else ()
+    return stay
+
+
+def _told(demo: _Demo, stay: tuple[str, ...]) -> int:
+    """Say how the demo ended; its exit code."""
+    stopped = demo.stop.is_set()
+    for line in ending_lines(demo.days, demo.losses.members, stopped=stopped):
+        demo.screen.say(line)
+    demo.screen.say(f"ended; still running: {', '.join(stay)}" if stay else "ended; nothing is left running")
+    return 1 if stay else exit_code(demo.days, stopped=stopped)
+
+
+async def _shown(daemon: Running, demo: _Demo, *, once: bool) -> None:
+    near = _seen_from_here(demo.place.state)
+    try:
+        demo.screen.say(
+            f"console and API on http://{HOST}:{daemon.port}, load on port {demo.place.load}; Ctrl-C ends it"
+        )
+        demo.screen.say(f"in another terminal: .venv/bin/trimtab why {GROUP} --state {near}")
+        await _days(daemon, demo, once=once)
+    finally:
+        await demo.traffic.stop()
 
 
 def _seen_from_here(path: Path) -> Path:
@@ -104,37 +141,31 @@ def _seen_from_here(path: Path) -> Path:
     return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
 
-async def _days(daemon: Running, screen: Screen, traffic: Traffic, *, once: bool) -> bool:
-    stop = asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    well = True
+async def _days(daemon: Running, demo: _Demo, *, once: bool) -> None:
     for _ in range(1 if once else _DAYS_AT_MOST):
-        day = asyncio.create_task(_one_day(daemon, screen, traffic))
-        stopped = asyncio.create_task(stop.wait())
+        report = Report(joined=demo.traffic.under_way)
+        demo.days.append(report)
+        day = asyncio.create_task(_one_day(daemon, demo, report))
+        stopped = asyncio.create_task(demo.stop.wait())
         await asyncio.wait({day, stopped}, return_when=asyncio.FIRST_COMPLETED)
         if not day.done():
             day.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await day
-            screen.close()
-            screen.say("ending the demo fleet …")
+            demo.screen.close()
+            demo.screen.say("ending the demo fleet …")
             break
         stopped.cancel()
-        report = day.result()
-        well = well and report.good
-        screen.say(f"the day is over: {report.words()}")
-    return well
+        day.result()
+        demo.screen.say(f"the day is over: {report.words()}")
 
 
-async def _one_day(daemon: Running, screen: Screen, traffic: Traffic) -> Report:
-    report = Report(joined=traffic.under_way)
-    showing = asyncio.create_task(_show(daemon, screen, report))
+async def _one_day(daemon: Running, demo: _Demo, report: Report) -> None:
+    showing = asyncio.create_task(_show(daemon, demo, report))
     try:
         await _settled(daemon)
         report.sizes.clear()
-        await _drive(traffic, report)
-        return report
+        await _drive(demo, report)
     finally:
         showing.cancel()
         with contextlib.suppress(asyncio.CancelledError):
@@ -152,16 +183,16 @@ async def _settled(daemon: Running) -> None:
     raise Refused(f"the demo fleet did not come up within {_READY_WITHIN:.0f} s: see {daemon.directory.path / 'logs'}")
 
 
-async def _drive(traffic: Traffic, report: Report) -> None:
+async def _drive(demo: _Demo, report: Report) -> None:
     """Run the load in a process of its own, so that it and the daemon do not wait for each other."""
-    target = f"{SERVICE[0]}:{SERVICE[1]}"
+    target = f"{HOST}:{demo.place.load}"
     options = ["--day", f"{_DAY.length}s", "--low", str(_DAY.low), "--high", str(_DAY.high), "--report", "1s"]
-    async for told in traffic.day("--target", target, *options):
+    async for told in demo.traffic.day("--target", target, *options):
         report.sent, report.failed = told["sent"], told["failed"]
         report.p95, report.rate = told["p95"], told["rate"]
 
 
-async def _show(daemon: Running, screen: Screen, report: Report) -> None:
+async def _show(daemon: Running, demo: _Demo, report: Report) -> None:
     while True:
         status = daemon.desk.group(_WEB)
         report.sizes.append(sum(member.state is MemberState.IN_SERVICE for member in status.members))
@@ -169,7 +200,8 @@ async def _show(daemon: Running, screen: Screen, report: Report) -> None:
         now = daemon.engine.parts.clock().wall
         shown: Any = plain(status)
         events: Any = plain(await daemon.desk.history(_WEB, before=None, limit=100))
-        screen.show(
+        demo.losses.note(event for event in events if event["at"] >= demo.began)
+        demo.screen.show(
             Frame(
                 at=now,
                 group=shown,
@@ -186,18 +218,25 @@ async def _show(daemon: Running, screen: Screen, report: Report) -> None:
 
 
 @contextlib.asynccontextmanager
-async def _balancer(kind: str, state: Path) -> AsyncIterator[None]:
-    """Run HAProxy for the demo, if that is what it is to use: the one that is there, after a demo that was killed."""
-    haproxy = Outliving(state / "haproxy.log")
-    if kind == "haproxy":
-        (state / "haproxy.cfg").write_text(haproxy_configuration(state))
-        haproxy.start([_haproxy(), "-db", "-f", str(state / "haproxy.cfg")])
+async def _balancer(program: str, place: Place) -> AsyncIterator[None]:
+    """Run HAProxy for the demo if a program is given: the one that is there, after a demo that was killed."""
+    haproxy = _edge(place)
+    if program:
+        if not haproxy.under_way:
+            require_free(place.load, "load")
+        (place.state / "haproxy.cfg").write_text(haproxy_configuration(place))
+        haproxy.start([program, "-db", "-f", str(place.state / "haproxy.cfg")])
     else:
         await haproxy.stop()
     try:
         yield
     finally:
         await haproxy.stop()
+
+
+def _edge(place: Place) -> Outliving:
+    """The demo's HAProxy, running or not."""
+    return Outliving(place.state / "haproxy.log")
 
 
 def _haproxy() -> str:

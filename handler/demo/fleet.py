@@ -35,6 +35,7 @@ def begin(declaration: str, file: Path, state: Path) -> bool:
         file.write_text(declaration)
         alive = _alive(file, directory)
         if not alive:
+            _stop_listeners(file, directory)
             for name in ("", "-wal", "-shm"):
                 directory.store.with_name(directory.store.name + name).unlink(missing_ok=True)
         return alive
@@ -42,11 +43,15 @@ def begin(declaration: str, file: Path, state: Path) -> bool:
         directory.release()
 
 
-def end(file: Path, state: Path) -> None:
-    """End members and listener that were started here, and wait until they are gone."""
+def end(file: Path, state: Path) -> tuple[str, ...]:
+    """End members and listener that were started here, and wait until they are gone; the names of those that stay."""
     directory = StateDirectory(state)
-    for driver, group in _drivers(file, directory):
-        _empty(driver, group)
+    stay = [name for driver, group in _drivers(file, directory) for name in _empty(driver, group)]
+    _stop_listeners(file, directory)
+    return tuple(stay)
+
+
+def _stop_listeners(file: Path, directory: StateDirectory) -> None:
     for balancer in load(file).balancers.values():
         if isinstance(balancer, SharedListener):
             SharedListenerBalancer(balancer, directory.listeners).stop()
@@ -66,8 +71,8 @@ def _drivers(file: Path, directory: StateDirectory) -> list[tuple[Orchestrator, 
     ]
 
 
-def _empty(driver: Orchestrator, group: GroupId) -> None:
-    """Tell every member to stop, and wait for the last one."""
+def _empty(driver: Orchestrator, group: GroupId) -> tuple[str, ...]:
+    """Tell every member to stop, and wait for the last one; the names of those that did not end in time."""
     deadline = clock.moment().steady + _LEAVE_WITHIN
     while servers := driver.list(group).servers:
         left = deadline - clock.moment().steady
@@ -77,5 +82,6 @@ def _empty(driver: Orchestrator, group: GroupId) -> None:
             except DriverError as error:
                 logs.warn("demo_member_stays", member=server.name, error=str(error))
         if left < 0:
-            return
+            return tuple(server.name for server in servers)
         time.sleep(0.1)
+    return ()

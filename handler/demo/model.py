@@ -6,9 +6,9 @@ import json
 import sys
 from pathlib import Path
 
+from handler.demo.place import HOST, Place
+
 GROUP = "web"
-SERVICE = ("127.0.0.1", 8480)
-"""Where the load goes."""
 
 _MEMBER_PORT = 8082
 _MODEL = """\
@@ -76,22 +76,21 @@ def haproxy_socket(state: Path) -> Path:
     return state / "haproxy.sock"
 
 
-def haproxy_configuration(state: Path) -> str:
+def haproxy_configuration(place: Place) -> str:
     """An HAProxy with one empty backend: Trimtab adds the servers."""
-    host, port = SERVICE
-    return _HAPROXY.format(socket=haproxy_socket(state), host=host, port=port)
+    return _HAPROXY.format(socket=haproxy_socket(place.state), host=HOST, port=place.load)
 
 
-def declaration(balancer: str, state: Path) -> str:
+def declaration(balancer: str, place: Place) -> str:
     """The YAML of the demo."""
-    host, port = SERVICE
+    port = place.load
     command = [sys.executable, "-m", "handler.demo.member", "--slots", "3", "--service-time", "100ms"]
     if balancer == "haproxy":
-        declared = f"{{haproxy: {{socket: {json.dumps(str(haproxy_socket(state)))}, backend: web}}}}"
+        declared = f"{{haproxy: {{socket: {json.dumps(str(haproxy_socket(place.state)))}, backend: web}}}}"
         command += ["--listen", str(_MEMBER_PORT)]
         port = _MEMBER_PORT
     else:
-        declared = f'{{shared_listener: {{listen: "{host}:{port}"}}}}'
+        declared = f'{{shared_listener: {{listen: "{HOST}:{port}"}}}}'
         command += ["--listener", "edge"]
     command += ["--snmp-port", "1161", "--health-port", "8081"]
     return _MODEL.format(balancer=declared, command=json.dumps(command), port=port)

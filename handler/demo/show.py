@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -60,10 +61,40 @@ class Screen(Protocol):
         ...
 
 
-def screen_for(*, as_json: bool) -> Screen:
-    """A live table on a terminal; lines elsewhere."""
+def screen_for(*, as_json: bool, lost: Callable[[], None]) -> Screen:
+    """A live table on a terminal; lines elsewhere. ``lost`` is called when it cannot be written to any more."""
     console = Console(highlight=False)
-    return Table(console) if console.is_terminal and not as_json else Lines(as_json=as_json)
+    return Lasting(Table(console) if console.is_terminal and not as_json else Lines(as_json=as_json), lost)
+
+
+class Lasting:
+    """A screen that raises nothing when its terminal is closed: what the demo started must still be ended."""
+
+    def __init__(self, screen: Screen, lost: Callable[[], None]) -> None:
+        self._screen = screen
+        self._lost = lost
+
+    def show(self, frame: Frame) -> None:
+        """Show one, if there is a terminal."""
+        with self._noticed():
+            self._screen.show(frame)
+
+    def say(self, text: str) -> None:
+        """Say one thing, if there is a terminal."""
+        with self._noticed():
+            self._screen.say(text)
+
+    def close(self) -> None:
+        """Give the terminal back, if there is one."""
+        with self._noticed():
+            self._screen.close()
+
+    @contextlib.contextmanager
+    def _noticed(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError:
+            self._lost()
 
 
 class Table:
