@@ -5,28 +5,31 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from pathlib import Path
 
 import uvicorn
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from config.errors import Refused
+from config.units import Seconds
+from handler.app.connections import Connection, Sweep
 from handler.hooks.receiver import Intake, Receiver
 from handler.pushes.receiver import Intake as PushIntake
 from handler.pushes.receiver import Receiver as PushReceiver
 from handler.pushes.receiver import is_push
+from handler.web.admission import WITHIN, Phase
 from handler.web.api import build
 from handler.web.daemon import Daemon
 from handler.web.gate import Access, App, Gate, Receive, Scope, Send
+from handler.web.turns import Turns
 
 _UNIX_PATH_AT_MOST = 107
-_CONNECTIONS = 512
-"""Of each door."""
-_HEAD_WITHIN = 10.0
-"""Seconds from the connection, or from the last answer, to the end of a request's head."""
-_HEAD_AT_MOST = 16 * 1024
-"""Bytes of a request's head that does not end; the parser itself knows no bound."""
+_ACCEPTED_AT_ONCE = 64
+"""Connections that the event loop takes in one turn."""
+_WAITING = 1024
+"""Connections that the system keeps until they are taken."""
+_UNREAD_AT_MOST = 128 * 1024
+"""Bytes of answers that the system keeps for a client that does not read."""
 _LOOPBACK = frozenset({"127.0.0.1", "::1"})
 
 
@@ -36,72 +39,6 @@ class _Server(uvicorn.Server):
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         yield
-
-
-class _Connection(HttpToolsProtocol):
-    """One connection, of a bounded number; it is not kept for a client that never finishes its request's head.
-
-    One timer serves all its requests: one of each would keep every request's memory for as long as it runs.
-    """
-
-    _timer: asyncio.TimerHandle | None = None
-    _due = 0.0
-    """When the next request's head must be here, by the loop's clock."""
-    _answered: object = None
-    """The request before it."""
-    _head: int | None = 0
-    """Bytes of the head that is being read, if one is."""
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Take it, or turn it away."""
-        super().connection_made(transport)
-        if len(self.connections) > _CONNECTIONS:
-            transport.abort()
-        else:
-            self._await_head()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Nothing is awaited any more."""
-        super().connection_lost(exc)
-        if self._timer is not None:
-            self._timer.cancel()
-
-    def data_received(self, data: bytes) -> None:
-        """Take more of it; of a head only so much."""
-        if self._head is not None:
-            self._head += len(data)
-        super().data_received(data)
-        if self._head is not None and self._head > _HEAD_AT_MOST and not self.transport.is_closing():
-            self.send_400_response("The request's head is too long.")
-
-    def on_headers_complete(self) -> None:
-        """The head is here."""
-        self._head = None
-        super().on_headers_complete()
-
-    def on_message_complete(self) -> None:
-        """What comes now is another head."""
-        self._head = 0
-        super().on_message_complete()
-
-    def on_response_complete(self) -> None:
-        """The next request may come."""
-        super().on_response_complete()
-        self._await_head()
-
-    def _await_head(self) -> None:
-        self._due, self._answered = self.loop.time() + _HEAD_WITHIN, self.cycle
-        if self._timer is None:
-            self._timer = self.loop.call_at(self._due, self._end_if_idle)
-
-    def _end_if_idle(self) -> None:
-        self._timer = None
-        if self.cycle is not self._answered:
-            return  # the response's end begins the next wait
-        if self.loop.time() < self._due:
-            self._timer = self.loop.call_at(self._due, self._end_if_idle)
-        else:
-            self.transport.close()
 
 
 def bind_unix(path: Path) -> socket.socket:
@@ -137,6 +74,7 @@ def bind_tcp(host: str, port: int) -> socket.socket:
         )
     door = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
     door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    door.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _UNREAD_AT_MOST)  # connections have what the listener has
     try:
         door.bind((host, port))
     except OSError as error:
@@ -146,22 +84,34 @@ def bind_tcp(host: str, port: int) -> socket.socket:
 
 
 @contextlib.asynccontextmanager
-async def serving(
-    daemon: Daemon, intakes: tuple[Intake, PushIntake], unix: socket.socket, tcp: socket.socket, token: str
+async def serving(  # what is served, where, and to whom
+    daemon: Daemon,
+    intakes: tuple[Intake, PushIntake],
+    unix: socket.socket,
+    tcp: socket.socket,
+    token: str,
+    *,
+    within: Mapping[Phase, Seconds | None] = WITHIN,
 ) -> AsyncIterator[None]:
-    """Serve both doors while the block runs; ``intakes`` take alerts and pushed values."""
-    app, hooks = build(daemon), _either(Receiver(intakes[0]), PushReceiver(intakes[1]))
+    """Serve both sockets while the block runs; ``intakes`` take alerts and pushed values."""
+    app, hooks = Turns(build(daemon)), _either(Receiver(intakes[0]), PushReceiver(intakes[1]))
     port = tcp.getsockname()[1]
     doors = ((unix, Access(trusted=True)), (tcp, Access(trusted=False, port=port, token=token)))
     servers = [(_Server(_config(Gate(app, access, hooks))), door) for door, access in doors]
     tasks = [asyncio.create_task(server.serve(sockets=[door])) for server, door in servers]
+    sweeps: list[asyncio.Task[None]] = []
     try:
         while not all(server.started for server, _ in servers):
             if any(task.done() for task in tasks):
                 raise Refused("the web server did not start: see the lines above in the log")
             await asyncio.sleep(0.01)
+        for (server, door), name in zip(servers, ("unix socket", "TCP"), strict=True):
+            door.listen(_WAITING)
+            sweeps.append(asyncio.create_task(Sweep(server.server_state.connections, name, within).run()))
         yield
     finally:
+        for sweep in sweeps:
+            sweep.cancel()
         daemon.pulse.close()  # or streams of events would be waited for
         for server, _ in servers:
             server.should_exit = True
@@ -178,7 +128,8 @@ def _either(alerts: App, pushes: App) -> App:
 def _config(app: Gate) -> uvicorn.Config:
     return uvicorn.Config(
         app,
-        http=_Connection,
+        http=Connection,
+        backlog=_ACCEPTED_AT_ONCE,
         ws="none",
         lifespan="off",
         log_config=None,

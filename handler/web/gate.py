@@ -9,6 +9,8 @@ and a larger bound: to their applications all of that is passed on.
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import enum
 import hmac
 import json
 from collections.abc import Awaitable, Callable, MutableMapping
@@ -39,8 +41,16 @@ PAYLOAD_AT_MOST = 256 * 1024
 """Of what a webhook or a push brings, or of a saved payload that is checked."""
 _DRAINED_AT_MOST = 4 * 1024 * 1024
 _JSON = frozenset({"application/json"})
-_READING = frozenset({"GET", "HEAD", "OPTIONS"})
+READING = frozenset({"GET", "HEAD", "OPTIONS"})
 _HOSTS = frozenset({"127.0.0.1", "localhost", "[::1]"})
+
+
+class _Unread(enum.Enum):
+    """Why there is no body."""
+
+    CUT_OFF = "cut off"
+    """The connection ended before it."""
+    TOO_LONG = "too long"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,8 +84,10 @@ class Gate:
         at_most = PAYLOAD_AT_MOST if hooked or scope["path"] == CHECK else BODY_AT_MOST
         refusal = self._refuse(scope["method"], headers, at_most, kinds, hooked=hooked)
         if refusal is not None:
-            if hooked:
-                await _read(receive, 0)  # whoever is still sending would be cut off, and never read the answer
+            if hooked:  # a sender that has not finished would be cut off, and never read the answer
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(BODY_WITHIN):
+                        await _read(receive, 0)
             await _answer(send, *refusal)
             return
         try:
@@ -84,7 +96,9 @@ class Gate:
         except TimeoutError:
             await _answer(send, 408, f"the body did not come within {BODY_WITHIN:.0f} s")
             return
-        if body is None:
+        if body is _Unread.CUT_OFF:
+            return  # there is no client to answer, and half a body may say something else than the whole
+        if body is _Unread.TOO_LONG:
             await _answer(send, 413, f"the body is longer than {at_most} bytes")
             return
         scope[BEARER] = self._access.trusted or self._bears_token(headers.get("authorization", ""))
@@ -98,7 +112,7 @@ class Gate:
             host, _, port = headers.get("host", "").rpartition(":")
             if host not in _HOSTS or port != str(self._access.port):
                 return 421, "the Host header does not name this machine; use 127.0.0.1 or localhost with the port"
-        if method in _READING:
+        if method in READING:
             return None
         if not self._access.trusted and not hooked and not self._bears_token(headers.get("authorization", "")):
             return 401, UNAUTHORIZED
@@ -123,19 +137,20 @@ def _is_hook(path: str) -> bool:
     return path == HOOKS or path.startswith(f"{HOOKS}/")
 
 
-async def _read(receive: Receive, at_most: int) -> bytes | None:
-    """The whole body, or ``None`` if there is too much of it, whatever its headers promised."""
+async def _read(receive: Receive, at_most: int) -> bytes | _Unread:
+    """Read the whole body, whatever its headers promised; of one that is too long some more is taken, and dropped."""
     parts: list[bytes] = []
     size = 0
-    while True:
+    while size <= _DRAINED_AT_MOST:
         message = await receive()
-        if message["type"] != "http.disconnect":
-            size += len(message.get("body", b""))
-            if size <= at_most:
-                parts.append(message.get("body", b""))
-            if message.get("more_body", False) and size <= _DRAINED_AT_MOST:
-                continue
-        return b"".join(parts) if size <= at_most else None
+        if message["type"] == "http.disconnect":
+            return _Unread.CUT_OFF
+        size += len(message.get("body", b""))
+        if size <= at_most:
+            parts.append(message.get("body", b""))
+        if not message.get("more_body", False):
+            break
+    return b"".join(parts) if size <= at_most else _Unread.TOO_LONG
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import io
+import resource
 import socket
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from config.errors import Refused
-from handler.app import serving
-from handler.app.serving import bind_tcp, bind_unix
+from handler.app import connections, logs
+from handler.app.serving import bind_tcp, bind_unix, serving
 from handler.web import gate
+from handler.web.admission import Phase
 from tests.support.daemon import Daemon
 from tests.support.engines import House
 from tests.support.waiting import until
@@ -221,44 +224,46 @@ def test_a_socket_that_was_left_behind_is_replaced(tmp_path: Path) -> None:
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
-def test_connections_that_say_nothing_do_not_keep_others_out(daemon: Daemon) -> None:
-    """As many as there may be, and then some: the first that ask are still answered over the other door."""
-    with contextlib.ExitStack() as idle:
-        for _ in range(serving._CONNECTIONS + 150):
-            with contextlib.suppress(OSError):
-                idle.enter_context(a_connection(daemon))
-        assert daemon.ask("GET", GROUPS, unix=True).status == 200
-        assert len(list(Path(f"/proc/{daemon.pid}/fd").iterdir())) < serving._CONNECTIONS + 100
-
-    def answers() -> bool:
-        with contextlib.suppress(OSError):
-            return daemon.get("/healthz").status == 200
-        return False
-
-    until(answers)
-
-
-def _slowly(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, sent: list[bytes]) -> bytes:
-    """What is answered over the unix socket to pieces that are sent without more to come."""
-    monkeypatch.setattr(serving, "_HEAD_WITHIN", 0.1)
+def _slowly(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, scene: Callable[[Daemon], bytes]) -> bytes:
+    """What a scene gets of a daemon with short deadlines, in a thread of its own; 5 s long."""
+    monkeypatch.setattr(connections, "_SWEPT_EVERY", 0.02)
     monkeypatch.setattr(gate, "BODY_WITHIN", 0.1)
-    path = tmp_path / "s"
+    within = {phase: 0.2 for phase in Phase if phase is not Phase.ANSWER} | {Phase.ANSWER: None}
 
-    async def scene() -> bytes:
-        with bind_unix(path) as unix, bind_tcp("127.0.0.1", 0) as tcp:
+    async def play() -> bytes:
+        with bind_unix(tmp_path / "s") as unix, bind_tcp("127.0.0.1", 0) as tcp:
+            tcp.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
             async with (
                 House(tmp_path).running() as up,
-                serving.serving(up.desk, (up.engine.alerting, up.engine.pushing), unix, tcp, "token"),
+                serving(up.desk, (up.engine.alerting, up.engine.pushing), unix, tcp, "token", within=within),
             ):
-                reader, writer = await asyncio.open_unix_connection(path)
-                for piece in sent:
-                    writer.write(piece)
-                async with asyncio.timeout(5.0):
-                    answer = await reader.read()
-                writer.close()
-                return answer
+                daemon = Daemon(tmp_path, port=tcp.getsockname()[1])
+                async with asyncio.timeout(20.0):
+                    return await asyncio.to_thread(scene, daemon)
 
-    return asyncio.run(scene())
+    return asyncio.run(play())
+
+
+def all_of(connection: socket.socket) -> bytes:
+    """What is answered until the other side closes."""
+    connection.settimeout(10.0)
+    answer = b""
+    with contextlib.suppress(ConnectionError):
+        while piece := connection.recv(65536):
+            answer += piece
+    return answer
+
+
+def sent(*pieces: str) -> Callable[[Daemon], bytes]:
+    """Send these, with nothing more to come, and take what is answered until the end."""
+
+    def scene(daemon: Daemon) -> bytes:
+        with a_connection(daemon) as connection:
+            for piece in pieces:
+                connection.sendall(piece.replace("HERE", f"127.0.0.1:{daemon.port}").encode())
+            return all_of(connection)
+
+    return scene
 
 
 def test_a_client_that_would_rather_speak_another_protocol_is_answered_in_this_one(daemon: Daemon) -> None:
@@ -279,17 +284,143 @@ def test_requests_that_come_ahead_of_their_answers_are_answered_in_their_order(d
     assert answer.index("HTTP/1.1 200") < answer.index("HTTP/1.1 404")
 
 
-def test_a_client_that_never_finishes_its_head_is_let_go(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    assert _slowly(monkeypatch, tmp_path, [b"GET /healthz HTTP/1.1\r\nHost: x\r\nX-Slow: "]) == b""
+@pytest.mark.parametrize("head", ["", "GET /healthz HTTP/1.1\r\nHost: HERE\r\nX-Slow: "], ids=["silent", "half a head"])
+def test_a_client_that_never_finishes_its_head_is_let_go(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, head: str
+) -> None:
+    assert _slowly(monkeypatch, tmp_path, sent(head)) == b""
+
+
+def test_a_head_that_comes_byte_by_byte_is_not_waited_for_longer(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def drips(daemon: Daemon) -> bytes:
+        with a_connection(daemon) as connection, contextlib.suppress(ConnectionError):
+            connection.sendall(b"GET /healthz HTTP/1.1\r\nX: ")
+            connection.settimeout(0.02)
+            while True:
+                connection.sendall(b"x")
+                with contextlib.suppress(TimeoutError):
+                    if connection.recv(1) == b"":
+                        return b"over"
+        return b"over"
+
+    assert _slowly(monkeypatch, tmp_path, drips) == b"over"
 
 
 def test_a_client_that_asks_once_and_then_never_again_is_let_go(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    answer = _slowly(monkeypatch, tmp_path, [b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n", b"GET /"])
+    answer = _slowly(monkeypatch, tmp_path, sent("GET /healthz HTTP/1.1\r\nHost: HERE\r\n\r\n", "GET /"))
     assert answer.count(b"HTTP/1.1 200") == 1
 
 
+_BODY = "Host: HERE\r\nContent-Type: application/json\r\nContent-Length: 9\r\n"
+
+
 def test_a_body_that_does_not_come_is_not_waited_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    head = b"POST /api/v1/reload HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{"
-    assert _slowly(monkeypatch, tmp_path, [head]).startswith(b"HTTP/1.1 408")
+    head = f"POST /api/v1/reload HTTP/1.1\r\nAuthorization: Bearer token\r\n{_BODY}\r\n{{"
+    assert _slowly(monkeypatch, tmp_path, sent(head)).startswith(b"HTTP/1.1 408")
+
+
+@pytest.mark.parametrize(
+    ("head", "status"),
+    [
+        (f"POST /api/v1/reload HTTP/1.1\r\n{_BODY}\r\n", b"401"),
+        (f"POST /hooks/alerts HTTP/1.1\r\n{_BODY}\r\n".replace("application/json", "text/html"), b"415"),
+        (f"POST /push HTTP/1.1\r\n{_BODY}\r\n".replace("application/json", "text/html"), b"415"),
+    ],
+    ids=["change", "webhook", "push"],
+)
+def test_the_body_of_a_refused_request_is_not_waited_for(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, head: str, status: bytes
+) -> None:
+    answer = _slowly(monkeypatch, tmp_path, sent(head, "{"))
+    assert answer.startswith(b"HTTP/1.1 " + status)
+
+
+def test_a_client_that_never_reads_its_answers_is_let_go(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def asks_for_ever(daemon: Daemon) -> bytes:
+        wanted = f"GET /metrics HTTP/1.1\r\nHost: 127.0.0.1:{daemon.port}\r\n\r\n".encode()
+        with socket.socket() as connection:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            connection.connect(("127.0.0.1", daemon.port))
+            connection.settimeout(10.0)
+            with contextlib.suppress(ConnectionError):
+                while True:
+                    connection.sendall(wanted)
+        return b"over"
+
+    assert _slowly(monkeypatch, tmp_path, asks_for_ever) == b"over"
+
+
+def idle(daemon: Daemon, _: int) -> bytes:
+    return b""
+
+
+def slow_head(daemon: Daemon, _: int) -> bytes:
+    return f"GET / HTTP/1.1\r\nHost: 127.0.0.1:{daemon.port}\r\nX: ".encode()
+
+
+def slow_body(daemon: Daemon, number: int) -> bytes:
+    """One that is refused at once, and one that a token in it may let in."""
+    path = ("/api/v1/reload", "/hooks/alerts", "/push")[number % 3]
+    return (
+        f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1:{daemon.port}\r\n"
+        "Content-Type: application/json\r\nContent-Length: 60000\r\n\r\n{"
+    ).encode()
+
+
+def unread(daemon: Daemon, _: int) -> bytes:
+    return f"GET / HTTP/1.1\r\nHost: 127.0.0.1:{daemon.port}\r\n\r\n".encode() * 30
+
+
+def mixed(daemon: Daemon, number: int) -> bytes:
+    return (idle, slow_head, slow_body)[number % 3](daemon, number)
+
+
+@pytest.mark.parametrize(
+    ("crowd", "count"),
+    [(idle, 2000), (slow_head, 700), (slow_body, 700), (unread, 60), (mixed, 2000)],
+    ids=["idle", "slow head", "slow body", "answers that are not read", "all of them"],
+)
+def test_whoever_asks_is_answered_on_both_sockets_whatever_crowd_stands_there(
+    daemon: Daemon, crowd: Callable[[Daemon, int], bytes], count: int
+) -> None:
+    """The crowd comes from the same address as those who ask."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    with contextlib.ExitStack() as standing:
+        for number in range(count):
+            with contextlib.suppress(OSError):
+                connection = standing.enter_context(a_connection(daemon))
+                connection.sendall(crowd(daemon, number))
+            if number % 100 == 99:
+                assert daemon.get("/healthz").status == 200
+        for _ in range(20):
+            assert daemon.get("/healthz").status == 200
+            assert daemon.ask("GET", f"{GROUPS}/group-1", unix=True).status == 200
+        assert daemon.ask("POST", f"{GROUPS}/group-1/resume", bearer=daemon.token).status == 200
+        assert len(list(Path(f"/proc/{daemon.pid}/fd").iterdir())) < connections.CONNECTIONS + 150
+
+
+def test_a_crowd_is_told_of_once_when_it_comes_and_once_when_it_has_gone(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(connections, "CONNECTIONS", 40)
+    stream = io.StringIO()
+    logs.configure(stream=stream)
+
+    def crowd(daemon: Daemon) -> bytes:
+        with contextlib.ExitStack() as standing:
+            for _ in range(80):
+                standing.enter_context(a_connection(daemon))
+            until(lambda: "event=connections_full" in stream.getvalue())
+        until(lambda: "event=connections_free" in stream.getvalue())
+        return b""
+
+    try:
+        _slowly(monkeypatch, tmp_path, crowd)
+    finally:
+        logs.configure()
+    assert stream.getvalue().count("event=connections_full listener=TCP") == 1

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from handler.web import gate
 from handler.web.gate import BODY_AT_MOST, Access, Gate, Message, Receive, Scope, Send
 
 TOKEN = "s3cret-token"
@@ -120,6 +121,46 @@ def test_a_body_in_many_parts_arrives_whole() -> None:
     body = json.dumps({"size": 3}).encode()
     headers = {"content-type": "application/json", "transfer-encoding": "chunked"}
     assert knock(UNIX, "POST", headers, body, chunks=4) == (200, body)
+
+
+def test_half_a_body_of_a_client_that_is_gone_reaches_nothing() -> None:
+    """``load=1`` is not what a member said that was about to send ``load=100``."""
+    reached: list[bytes] = []
+    sent: list[Message] = []
+    waiting: list[Message] = [
+        {"type": "http.request", "body": b"load=1", "more_body": True},
+        {"type": "http.disconnect"},
+    ]
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        reached.append((await receive())["body"])
+
+    async def receive() -> Message:
+        return waiting.pop(0)
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    headers = [(b"content-type", b"application/x-www-form-urlencoded"), (b"content-length", b"8")]
+    scope: dict[str, Any] = {"type": "http", "method": "POST", "path": "/push", "headers": headers}
+    asyncio.run(Gate(app, UNIX, app)(scope, receive, send))
+    assert (reached, sent) == ([], [])
+
+
+def test_a_webhook_that_is_refused_is_answered_though_its_body_never_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gate, "BODY_WITHIN", 0.01)
+    sent: list[Message] = []
+
+    async def receive() -> Message:
+        return await asyncio.Future()
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    headers = [(b"host", b"127.0.0.1:8460"), (b"content-type", b"text/html"), (b"content-length", b"8")]
+    scope: dict[str, Any] = {"type": "http", "method": "POST", "path": "/hooks/alerts", "headers": headers}
+    asyncio.run(Gate(_echo, TCP, _echo)(scope, receive, send))
+    assert sent[0]["status"] == 415
 
 
 def test_the_token_is_not_in_the_description_of_an_access() -> None:
