@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from config.cloud_document import BudgetDocument, CallsDocument, CloudDocument
+from config.cloud_document import BudgetDocument, CallsDocument, CloudDocument, GroupBudgetDocument
 from config.clouds import Calls
 from config.model import (
     Budget,
@@ -70,7 +70,7 @@ def _opennebula(id: CloudId, endpoint: str, machines: OpennebulaMachines, entry:
     )
 
 
-def budget(entry: BudgetDocument) -> Budget:
+def budget(entry: BudgetDocument | GroupBudgetDocument) -> Budget:
     """Build what may be created at all."""
     return Budget(outstanding=entry.outstanding, per_hour=entry.per_hour)
 

@@ -16,10 +16,25 @@ from config.simulation_document import SimulatedDocument
 
 
 class BudgetDocument(Declared):
-    """How much may be created: the brake on a runaway."""
+    """How much may be created on a cloud: the brake on a runaway."""
 
-    outstanding: Annotated[int, Field(ge=1)] = key("Creates that are not yet in service.", 10, default=10)
-    per_hour: Annotated[int, Field(ge=1)] = key("Creates in any hour.", 60, default=60)
+    outstanding: Annotated[int | None, Field(ge=1), Given] = key(
+        "Creates that are not yet in service. The larger of 10 and half the sum of its groups' max, if left out.", 20
+    )
+    per_hour: Annotated[int | None, Field(ge=1), Given] = key(
+        "Creates in any hour. The larger of 60 and twice the sum of its groups' max, if left out.", 120
+    )
+
+
+class GroupBudgetDocument(Declared):
+    """How much may be created for one group, besides what its cloud allows."""
+
+    outstanding: Annotated[int | None, Field(ge=1), Given] = key(
+        "Creates that are not yet in service. As many as the cloud's budget allows, if left out.", 10
+    )
+    per_hour: Annotated[int | None, Field(ge=1), Given] = key(
+        "Creates in any hour. As many as the cloud's budget allows, if left out.", 60
+    )
 
 
 class CallsDocument(Declared):

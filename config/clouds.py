@@ -5,22 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from config.access import BY_SYSTEM, SecretRef, Trust
+from config.budgets import STOCK, Budget
 from config.openstack import OpenstackAccess
 from config.simulation import Behaviour
 from config.units import CloudId, Seconds
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Budget:
-    """How much may be created: the brake on a runaway."""
-
-    outstanding: int = 10
-    """Creates that are not yet in service."""
-    per_hour: int = 60
-
-
-STOCK = Budget()
-"""What is allowed where nobody says anything else."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

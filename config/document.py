@@ -17,7 +17,7 @@ from pydantic import Field, Strict, field_validator
 from pydantic_core import PydanticCustomError
 
 from config.balancer_document import BalancerDocument, BalancerUseDocument
-from config.cloud_document import BudgetDocument, CloudDocument
+from config.cloud_document import CloudDocument, GroupBudgetDocument
 from config.condition_document import ConditionDocument
 from config.counter_document import CounterDocument
 from config.declared import Declared, key, must
@@ -132,7 +132,7 @@ class GroupDocument(Declared):
         "off",
         default="on",
     )
-    budget: BudgetDocument = key("How much may be created for this group.", {"per_hour": 60}, default={})
+    budget: GroupBudgetDocument = key("How much may be created for this group.", {"per_hour": 60}, default={})
     roll: RollDocument = key(
         "What a roll to a new profile may cost, unless the command says otherwise.", {"surge": "25%"}, default={}
     )

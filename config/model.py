@@ -7,6 +7,7 @@ declared model has been applied, so no reader of these values has to know one.
 from __future__ import annotations
 
 import enum
+from collections import Counter as Counts
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -17,8 +18,9 @@ from config.adjustments import Adjustment as Adjustment  # noqa: PLC0414 part of
 from config.adjustments import Verb as Verb  # noqa: PLC0414 part of the model to its readers
 from config.balancers import CloudstackRuleBalancer as CloudstackRuleBalancer  # noqa: PLC0414 part of the model
 from config.balancers import NetscalerBalancer as NetscalerBalancer  # noqa: PLC0414 part of the model to its readers
-from config.clouds import STOCK
-from config.clouds import Budget as Budget  # noqa: PLC0414 part of the model to its readers
+from config.budgets import STOCK
+from config.budgets import Budget as Budget  # noqa: PLC0414 part of the model to its readers
+from config.budgets import Granted as Granted  # noqa: PLC0414 part of the model to its readers
 from config.clouds import Cloud as Cloud  # noqa: PLC0414 part of the model to its readers
 from config.clouds import CloudstackCloud as CloudstackCloud  # noqa: PLC0414 part of the model to its readers
 from config.clouds import OneflowCloud as OneflowCloud  # noqa: PLC0414 part of the model to its readers
@@ -377,3 +379,15 @@ class Catalogue:
     No decision depends on it, nor does the digest."""
     sites: Mapping[tuple[str, ...], Site]
     """``("groups", "web")`` → where it is declared: who owns it. ``("groups", "web", "min")`` → where that value is."""
+
+    _granted: dict[CloudId, Granted] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """What `granted` has worked out before: a replay asks at every tick."""
+
+    def granted(self, cloud: CloudId) -> Granted:
+        """Return what the budget of a cloud comes to with all groups that use it."""
+        if not self._granted:
+            maximum = Counts[CloudId]()
+            for group in self.groups.values():
+                maximum[self.profiles[group.profile].cloud] += group.maximum
+            self._granted.update((name, each.budget.granted(maximum[name])) for name, each in self.clouds.items())
+        return self._granted[cloud]

@@ -22,7 +22,7 @@ from handler.leases import Leases
 from handler.orchestrators.interface import Orchestrator, Standing
 from handler.orchestrators.remarking import remarks_of
 from handler.pacing import builds_after, next_in
-from handler.passes import Pass, halted, hourly, seen_only, with_remarks, with_tended
+from handler.passes import Pass, budgets_left, halted, seen_only, with_remarks, with_tended
 from handler.provisions import Provisions, Tended
 from handler.quotas import Quotas, Reading
 from handler.records import surrendered, ungiven
@@ -267,7 +267,7 @@ class Converger:
         accept_vanished: bool = False,
         only: MemberName | None = None,
     ) -> Snapshot:
-        group, cloud = stored.definition.group.budget, stored.definition.cloud.budget
+        left, _ = budgets_left(stored, used)
         now = self._clock()
         return Snapshot(
             desired=DesiredState(
@@ -281,11 +281,8 @@ class Converger:
             world=world,
             definition=stored.definition,
             limits=Limits(
-                creates=min(
-                    group.outstanding - used.group_outstanding,
-                    cloud.outstanding - used.cloud_outstanding,
-                    hourly(group, cloud, used),
-                ),
+                creates=left.creates,
+                budget=left.words,
                 back_off_until=None if only is not None else stored.builds.back_off_until,
                 accept_vanished=accept_vanished,
                 calls=self._traffic.left(stored.definition.cloud, now),

@@ -96,7 +96,9 @@ class Limits:
     """How fast a pass may go."""
 
     creates: int
-    """Creates that this pass may begin: what budgets (outstanding and hourly, group and cloud) leave."""
+    """Creates that this pass may begin: what budgets (outstanding and hourly, group and cloud) leave…"""
+    budget: str = ""
+    """…and which of them leaves so few, in words."""
     back_off_until: Instant | None
     """Builds failed in a row: no create before this."""
     accept_vanished: bool = False

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from config.causes import MENDING, Cause
-from config.model import Budget
 from config.units import BalancerId, Instant, Seconds, format_span
 from handler.desired import Builds
 from handler.generation.inventory import inventory_of
@@ -39,7 +38,9 @@ class Pass:
     builds: Builds
     """How builds go, this pass included."""
     creates_left: int
-    """Creates that the hourly budgets of group and cloud still allow, whichever is less."""
+    """Creates that the hourly budgets of group and cloud still allow, whichever is less…"""
+    hourly: str
+    """…and which of them that is, in words."""
     failures: tuple[str, ...]
     """What cannot succeed until a person changes something, or could not be written down."""
     retries: tuple[str, ...]
@@ -86,13 +87,40 @@ def with_remarks(remarks: tuple[str, ...], done: Pass) -> Pass:
     return replace(done, retries=(*done.retries, *told))
 
 
-def hourly(group: Budget, cloud: Budget, used: Creates) -> int:
-    """Count the creates that the hourly budgets of a group and its cloud still allow, whichever is less."""
-    return max(min(group.per_hour - used.group_past_hour, cloud.per_hour - used.cloud_past_hour), 0)
+@dataclass(frozen=True, slots=True, order=True)
+class Left:
+    """What one budget leaves: fewer creates come first."""
+
+    creates: int
+    """Never less than 0."""
+    words: str
+    """Which budget it is, and what it allows."""
+
+
+def budgets_left(stored: StoredGroup, used: Creates) -> tuple[Left, Left]:
+    """Say what the budgets of a group and its cloud leave: the least of all, and the least of those for an hour."""
+    group, cloud, most = stored.definition.group, stored.definition.cloud.id, stored.granted
+    under_way = (
+        (most.outstanding, used.cloud_outstanding, f"clouds.{cloud}"),
+        (group.budget.outstanding, used.group_outstanding, f"groups.{group.id}"),
+    )
+    in_an_hour = (
+        (most.per_hour, used.cloud_past_hour, f"clouds.{cloud}"),
+        (group.budget.per_hour, used.group_past_hour, f"groups.{group.id}"),
+    )
+    hourly = min(_left(*each, "per_hour", "in an hour") for each in in_an_hour if each[0] is not None)
+    at_once = min(_left(*each, "outstanding", "at once") for each in under_way if each[0] is not None)
+    return min(hourly, at_once, key=lambda left: left.creates), hourly
+
+
+def _left(most: int | None, used: int, of: str, key: str, how: str) -> Left:
+    creates = "creation" if most == 1 else "creations"
+    return Left(max((most or 0) - used, 0), f"{of}.budget.{key} allows {most} {creates} {how}")
 
 
 def seen_only(stored: StoredGroup, world: World, planned: Plan, used: Creates) -> Pass:
     """Make the pass of one who only looked."""
+    _, hourly = budgets_left(stored, used)
     unread = [seating.because for seating in world.seatings.values() if seating.seats is None and not seating.not_found]
     return Pass(
         world=world,
@@ -103,13 +131,15 @@ def seen_only(stored: StoredGroup, world: World, planned: Plan, used: Creates) -
         refused=(),
         builds=stored.builds,
         inventory=None if stored.deleting else inventory_of(world, stored.state.desired),
-        creates_left=hourly(stored.definition.group.budget, stored.definition.cloud.budget, used),
+        creates_left=hourly.creates,
+        hourly=hourly.words,
         failures=not_found(world),
         retries=(
             *(doubt.words for doubt in planned.doubts),
             *filter(None, [planned.repair_stopped]),
             *unread,
             *_short_of(world, planned),
+            *_braked(planned),
             *words_of(world.members, planned.stuck),
             *_overdue(stored, world, planned),
         ),
@@ -143,6 +173,13 @@ def _short_of(world: World, planned: Plan) -> Iterator[str]:
     if planned.quota and not chosen and not any(_makes_room(member, planned) for member in world.members):
         more = dict(planned.waits)[Wait.QUOTA]
         yield f"no room for {more} more: {planned.quota}: {MENDING[Cause.QUOTA]}"
+
+
+def _braked(planned: Plan) -> Iterator[str]:
+    """Say which budget holds growth back, and of how many members."""
+    if planned.budget:
+        more = dict(planned.waits)[Wait.BUDGET]
+        yield f"{more} more wait to be made: {planned.budget}; if that is too few, raise it in the file"
 
 
 def _makes_room(member: Member, planned: Plan) -> bool:

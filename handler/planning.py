@@ -114,6 +114,7 @@ def plan(desired: DesiredState, world: World, definition: Definition, limits: Li
         repair_stopped=scene.checkup.stopped,
         held=() if paused else tuple(restraint.held),
         quota=limits.headroom.by if limits.headroom is not None and waits[Wait.QUOTA] and not paused else "",
+        budget=limits.budget if waits[Wait.BUDGET] and not paused else "",
         overdue=tuple(cast[0].name for cast in scene.casts if _is_overdue(cast, scene)),
     )
 

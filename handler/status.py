@@ -150,6 +150,8 @@ class GroupStatus:
     """Which limit of the cloud leaves no room for more, in the cloud's words; empty: none is in the way."""
     unbelieved: tuple[str, ...] = ()
     """Answers of the last poll that were not heard, since what they say cannot be: which counter, whose, and why."""
+    budget: str = ""
+    """Which budget of creates holds growth back, and what it allows; empty: none does."""
     old: int = 0
     """Members that are not made of the profile of now, as far as anybody has looked."""
     roll: RollStatus | None = None

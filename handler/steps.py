@@ -315,6 +315,8 @@ class Plan:
     """Members that take longer from one state to another than the group gives a build; by sequence."""
     quota: str = ""
     """Which limit of the cloud leaves no room for more, in the cloud's words; empty: none is in the way."""
+    budget: str = ""
+    """Which budget of creates holds growth back, and what it allows, in words; empty: none does."""
     stuck: tuple[MemberName, ...] = ()
     """Whose removal is STUCK (`handler.removals`), by sequence: nobody waits for them, and they are no size."""
 

@@ -215,6 +215,11 @@ class Keeper:
             told = gone if seating is None else back if seating.seats is not None else seating.because
             await self._note(room, "balancer_not_found_ended", told)
 
+    async def _tell_of_budget(self, room: Room, before: str, done: Pass) -> None:
+        """Write down when a budget of creates begins to hold growth back, and when none does any more."""
+        if bool(before) is not bool(done.plan.budget):
+            await self._note(room, "budget_reached" if done.plan.budget else "budget_leaves_room", done.plan.budget)
+
     async def _note(self, room: Room, act: str, said: str) -> None:
         await self._in_thread(
             lambda: self._store.note(room.id, act, "convergence", said[:_SAID_AT_MOST], self._clock().wall)
@@ -265,6 +270,7 @@ class Keeper:
         now = self._clock()
         doubted = room.seen.plan.doubts if room.seen is not None else ()
         quota = room.seen.plan.quota if room.seen is not None else ""
+        budget = room.seen.plan.budget if room.seen is not None else ""
         stopped = room.seen is not None and bool(room.seen.plan.repair_stopped)
         room.kept_builds = done.builds
         seatings = room.seen.world.seatings if room.seen is not None else {}
@@ -288,6 +294,7 @@ class Keeper:
             fleet=fleet,
             failures=done.failures,
             retries=done.retries,
+            hourly=done.hourly,
         )
         if done.plan.converged:
             room.converged_at = now.wall
@@ -295,6 +302,7 @@ class Keeper:
         await self._tell_of_repair(room, stopped, done.plan.repair_stopped)
         await self._tell_of_quota(room, quota, done)
         await self._tell_of_balancers(room, seatings, done.world.seatings)
+        await self._tell_of_budget(room, budget, done)
         self._saw(room, done)
         if room.state.desired is None and fleet.listed and not hands_off(room):
             await self._door.ask(Question(room=room, at=now))

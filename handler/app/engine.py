@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -17,7 +18,7 @@ from config.errors import DeclarationError, Refused, StoreError
 from config.load import load
 from config.model import Balancer, Catalogue, Mode
 from config.settings import loose_secrets
-from config.units import GroupId, Instant, Moment, PolicyId, Seconds
+from config.units import CloudId, GroupId, Instant, Moment, PolicyId, Seconds
 from handler.app import logs
 from handler.app.alerting import Alerting
 from handler.app.balancer_watch import BalancerWatch
@@ -274,7 +275,7 @@ class Engine:
                 self.keeper.start(room)
                 raise
             self.rooms.pop(room.id, None)
-            self._services.arrange()
+            self._arrange()
             self._reporter.forget(room)
             self.recent.forget(room.id)
             self.notifier.forget(room.id)
@@ -303,7 +304,7 @@ class Engine:
                 await asyncio.to_thread(self.parts.store.declare, defined, now.wall)
                 for stored in await asyncio.to_thread(self.parts.store.groups):
                     self._furnish(stored, catalogue)
-                self._services.arrange()
+                self._arrange()
                 self._catalogue = catalogue
         finally:
             if self._catalogue is not None:
@@ -319,6 +320,17 @@ class Engine:
         declared = [room for room in self.rooms.values() if room.state.desired is not None and not room.state.orphaned]
         with contextlib.suppress(StoreError):  # the groups' status tells it, and the next tick looks again
             await self.door.ask_all([Question(room=room, at=now) for room in declared])  # bounds may have changed
+
+    def _arrange(self) -> None:
+        """Tell each group which others it shares a service or the budget of a cloud with."""
+        self._services.arrange()
+        maximum = Counter[CloudId]()
+        for room in self.rooms.values():
+            if not room.state.orphaned:
+                maximum[room.definition.cloud.id] += room.definition.group.maximum
+        for room in self.rooms.values():
+            own = 0 if room.state.orphaned else room.definition.group.maximum
+            room.beside = maximum[room.definition.cloud.id] - own
 
     def _furnish(self, stored: StoredGroup, catalogue: Catalogue) -> None:
         room = self.rooms.get(stored.id)

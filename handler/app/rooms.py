@@ -41,6 +41,8 @@ class Seen:
     """Steps that cannot succeed until a person changes something."""
     retries: tuple[str, ...]
     """Steps that are tried again, a partial listing, builds that back off."""
+    hourly: str = ""
+    """Which hourly budget leaves the fewest creates to decisions, in words."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -83,6 +85,8 @@ class Room:
     """What it was when a pass last found nothing to do."""
     whole: int | None = None
     """The revision that every member was made of when one last converged so; ``None``: not known."""
+    beside: int = 0
+    """The sum of ``max`` over the other groups that use its cloud."""
     accept_vanished: bool = False
     """A person ordered convergence; the next pass believes that many are gone."""
 
@@ -123,6 +127,7 @@ class Room:
             pinned=self.pinned,
             roll=self.roll,
             converged=self.converged,
+            beside=self.beside,
         )
 
     @property

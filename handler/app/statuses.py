@@ -50,6 +50,7 @@ def status_of(room: Room, now: Instant) -> GroupStatus:
         unbelieved=tuple(
             f"{whose(miss)} was not heard: {miss.said}" for miss in room.misses if miss.reply in UNBELIEVED
         ),
+        budget=room.seen.plan.budget if room.seen else "",
         decided_at=room.decided_at,
         converged_at=room.converged_at,
         listed=room.seen.world.complete if room.seen else None,
@@ -118,7 +119,20 @@ def messages_of(room: Room, now: Instant) -> tuple[str, ...]:
     lost = (f"decisions cannot be written down, so none is taken: {room.unrecorded}",) if room.unrecorded else ()
     seen = (*room.seen.failures, *room.seen.retries) if room.seen else ()
     older = (say_older(room.id, room.state.older),) if room.state.older is not None else ()
-    return (*older, *lost, *seen, *_held_back(room, now), *_halted(room), *silent)
+    return (*older, *lost, *seen, *_held_back(room, now), *_spent(room), *_halted(room), *silent)
+
+
+def _spent(room: Room) -> tuple[str, ...]:
+    """Which hourly budget made the last decision to grow smaller, or refused it."""
+    told = room.explanation
+    if told is None or room.seen is None:
+        return ()
+    clamped = any(clamp.guard is Reason.BUDGET for answer in told.answers for clamp in answer.clamps)
+    if not clamped and Reason.BUDGET not in {told.reason, *(policy.reason for policy in told.policies)}:
+        return ()
+    return (
+        f"policies may not grow the group as they ask: {room.seen.hourly}; if that is too few, raise it in the file",
+    )
 
 
 def _halted(room: Room) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -95,7 +95,7 @@ def group_page(group: dict[str, Any]) -> RenderableType:
         said = f"waiting for its turn in the service: {asked['cause']} {asked['by']}, kept until {kept} UTC"
         parts.append(Text(printable(said), style="cyan"))
     parts += [Text(printable(line), style="cyan") for line in rolling_lines(group)]
-    waits = _waits(group["waits"], group["quota"])
+    waits = _waits(group["waits"], group)
     if waits:
         parts.append(Text(f"waiting: {waits}"))
     return Group(*parts, Text(), members_table(group["members"]))
@@ -184,13 +184,14 @@ _WAITS = {
 """What is waited for, where it is not a state of so many members."""
 
 
-def _waits(waits: Iterable[tuple[str, int]], quota: str) -> str:
-    return ", ".join(_wait(wait, count, quota) for wait, count in waits)
+def _waits(waits: Iterable[tuple[str, int]], told: Mapping[str, Any]) -> str:
+    """What is waited for. ``told`` says of a quota or a budget which one it is."""
+    return ", ".join(_wait(wait, count, told.get(wait)) for wait, count in waits)
 
 
-def _wait(wait: str, count: int, quota: str) -> str:
-    if wait == "quota":
-        return f"{count} for quota ({printable(quota)})"
+def _wait(wait: str, count: int, which: str | None) -> str:
+    if wait in {"quota", "budget"} and which:
+        return f"{count} for {wait} ({printable(which)})"
     return _WAITS.get(wait) or f"{count or ''} {wait.replace('_', ' ')}".lstrip()
 
 
@@ -214,7 +215,7 @@ def plan_lines(plan: dict[str, Any]) -> Iterator[str]:
     """One line a step, then what is waited for."""
     for step in plan["steps"]:
         yield step_text(step)
-    waits = _waits(plan["waits"].items(), plan.get("quota", ""))
+    waits = _waits(plan["waits"].items(), plan)
     if waits:
         yield f"waiting: {waits}"
     stuck = plan.get("stuck", ())

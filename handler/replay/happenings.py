@@ -210,8 +210,16 @@ def _declared(catalogue: Catalogue, group: Group, policy: PolicyId) -> Policy | 
     return catalogue.policies[policy] if policy in group.policies else None
 
 
-def creates_left(catalogue: Catalogue, group: Group, at: Instant, courses: Mapping[GroupId, Course]) -> int:
-    """What the hourly budgets of group and cloud leave by the events of all groups, whichever is less."""
+def creates_left(catalogue: Catalogue, group: Group, at: Instant, courses: Mapping[GroupId, Course], most: int) -> int:
+    """What the hourly budgets of group and cloud leave by the events of all groups, whichever is less.
+
+    Args:
+        catalogue: says which groups share the cloud.
+        group: whose growth is asked about.
+        at: the end of the hour.
+        courses: what happened to each group.
+        most: what the cloud's budget allows in an hour.
+    """
     cloud = catalogue.profiles[group.profile].cloud
     mine = courses[group.id].ordered(at)
     beside = (
@@ -219,5 +227,6 @@ def creates_left(catalogue: Catalogue, group: Group, at: Instant, courses: Mappi
         for name, course in courses.items()
         if name != group.id and catalogue.profiles[catalogue.groups[name].profile].cloud == cloud
     )
-    most = catalogue.clouds[cloud].budget.per_hour
-    return max(min(group.budget.per_hour - mine, most - mine - sum(beside)), 0)
+    left = most - mine - sum(beside)
+    own = group.budget.per_hour
+    return max(left if own is None else min(own - mine, left), 0)

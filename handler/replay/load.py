@@ -18,7 +18,7 @@ from config.units import CounterId, GroupId, Instant, Moment, Monotonic, Seconds
 from handler.replay.chain import Chain
 from handler.replay.members import Members
 from handler.replay.outcomes import Line, line_of
-from handler.replay.recorded import Run, hourly_left
+from handler.replay.recorded import Run, hourly_left, hourly_most
 from handler.replay.samples import Unreplayable
 from handler.replay.tallies import Meter
 from trigger.requests import GroupState
@@ -61,13 +61,14 @@ def replay_load(catalogue: Catalogue, group: GroupId, load: Load) -> Run:
     counters = _counters_of(catalogue, declared, load)
     fleet = _Fleet(declared, load)
     chain, aggregator = Chain(catalogue, group, GroupState()), Aggregator(catalogue, (group,))
+    most = hourly_most(catalogue, group)
     meter, spent, lines = Meter(declared.interval), deque[tuple[Instant, int]](), list[Line]()
     ticks = np.arange(load.at[0], load.at[-1] + 0.5 * declared.interval, declared.interval)
     rates = load.rate[np.searchsorted(load.at, ticks, side="right") - 1]
     for at, rate in zip(ticks.tolist(), rates.tolist(), strict=True):
         now = Moment(wall=Instant(at), steady=Monotonic(at))
         scrape = _scrape(catalogue, fleet, counters, rate, now)
-        left = hourly_left(catalogue, group, spent, now.wall)
+        left = hourly_left(most, spent, now.wall)
         decision = chain.tick(aggregator.take(scrape)[group], fleet.seen(at, left))
         if (line := line_of(decision, len(fleet.members))) is not None:
             lines.append(line)

@@ -120,6 +120,8 @@ class Follower:
         self._comparison = Comparison(self.group, exact=self._course.sized)
         self._lines: list[Line] = []
         self._meter = Meter(self.group.interval)
+        self._granted = catalogue.granted(catalogue.profiles[self.group.profile].cloud).per_hour
+        self._hourly = hourly_most(catalogue, self.group.id)
         self._spent: deque[tuple[Instant, int]] = deque()
         self._seen_at = Instant(first_at - 1e-6)
         self._ticks = 0
@@ -234,15 +236,19 @@ class Follower:
 
     def _creates_left(self, at: Instant) -> int:
         if self._course.intended:
-            return creates_left(self._catalogue, self.group, at, self._courses)
-        return hourly_left(self._catalogue, self.group.id, self._spent, at)
+            return creates_left(self._catalogue, self.group, at, self._courses, self._granted)
+        return hourly_left(self._hourly, self._spent, at)
 
 
-def hourly_left(catalogue: Catalogue, group: GroupId, spent: deque[tuple[Instant, int]], at: Instant) -> int:
-    """What the hourly budgets of a group and its cloud leave after its own growth; other groups are not counted."""
+def hourly_most(catalogue: Catalogue, group: GroupId) -> int:
+    """What the hourly budgets of a group and its cloud allow, whichever is less."""
+    declared = catalogue.groups[group]
+    most, own = catalogue.granted(catalogue.profiles[declared.profile].cloud).per_hour, declared.budget.per_hour
+    return most if own is None else min(own, most)
+
+
+def hourly_left(most: int, spent: deque[tuple[Instant, int]], at: Instant) -> int:
+    """What an hourly budget leaves after the group's own growth; other groups are not counted."""
     while spent and spent[0][0] <= at - 3600.0:
         spent.popleft()
-    declared = catalogue.groups[group]
-    cloud = catalogue.clouds[catalogue.profiles[declared.profile].cloud]
-    most = min(declared.budget.per_hour, cloud.budget.per_hour)
     return max(most - sum(count for _, count in spent), 0)

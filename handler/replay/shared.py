@@ -122,7 +122,7 @@ class _Sharer(Follower):
     def _fleet(self, number: int, at: Instant) -> Fleet:
         if self._members is None:
             return super()._fleet(number, at)
-        return self._members.seen(at, hourly_left(self._catalogue, self.group.id, self._spent, at))
+        return self._members.seen(at, hourly_left(self._hourly, self._spent, at))
 
     def _serving(self, number: int, at: Instant) -> int:
         """How many were in service when it was recorded."""

@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from config.budgets import Granted
 from config.units import BalancerId, CloudId, GroupId, Instant, MemberName, Seconds
 from handler.attachments import Attachment
 from handler.declared import Converged, Pinned
@@ -49,6 +50,13 @@ class StoredGroup:
     """The last one."""
     converged: Converged | None = None
     """What it was when a pass last found nothing to do."""
+    beside: int = 0
+    """The sum of ``max`` over the other groups that use its cloud; not stored, since the file says it."""
+
+    @property
+    def granted(self) -> Granted:
+        """What the budget of its cloud comes to with all groups that use it."""
+        return self.definition.cloud.budget.granted(self.definition.group.maximum + self.beside)
 
     @property
     def in_force(self) -> int:

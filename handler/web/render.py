@@ -58,7 +58,7 @@ def text_of(value: object) -> bytes:
 def planned(plan: Plan) -> dict[str, Json]:
     """A plan: its steps in order, what it waits for, of how many members, and whose removal nobody waits for.
 
-    ``quota`` says which one is in the way; empty: none is.
+    ``quota`` and ``budget`` say which one is in the way; empty: none is.
     """
     return {
         "group": plan.group,
@@ -66,6 +66,7 @@ def planned(plan: Plan) -> dict[str, Json]:
         "steps": [tagged(step) for step in plan.steps],
         "waits": {wait.value: count for wait, count in plan.waits},
         "quota": plan.quota,
+        "budget": plan.budget,
         "stuck": list(plan.stuck),
     }
 

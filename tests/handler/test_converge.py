@@ -471,6 +471,46 @@ def test_budgets_of_group_and_cloud_bound_what_is_made_at_a_time() -> None:
     bed.expect(9)
 
 
+def test_a_group_of_four_grows_to_twenty_in_one_wave_where_its_cloud_has_room_for_forty() -> None:
+    bed = grown(4, definition=a_definition(maximum=40))
+    bed.desire(20)
+    done = bed.run()
+    assert (len(bed.machines), done.plan.budget, done.retries) == (20, "", ())
+
+
+def test_the_groups_of_a_cloud_make_room_for_each_other() -> None:
+    bed = Bed(a_definition(maximum=20), size=20)
+    bed.store.kept[WEB] = replace(bed.store.kept[WEB], beside=20)
+    assert len(bed.run().outcomes) == 20
+
+
+def test_a_budget_that_holds_growth_back_is_told_with_its_name_and_what_it_allows() -> None:
+    bed = grown(4, definition=a_definition(maximum=20))
+    bed.desire(20)
+    done = bed.run()
+    assert (len(bed.machines), dict(done.plan.waits)[Wait.BUDGET]) == (14, 6)
+    assert done.plan.budget == "clouds.box.budget.outstanding allows 10 creations at once"
+    assert done.retries == (f"6 more wait to be made: {done.plan.budget}; if that is too few, raise it in the file",)
+    assert done.failures == ()
+
+
+@pytest.mark.parametrize(
+    ("group", "cloud", "words"),
+    [
+        (Budget(outstanding=2), Budget(), "groups.web.budget.outstanding allows 2 creations at once"),
+        (Budget(per_hour=1), Budget(), "groups.web.budget.per_hour allows 1 creation in an hour"),
+        (Budget(), Budget(outstanding=3, per_hour=2), "clouds.box.budget.per_hour allows 2 creations in an hour"),
+        (Budget(per_hour=5), Budget(outstanding=3), "clouds.box.budget.outstanding allows 3 creations at once"),
+        (Budget(per_hour=2), Budget(per_hour=2), "clouds.box.budget.per_hour allows 2 creations in an hour"),
+    ],
+    ids=["group at once", "group an hour", "cloud an hour", "cloud at once", "both"],
+)
+def test_the_budget_that_leaves_the_least_is_the_one_that_is_told(group: Budget, cloud: Budget, words: str) -> None:
+    definition = a_definition(budget=group)
+    bed = Bed(replace(definition, cloud=replace(definition.cloud, budget=cloud)), size=9)
+    assert bed.run().plan.budget == words
+
+
 def test_groups_of_one_cloud_share_its_budget() -> None:
     cloud = replace(a_definition().cloud, budget=Budget(outstanding=3))
     bed = Bed(replace(a_definition(), cloud=cloud), size=9)

@@ -87,15 +87,15 @@ def _head(facts: Facts) -> Html:
                 *_rolling(status),
                 *(_stated("Quiet", *_quiet(quiet, facts.now)) for quiet in status.quiets),
                 _stated("Mode", " and ".join(text for text in (mode, pause) if text)) if mode or pause else None,
-                *(_waiting(wait, count, status.quota) for wait, count in status.waits),
+                *(_waiting(wait, count, status) for wait, count in status.waits),
                 class_="figures",
             ),
         ]
     )
 
 
-def _waiting(wait: Wait, count: int, quota: str) -> Html:
-    more = quota if wait is Wait.QUOTA else None
+def _waiting(wait: Wait, count: int, status: GroupStatus) -> Html:
+    more = {Wait.QUOTA: status.quota, Wait.BUDGET: status.budget}.get(wait) or None
     return _stated("Waiting for", f"{count} × {wait.value.replace('_', ' ')}", more)
 
 

@@ -690,3 +690,51 @@ def test_what_was_not_measured_is_told_with_a_remedy_until_it_is_again(house: Ho
         await up.until(lambda: not up.desk.misses(WEB))
 
     house.run(scene)
+
+
+def test_a_budget_that_holds_growth_back_is_told_and_so_is_its_end(house: House) -> None:
+    house.declare(model(maximum=9).replace("process: {}", "process: {}, budget: {outstanding: 1}"))
+
+    async def scene(up: Up) -> None:
+        await up.grown(2)
+        house.cloud.build_time = 0.3
+        await up.desk.scale(WEB, 5, force=False, by="ada")
+        words = "clouds.box.budget.outstanding allows 1 creation at once"
+        await up.until(lambda: up.status.budget == words)
+        assert up.status.condition is GroupCondition.WARNING
+        assert any(words in message for message in up.status.messages)
+        await up.grown(5)
+        notes = await up.desk.history(WEB, before=None, limit=99, kinds={EventKind.NOTE})
+        told = [note.name for note in reversed(notes) if note.name.startswith("budget")]
+        assert told[:2] == ["budget_reached", "budget_leaves_room"]
+        assert up.status.condition is not GroupCondition.WARNING
+
+    house.run(scene)
+
+
+def test_the_budget_of_a_cloud_counts_the_groups_that_are_declared_on_it(house: House) -> None:
+    other = model(maximum=30).partition("groups:\n")[2].replace("  web:", "  api:", 1).replace("use: edge", "use: side")
+    house.declare(model(maximum=40) + other)
+
+    async def scene(up: Up) -> None:
+        assert (up.room.beside, up.room.stored().granted.outstanding) == (30, 35)
+        house.declare(model(maximum=40))
+        await up.desk.reload()
+        assert (up.room.beside, up.room.stored().granted.outstanding) == (0, 20)
+
+    house.run(scene)
+
+
+def test_a_policy_that_the_hourly_budget_refuses_makes_the_group_warn(house: House) -> None:
+    house.declare(model(budget="{per_hour: 2}"))
+
+    async def scene(up: Up) -> None:
+        await up.grown(2)
+        house.readings.value = 90.0
+        words = "policies may not grow the group as they ask: groups.web.budget.per_hour allows 2 creations in an hour"
+        await up.until(lambda: any(message.startswith(words) for message in up.status.messages))
+        assert up.status.condition is GroupCondition.WARNING
+        house.readings.value = 50.0
+        await up.until(lambda: not up.status.messages)
+
+    house.run(scene)
