@@ -19,7 +19,8 @@ from types import MappingProxyType
 
 from config.access import SecretRef
 from config.balancers import CloudstackRuleBalancer
-from config.errors import DriverError, Permanent, Transient
+from config.causes import Cause
+from config.errors import DriverError, NotFound, Permanent, Transient
 from config.units import Instant, MemberName, Seconds
 from handler.balancers.cloudstack_rule_examined import checks_of
 from handler.balancers.names import ours
@@ -36,6 +37,7 @@ _PREFIXES: Mapping[SeatState, str] = MappingProxyType(
     {SeatState.PARKED: "trimtab-parked-", SeatState.DRAINING: "trimtab-draining-"}
 )
 _VALUE = "true"
+_RULES = "name a load-balancer rule of the account, or detach the group from it"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +71,8 @@ class CloudstackRuleDriver:
         self._wire = Wire(declaration.cloud, read_secret, circuits)
         self._clock = clock
         self._jobs = Jobs(self._wire, clock, wait, declaration.cloud.job_timeout)
+        self._known = ""
+        """The id that the rule had when it was seen last; empty: it was not seen yet."""
 
     def checks(self, name: str) -> Sequence[Check]:
         """As `handler.examination.Inspected`."""
@@ -144,15 +148,28 @@ class CloudstackRuleDriver:
         if not wanted:
             entries = self._whole("listLoadBalancerRules", "loadbalancerrule")
             wanted = [entry for entry in entries if text(entry, "id") == self._there.rule]
-        if len(wanted) != 1:
+        if not wanted:
+            raise self._missing(entries)
+        if len(wanted) > 1:
             among = ", ".join(text(entry, "id") for entry in wanted)
-            said = (
-                f"means {len(wanted)} rules: write the id, one of {among}" if wanted else "is no rule of this account"
-            )
+            said = f"means {len(wanted)} rules: write the id, one of {among}"
             raise Permanent(f"{self._about}: {self._there.rule} {said}")
         found = wanted[0]
+        self._known = text(found, "id")
         tags = found.get("tags") if isinstance(found, Mapping) else None
         return _Rule(id=text(found, "id"), port=text(found, "privateport"), tagged=_tagged(tags))
+
+    def _missing(self, listed: Sequence[object]) -> Permanent:
+        """Say that the rule is missing; as `NotFound` where the account has others, and none that was this one."""
+        said = f"{self._about}: {self._there.rule} is no rule of this account"
+        renamed = [text(entry, "name") for entry in listed if self._known and text(entry, "id") == self._known]
+        if renamed:
+            mend = f"write its id, {self._known}, as rule"
+            return Permanent(f"{said}: it is called {renamed[0]} now", cause=Cause.BALANCER, mend=mend)
+        if not listed:
+            return Permanent(f"{said}, and the account has no other rule either", cause=Cause.BALANCER, mend=_RULES)
+        others = f"{len(listed)} other{'' if len(listed) == 1 else 's'}"
+        return NotFound(f"{said}, and the account has {others}", cause=Cause.BALANCER, mend=_RULES)
 
     def _assigned(self, rule: _Rule) -> Mapping[MemberName, Machine]:
         """The members that are given work; machines of others are left out."""

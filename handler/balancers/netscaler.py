@@ -15,12 +15,14 @@ from urllib.parse import quote
 
 from config.access import SecretRef
 from config.balancers import NetscalerBalancer
-from config.errors import DriverError, Permanent, Transient
+from config.causes import Cause
+from config.errors import DriverError, NotFound, Permanent, Transient
 from config.units import Instant, MemberName
 from handler.balancers.names import ours
 from handler.balancers.netscaler_examined import checks_of
 from handler.balancers.nitro_answers import (
     ALREADY_THERE,
+    MISSING,
     NO_SUCH_RESOURCE,
     Binding,
     Refusal,
@@ -32,7 +34,7 @@ from handler.balancers.nitro_answers import (
     text,
     things,
 )
-from handler.balancers.nitro_wire import Call, NitroWire
+from handler.balancers.nitro_wire import GROUPS, Call, NitroWire
 from handler.circuits import Circuits
 from handler.examination import Check
 from handler.world import Health, Seat, SeatState
@@ -124,7 +126,11 @@ class NetscalerDriver:
 
     def _is_checked(self) -> bool:
         """Whether monitors look at members; also, whether the service group is one whose members are ours to say."""
-        for group in things(self._read(f"config/servicegroup/{self._group}"), "servicegroup"):
+        call = Call(path=f"config/servicegroup/{self._group}")
+        answer = self._wire.ask(call)
+        if isinstance(answer, Refusal) and answer.code in MISSING:
+            raise self._missing(answer)
+        for group in things(self._wire.whole_of(answer), "servicegroup"):
             if text(group, "autoscale") not in {"", "DISABLED"}:
                 raise Permanent(
                     f"{self._there.id}: the members of service group {self._there.service_group} are decided by "
@@ -132,6 +138,17 @@ class NetscalerDriver:
                 )
             return text(group, "healthmonitor") != "NO"
         raise Transient(f"{self._there.id}: the answer about {self._there.service_group} makes no sense")
+
+    def _missing(self, refusal: Refusal) -> Permanent:
+        """Say that the service group is missing; as `NotFound` where the appliance lists others, and not this one."""
+        said, wanted = f"{self._there.id}: NetScaler: {refusal.said}", self._there.service_group
+        names = [text(group, "servicegroupname") for group in things(self._read("config/servicegroup"), "servicegroup")]
+        if not all(names):
+            raise Transient(f"{self._there.id}: the list of service groups makes no sense")
+        if not names or wanted in names:
+            why = f"lists {wanted} all the same" if names else "lists no other service group either"
+            return Permanent(f"{said}; it {why}", cause=Cause.POOL, mend=GROUPS)
+        return NotFound(f"{said}; it lists {len(names)} without {wanted}", cause=Cause.POOL, mend=GROUPS)
 
     def _bindings(self) -> tuple[Binding, ...]:
         try:

@@ -21,6 +21,8 @@ Thing = Mapping[str, object]
 """One object of NITRO, as it came."""
 
 NO_SUCH_RESOURCE = 258
+MISSING = frozenset({NO_SUCH_RESOURCE, 344})
+"""There is no such object; 344, "No Service", is said of services and their groups."""
 ALREADY_THERE = 273
 NOT_PRIMARY = 1028
 EXPIRED = frozenset({444, 1027})

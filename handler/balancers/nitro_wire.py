@@ -24,7 +24,7 @@ from config.errors import DriverError, Permanent, Transient, TrimtabError
 from config.units import Instant, Seconds
 from handler.balancers.nitro_answers import (
     FORBIDDEN,
-    NO_SUCH_RESOURCE,
+    MISSING,
     NOT_PRIMARY,
     WRONG_PASSWORD,
     Refusal,
@@ -38,7 +38,7 @@ from handler.balancers.nitro_answers import (
 )
 from handler.circuits import Circuits, endpoint_of, nobody, sending
 
-_GROUPS = "name a service group that `show servicegroup` lists, or add it"
+GROUPS = "name a service group that `show servicegroup` lists, or add it"
 _AT_MOST = 16 * 2**20
 _LOCKED_FOR: Seconds = 300.0
 """How long a refused password is not tried again: appliances count tries over some minutes."""
@@ -115,7 +115,12 @@ class NitroWire:
 
     def whole(self, call: Call) -> Thing:
         """Read something. What the appliance itself doubts is not used."""
-        found = self.must(call)
+        return self.whole_of(self.ask(call))
+
+    def whole_of(self, found: Said | Refusal) -> Thing:
+        """Take an answer that has to be whole."""
+        if isinstance(found, Refusal):
+            raise self.error(found)
         if found.doubt:
             raise Transient(f"{self._about}: the answer is not whole: {found.doubt}")
         return found.document
@@ -140,8 +145,8 @@ class NitroWire:
             return Permanent(denied, cause=Cause.CREDENTIALS, mend="extend its policy")
         if refusal.code in WRONG_PASSWORD:
             return Permanent(f"{self._about}: {refusal.said}")
-        if refusal.code == NO_SUCH_RESOURCE:
-            return Permanent(f"{self._about}: {refusal.said}", cause=Cause.POOL, mend=_GROUPS)
+        if refusal.code in MISSING:
+            return Permanent(f"{self._about}: {refusal.said}", cause=Cause.POOL, mend=GROUPS)
         return Transient(f"{self._about}: {refusal.said}")
 
     def _enter(self, over: str | None) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from config.causes import Cause
-from config.errors import Permanent, Transient
+from config.errors import NotFound, Permanent, Transient
 from config.units import Instant, Seconds
 from handler.balancers.octavia_answers import Entry, PoolStatus, Tree, load_balancer_of, page_of, pool_of
 from handler.openstack.answers import Answer, entries, mapping, text
@@ -189,8 +189,9 @@ class Pool:
     def _seen(self, path: str) -> Answer:
         answer = self._ask("GET", path, but=_GONE)
         if answer.status in _GONE:
+            missing = self.id
             self._lose()
-            raise Permanent(f"{self._about}: there is no such pool", cause=Cause.POOL, mend=_POOLS)
+            raise self._missing(POOL, missing, f"{self._about}: there is no such pool")
         return answer
 
     def _check_accepted(self, answer: Answer, method: str, path: str) -> None:
@@ -223,11 +224,21 @@ class Pool:
         if pools is None:
             raise Transient(f"{self._connection.id}: pools: the answer makes no sense")
         found = sorted({text(pool, "id") for pool in pools} - {""})
-        if len(found) != 1:
-            mend = f"write the id of one of them as pool: {', '.join(found)}" if found else _MAKE_POOL
+        if not found:
+            raise self._without_pool(own)
+        if len(found) > 1:
+            mend = f"write the id of one of them as pool: {', '.join(found)}"
             said = f"{self._connection.id}: the load balancer {above} has {len(found)} pools"
             raise Permanent(said, cause=Cause.POOL, mend=mend)
         return found[0]
+
+    def _without_pool(self, load_balancer: str) -> Permanent:
+        """Say that a load balancer has no pool, or does not exist itself."""
+        path, about = f"{LOAD_BALANCER_KIND.path}/{load_balancer}", f"the load balancer {self._place.load_balancer}"
+        if self._connection.ask(LOAD_BALANCER, "GET", path, but=_GONE).status in _GONE:
+            said = f"{self._connection.id}: {about} does not exist"
+            return self._missing(LOAD_BALANCER_KIND, load_balancer, said)
+        return self._missing(POOL, "", f"{self._connection.id}: {about} has 0 pools", mend=_MAKE_POOL)
 
     def _named(self, kind: Kind, written: str) -> str:
         try:
@@ -235,7 +246,45 @@ class Pool:
         except Permanent as error:
             if " called " not in str(error):  # it is not about the name
                 raise
+            if f"no {kind.word} " in str(error):
+                raise self._missing(kind, written, str(error)) from None
             raise Permanent(str(error), cause=Cause.POOL, mend=_LISTED[kind.word]) from None
+
+    def _missing(self, kind: Kind, written: str, said: str, *, mend: str = "") -> Permanent:
+        """Say that a pool or load balancer is missing; as `NotFound` where the project sees others, and not this one.
+
+        Args:
+            kind: what is missing.
+            written: its id or name; empty: neither is known.
+            said: how that was found out.
+            mend: what to do, if not to name another one.
+        """
+        listed = self._listed(kind)
+        mend = mend or _LISTED[kind.word]
+        if not listed:
+            said = f"{said}, and the project sees no other {kind.word} either"
+            return Permanent(said, cause=Cause.POOL, mend=mend)
+        if any(written in {text(entry, "id"), text(entry, "name")} for entry in listed if written):
+            return Permanent(f"{said}, and the project sees it all the same", cause=Cause.POOL, mend=mend)
+        others = f"{len(listed)} other{'' if len(listed) == 1 else 's'}"
+        return NotFound(f"{said}, and the project sees {others}", cause=Cause.POOL, mend=mend)
+
+    def _listed(self, kind: Kind) -> tuple[object, ...]:
+        """Everything of a kind that the project sees. Never partial."""
+        read: list[object] = []
+        marker = ""
+        for _ in range(_PAGES):
+            after = f"&{urllib.parse.urlencode({'marker': marker})}" if marker else ""
+            body = self._connection.ask(kind.service, "GET", f"{kind.path}?fields=id&fields=name{after}").body
+            page = entries(body, kind.key)
+            if page is None or not all(text(entry, "id") for entry in page):
+                raise Transient(f"{self._connection.id}: {kind.word}s: the answer makes no sense")
+            read += page
+            more = any(text(link, "rel") == "next" for link in entries(body, f"{kind.key}_links") or ())
+            if not more or not page:
+                return tuple(read)
+            marker = text(page[-1], "id")
+        raise Transient(f"{self._connection.id}: the listing of {kind.word}s does not end")
 
     def _check_version(self) -> None:
         offered = self._connection.offered(LOAD_BALANCER)

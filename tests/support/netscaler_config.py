@@ -116,6 +116,9 @@ class Configuration:
         return _done(server_binding=[self._used(asked.name)]) if asked.name in self.servers else _missing(asked.name)
 
     def _show_group(self, asked: _Asked) -> Reply:
+        if not asked.name:
+            shown = [{"servicegroupname": name, **self.group} for name in self.groups]
+            return _done(**({"servicegroup": shown} if shown else {}))
         if asked.name not in self.groups:
             return _missing(asked.name)
         return _done(servicegroup=[{"servicegroupname": asked.name, **self.group}])

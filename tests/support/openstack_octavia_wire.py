@@ -61,6 +61,11 @@ class Octavia:
         self.pools[made.id] = made
         return made
 
+    def remove(self, load_balancer: str) -> None:
+        """Delete a load balancer with all that belongs to it, as ``loadbalancer delete --cascade`` does."""
+        del self.names[load_balancer], self.status[load_balancer]
+        self.pools = {own: pool for own, pool in self.pools.items() if pool.load_balancer != load_balancer}
+
     def seat(self, pool: PoolWire, name: str, address: str, **more: Any) -> dict[str, Any]:
         """Put a member there, ours or a stranger's."""
         return self._seated(pool, {"name": name, "address": address, "protocol_port": 80, **more})
@@ -186,6 +191,8 @@ class Octavia:
         return self.pools[own_id]
 
     def _above(self, own_id: str) -> dict[str, Any]:
+        if own_id not in self.names:
+            raise _refused(404, f"Load Balancer {own_id} not found.")
         return {"id": own_id, "name": self.names[own_id], "provisioning_status": self.status[own_id]}
 
     def _pool(self, pool: PoolWire) -> dict[str, Any]:

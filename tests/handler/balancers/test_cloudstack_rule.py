@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from config.errors import Permanent, Transient
+from config.errors import NotFound, Permanent, Transient
 from handler.world import SeatState
 from tests.support.balancers import a_name, state_of
 from tests.support.cloudstack_rules import RuleStage, rule_stage
@@ -123,3 +123,13 @@ def test_an_account_that_may_not_says_which_command(stage: RuleStage) -> None:
     stage.wire.forbidden.add("createTags")
     with pytest.raises(Permanent, match=r"createTags: refused.*what the role may call"):
         stage.balancer.join(a_name(), "10.0.0.7", 9)
+
+
+def test_a_rule_that_was_renamed_is_told_and_is_no_rule_that_is_missing(stage: RuleStage) -> None:
+    assert stage.balancer.seats() == {}
+    stage.rule.name = "web-2026"
+    with pytest.raises(
+        Permanent, match=f"it is called web-2026 now: write its id, {stage.rule.id}, as rule"
+    ) as renamed:
+        stage.balancer.seats()
+    assert not isinstance(renamed.value, NotFound)

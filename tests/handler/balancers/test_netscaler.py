@@ -12,7 +12,7 @@ from aiohttp import web
 from check_netscaler.client import NITROClient
 
 from config.access import Trust
-from config.errors import Permanent, Transient
+from config.errors import NotFound, Permanent, Transient
 from config.units import Instant
 from handler.balancers import nitro_answers
 from handler.world import Health, SeatState
@@ -178,6 +178,18 @@ def test_a_user_who_may_only_look_is_told_what_is_lacking(stage: NetscalerStage)
 def test_a_service_group_that_is_not_there_is_named(stage: NetscalerStage) -> None:
     with pytest.raises(Permanent, match="error 258: No such resource"):
         stage.driver(service_group="nowhere").seats()
+
+
+def test_a_service_group_is_not_found_by_either_code(stage: NetscalerStage) -> None:
+    stage.there.groups["other"] = {}
+    path = "config/servicegroup/"
+    stage.appliance.instead = lambda asked: said(404, 344, "No Service") if asked.startswith(path) else None
+    with pytest.raises(Permanent, match=r"lists .* all the same") as doubtful:
+        stage.balancer.seats()
+    assert not isinstance(doubtful.value, NotFound)
+    del stage.there.groups[GROUP]
+    with pytest.raises(NotFound, match="error 344: No Service; it lists 1 without"):
+        stage.balancer.seats()
 
 
 def test_certificates_that_cannot_be_read_are_named(stage: NetscalerStage, tmp_path: Path) -> None:

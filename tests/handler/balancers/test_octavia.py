@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from config.errors import Permanent, Transient
+from config.errors import NotFound, Permanent, Transient
 from config.units import MemberName
 from handler.balancers import octavia_answers, octavia_changes
 from handler.balancers.interface import Attendance, Batched, Change, Move
@@ -458,6 +458,50 @@ def test_names_that_mean_several_pools_or_none_are_refused(stage: OctaviaStage) 
     with pytest.raises(Permanent, match="no load balancer that the project can see is called 'side'"):
         stage.driver(load_balancer="side", pool=None).seats()
     assert stage.driver(pool=third.id).incarnation() == third.id
+
+
+BY_LOAD_BALANCER = {"load_balancer": "front", "pool": None}
+
+
+@pytest.mark.parametrize("by_id", [False, True], ids=["by-name", "by-id"])
+def test_a_load_balancer_that_was_deleted_is_not_found_beside_another(stage: OctaviaStage, by_id: bool) -> None:
+    above = stage.pool.load_balancer
+    driver = stage.driver(**{**BY_LOAD_BALANCER, **({"load_balancer": above} if by_id else {})})
+    driver.join(name(), "10.0.0.1", 80)
+    stage.octavia.remove(above)
+    with pytest.raises(Permanent, match=r"the project sees no other (pool|load balancer) either") as alone:
+        driver.seats()
+    assert not isinstance(alone.value, NotFound)
+
+    stage.octavia.tree("back")
+    for _ in range(2):
+        with pytest.raises(NotFound, match="and the project sees 1 other"):
+            driver.seats()
+
+
+def test_a_load_balancer_without_a_pool_is_not_found_beside_another_pool(stage: OctaviaStage) -> None:
+    stage.octavia.pools.clear()
+    stage.octavia.tree("back")
+    with pytest.raises(NotFound, match="the load balancer front has 0 pools, and the project sees 1 other: make one"):
+        stage.driver(**BY_LOAD_BALANCER).seats()
+
+
+def test_a_pool_of_another_project_is_refused_and_no_pool_that_is_missing(stage: OctaviaStage) -> None:
+    driver = stage.driver(pool=stage.pool.id)
+    stage.octavia.tree("back", "back")
+    words = b'{"faultcode": "Client", "faultstring": "Policy does not allow this request to be performed."}'
+    stage.wire.script("GET /lbaas/pools/{id}/members", answered(words, status=403))
+    with pytest.raises(Permanent, match="Policy does not allow") as refused:
+        driver.seats()
+    assert not isinstance(refused.value, NotFound)
+
+
+def test_a_pool_that_was_renamed_is_known_by_its_id(stage: OctaviaStage) -> None:
+    driver = stage.driver()
+    driver.join(name(), "10.0.0.1", 80)
+    stage.octavia.tree("back", "back")
+    stage.pool.name = "web-2026"
+    assert set(driver.seats()) == {name()}
 
 
 @given(JSON)
