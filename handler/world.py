@@ -90,6 +90,8 @@ class Seat:
     """``None``: nobody checks it here (which is neither healthy nor failing)."""
     id: str | None = None
     """The balancer's own id of the seat; ``None``: it has none but the member's name."""
+    note: str = ""
+    """What a person should know of it, such as a weight that was changed by hand; empty: nothing."""
 
     @property
     def works(self) -> bool:

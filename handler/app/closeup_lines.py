@@ -53,7 +53,8 @@ def _server(server: dict[str, Any]) -> str:
 def _seat(seat: dict[str, Any]) -> str:
     connections = "" if seat["connections"] is None else f", {seat['connections']} connections"
     health = "" if seat["health"] is None else f", health {seat['health']}"
-    return f"{seat['state']}{connections}{health}"
+    note = f"; {seat['note']}" if seat["note"] else ""
+    return f"{seat['state']}{connections}{health}{note}"
 
 
 def outcome_lines(answer: dict[str, Any]) -> Iterator[str]:

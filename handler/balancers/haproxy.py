@@ -4,13 +4,23 @@ They are added in maintenance, enabled when they are ready, drained, deleted. HA
 reloads, which a changed `incarnation` shows; they are then added again. Those of a server template stay
 (`handler.balancers.haproxy_slots`).
 
+Note [Weights]: Trimtab sets no weights, so the weight of a server is what the configuration gives, or what somebody
+else has set over the runtime API. A server with weight 0 gets no new work whatever its state, and `set weight 50%`
+makes 0 of 1. It counts as draining, and a member that is to serve gets the configured weight back, as it is made ready
+again after `set server … state drain`: policies count on every member in service. Any other weight shares the load out
+between members that all serve. That is a person's matter: it stays as it is, and is told (`Seat.note`, `trimtab
+doctor`). A member that takes a server of a template begins with the configured weight: the other one was set for the
+member before it. Where an agent check sets weights, 0 is the server's own word: it is told, and not overruled.
+
 Source: HAProxy management guide 2.6, section 9.3, ``add server`` and ``del server``.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 
+from config.causes import Cause
 from config.errors import DriverError, Permanent, Transient
 from config.units import MemberName
 from handler.balancers.batches import one_by_one
@@ -21,6 +31,7 @@ from handler.balancers.names import ours
 from handler.launches import LaunchId
 from handler.world import Health, Seat, SeatState
 
+_log = logging.getLogger(__name__)
 NOT_DYNAMIC = "Backend must use a dynamic load balancing to support dynamic servers."
 
 
@@ -110,6 +121,7 @@ class Steering:
         seated = self._servers().get(member)
         if seated is None:
             raise Transient(f"{server} is not a server of {self._runtime.socket}: it must join first")
+        restore(self._runtime, seated)
         if seated.checked:
             self._runtime.must_be_silent(f"enable health {server}")
         self._runtime.must_be_silent(f"set server {server} state ready")
@@ -155,6 +167,25 @@ class Steering:
         return f"{self._runtime.named()}/{ours(member)}"
 
 
+def restore(runtime: Runtime, server: Server) -> None:
+    """Give a server with weight 0 the weight that the configuration gives it. See Note [Weights].
+
+    Raises:
+        Permanent: the configuration gives it 0.
+    """
+    if server.weight or server.has_agent:
+        return
+    named = f"{runtime.named()}/{server.name}"
+    if not server.configured:
+        raise Permanent(
+            f"the configuration of HAProxy at {runtime.socket} gives {named} weight 0, so it never gets work: "
+            "give it a weight of at least 1",
+            cause=Cause.BALANCER,
+        )
+    runtime.must_be_silent(f"set server {named} weight 100%")
+    _log.warning("%s: %s had weight 0: it has %s again", runtime.socket, named, server.configured)
+
+
 def not_dynamic(runtime: Runtime) -> str:
     """Why HAProxy refuses to add servers, and what to do."""
     return (
@@ -165,7 +196,17 @@ def not_dynamic(runtime: Runtime) -> str:
 
 def seat_of(member: MemberName, server: Server, load: Load | None) -> Seat:
     """A member's seat, of what the process says of the server that it is."""
-    if load is None:  # added between the two questions: nothing is known of it yet
-        health = Health.UNKNOWN if server.checked else None
-        return Seat(member=member, state=server.state, connections=None, health=health)
-    return Seat(member=member, state=server.state, connections=load.sessions, health=load.health)
+    unheard = Health.UNKNOWN if server.checked else None  # added between the two questions: nothing is known of it yet
+    health = unheard if load is None else load.health
+    if server.has_agent and not server.weight:
+        health = Health.UNKNOWN  # it asks for no new work, and may answer all the same
+    sessions = None if load is None else load.sessions
+    return Seat(member=member, state=server.state, connections=sessions, health=health, note=weight_note(server))
+
+
+def weight_note(server: Server) -> str:
+    """Say that a server has another weight than the configuration gives it; empty: it has that one."""
+    if server.weight == server.configured:
+        return ""
+    by = ", set by its agent check" if server.has_agent else ""
+    return f"weight {server.weight}{by}, where the configuration gives {server.configured}"

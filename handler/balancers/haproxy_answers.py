@@ -20,6 +20,9 @@ configuration, stays when the server is made ready: while it counts, 0x01 stands
 _DRAINING_BITS = 0x08 | 0x10
 """``srv_admin_state``: drain by command, or inherited."""
 
+_AGENT_BIT = 0x04
+"""``srv_agent_state``: an agent check runs, and may set the weight."""
+
 _CHECKED_BIT = 0x02
 """``srv_check_state``: a health check is configured."""
 
@@ -52,6 +55,17 @@ class Server:
     checked: bool
     host: str | None = None
     """The name that the configuration has in place of an address."""
+    weight: int = 1
+    """As it is now; with 0 it gets no new work."""
+    configured: int = 1
+    """The weight that the configuration gives it."""
+    has_agent: bool = False
+    """An agent check sets the weight: it is the server's own word."""
+
+    @property
+    def is_reweighted(self) -> bool:
+        """Whether its weight was changed over the runtime API."""
+        return self.weight != self.configured and not self.has_agent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,22 +110,27 @@ def read_servers(answer: str) -> Mapping[str, Server]:
 
 def _server(row: Mapping[str, str]) -> Server:
     try:
+        weight, has_agent = int(row["srv_uweight"]), bool(int(row["srv_agent_state"]) & _AGENT_BIT)
         return Server(
             name=row["srv_name"],
             address=None if row["srv_addr"] == "-" else ip_address(row["srv_addr"]),
             port=int(row["srv_port"]),
-            state=_state(int(row["srv_admin_state"])),
+            state=_state(int(row["srv_admin_state"]), weightless=weight == 0 and not has_agent),
             checked=bool(int(row["srv_check_state"]) & _CHECKED_BIT),
             host=None if row.get("srv_fqdn", "-") == "-" else row["srv_fqdn"],
+            weight=weight,
+            configured=int(row["srv_iweight"]),
+            has_agent=has_agent,
         )
     except (KeyError, ValueError) as problem:
         raise Unreadable(f"server line of another form: {dict(row)}") from problem
 
 
-def _state(admin: int) -> SeatState:
+def _state(admin: int, *, weightless: bool) -> SeatState:
+    """Say what a server does. With weight 0 it finishes what it has, as in drain; Note [Weights]."""
     if admin & _PARKED_BITS:
         return SeatState.PARKED
-    return SeatState.DRAINING if admin & _DRAINING_BITS else SeatState.SERVING
+    return SeatState.DRAINING if weightless or admin & _DRAINING_BITS else SeatState.SERVING
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

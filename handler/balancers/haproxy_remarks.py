@@ -6,14 +6,16 @@ by the command without an address, which it examines after the algorithm and the
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from config.errors import DriverError
 from config.model import HaproxyBalancer, ServerTemplate
-from handler.balancers.haproxy import NOT_DYNAMIC, not_dynamic
+from handler.balancers.haproxy import NOT_DYNAMIC, not_dynamic, weight_note
+from handler.balancers.haproxy_answers import Server
 from handler.balancers.haproxy_runtime import Runtime
 from handler.balancers.haproxy_template import look, lost
 from handler.balancers.remarks import Remark
+from handler.launches import LaunchId
 
 _PROBE = "trimtab-probe"
 _WOULD_DO = "'server' expects"
@@ -49,11 +51,23 @@ def versions_of(declaration: HaproxyBalancer) -> str:
 
 def _look(runtime: Runtime, template: ServerTemplate | None, most: int) -> Iterator[tuple[bool, str]]:
     runtime.process()
-    runtime.servers()
+    servers = runtime.servers()
     if template is None:
+        yield from _reweighted(
+            runtime, [server for name, server in servers.items() if LaunchId.parse(name) is not None]
+        )
         yield from _dynamic(runtime)
     else:
         yield from _template(runtime, template, most)
+
+
+def _reweighted(runtime: Runtime, members: Iterable[Server]) -> Iterator[tuple[bool, str]]:
+    """Yield the members whose weight was changed. See `handler.balancers.haproxy`, Note [Weights]."""
+    for server in members:
+        if server.is_reweighted:
+            named = f"{runtime.named()}/{server.name}"
+            back = f"`set server {named} weight 100%` over the runtime socket gives it back"
+            yield False, f"{named} at {runtime.socket} has {weight_note(server)}: {back}"
 
 
 def _dynamic(runtime: Runtime) -> Iterator[tuple[bool, str]]:
@@ -73,6 +87,7 @@ def _dynamic(runtime: Runtime) -> Iterator[tuple[bool, str]]:
 def _template(runtime: Runtime, template: ServerTemplate, most: int) -> Iterator[tuple[bool, str]]:
     slots = look(runtime, template)
     yield from ((True, lost(runtime, template, slot)) for slot in slots.nameless)
+    yield from _reweighted(runtime, slots.taken.values())
     there, backend = len(slots.servers), f"backend {runtime.backend} at {runtime.socket}"
     counted = f"{backend} has {there} servers {template.prefix}1, {template.prefix}2 …"
     if there < most:

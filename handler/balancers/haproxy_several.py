@@ -188,6 +188,7 @@ def together(member: MemberName, seats: Iterable[Seat | None]) -> Seat:
         state=_state([None if seat is None else seat.state for seat in places]),
         connections=None if None in counts else sum(count for count in counts if count is not None),
         health=_health(seat.health for seat in there),
+        note="; ".join(dict.fromkeys(seat.note for seat in there if seat.note)),
     )
 
 

@@ -24,13 +24,14 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from ipaddress import IPv4Address, IPv6Address
 
 from config.errors import DriverError, Permanent, Transient
 from config.model import ServerTemplate
 from config.units import MemberName
 from handler.balancers.batches import one_by_one
-from handler.balancers.haproxy import HaproxyDriver, Steering, seat_of
+from handler.balancers.haproxy import HaproxyDriver, Steering, restore, seat_of
 from handler.balancers.haproxy_answers import Server
 from handler.balancers.haproxy_runtime import Runtime, numeric
 from handler.balancers.haproxy_template import NOWHERE, Slots, is_nowhere, look, lost, place, place_of
@@ -185,6 +186,7 @@ class SlotSteering:
         if slot is None:
             self._dynamic.enable(member)
         else:
+            restore(self._runtime, slot)
             self._runtime.must_be_silent(f"set server {self._named(slot)} state ready")
 
     def drain(self, member: MemberName) -> None:
@@ -225,6 +227,9 @@ class SlotSteering:
         verb = "set" if there in self.slots.names else "add"
         self._runtime.must_be_silent(f"{verb} map {self._template.map} {there} {member}")
         self._move(slot, f"{target} port {port}")
+        if slot.is_reweighted:  # for the member before this one; haproxy, Note [Weights]
+            self._runtime.must_be_silent(f"set server {self._named(slot)} weight 100%")
+            slot = replace(slot, weight=slot.configured)
         self._known = self.slots.taking(slot, member, target, port)
 
     def _move(self, slot: Server, where: str) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from config.errors import Permanent, Transient
+from config.errors import DriverError, NotFound, Permanent, Transient
+from handler.balancers.interface import Balancer
 from handler.world import SeatState
 from tests.support.balancer_columns import Behaviour, Column, asked
 from tests.support.balancers import Stage, a_name, state_of
@@ -85,3 +86,58 @@ def test_its_name_need_not_be_ascii(column: Column, stage: Stage) -> None:
     balancer.enable(name)
 
     assert state_of(balancer, name) is SeatState.SERVING
+
+
+def seen(stage: Stage) -> list[Balancer]:
+    """The driver that has looked before, and one of a process that has just started."""
+    return [stage.balancer, stage.driver_at(stage.address)]
+
+
+@of(Behaviour.MISSING)
+def test_an_object_that_is_missing_beside_its_siblings_is_not_found_until_it_is_back(
+    column: Column, stage: Stage
+) -> None:
+    stage.balancer.join(a_name(), ADDRESS, PORT)
+    put_back = column.acts[Behaviour.MISSING](stage)
+
+    for driver in seen(stage) * 2:
+        with pytest.raises(NotFound):
+            driver.seats()
+    put_back()
+    for driver in seen(stage):
+        driver.seats()
+
+
+def proves_nothing(stage: Stage, put_back: Callable[[], object]) -> None:
+    """No driver says that the object is not found; once it is back it can be read."""
+    for driver in seen(stage) * 2:
+        with pytest.raises(DriverError) as failed:
+            driver.seats()
+        assert not isinstance(failed.value, NotFound)
+    put_back()
+    for driver in seen(stage):
+        driver.seats()
+
+
+@of(Behaviour.ALONE)
+def test_an_object_that_is_missing_beside_no_other_cannot_be_read(column: Column, stage: Stage) -> None:
+    stage.balancer.join(a_name(), ADDRESS, PORT)
+    proves_nothing(stage, column.acts[Behaviour.ALONE](stage))
+
+
+@of(Behaviour.DENIED)
+def test_an_object_that_is_missing_from_a_list_that_is_refused_cannot_be_read(column: Column, stage: Stage) -> None:
+    stage.balancer.join(a_name(), ADDRESS, PORT)
+    proves_nothing(stage, column.acts[Behaviour.DENIED](stage))
+
+
+@of(Behaviour.WEIGHTLESS)
+def test_a_member_of_weight_0_drains_and_gets_its_weight_back_when_it_is_enabled(column: Column, stage: Stage) -> None:
+    name = a_name()
+    stage.balancer.join(name, ADDRESS, PORT)
+    stage.balancer.enable(name)
+    column.acts[Behaviour.WEIGHTLESS](stage, name)
+
+    assert state_of(stage.balancer, name) is SeatState.DRAINING
+    stage.balancer.enable(name)
+    assert state_of(stage.balancer, name) is SeatState.SERVING

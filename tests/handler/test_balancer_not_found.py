@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from handler.planning import plan
 from handler.steps import Destroy, Detach, Drain, Enable, EnterService, Forget, Join, Step, Unmark, Wait
 from handler.world import Leaving, Phase, Seating, SeatState, ServerState, World
 from tests.support.beds import Bed, grown
+from tests.support.octavia_stage import octavia_stage
 from tests.support.worlds import (
     EDGE,
     NOW,
@@ -292,3 +294,23 @@ def test_a_group_that_is_deleted_with_its_members_comes_to_its_end() -> None:
     look_for(bed, 20.0)
     assert bed.machines == set()
     assert bed.known() == set()
+
+
+def test_eight_become_six_though_their_load_balancer_of_octavia_is_deleted(tmp_path: Path) -> None:
+    with octavia_stage(tmp_path) as stage:
+        bed = Bed(size=8)
+        there: Any = bed.balancers
+        there[EDGE] = stage.driver(load_balancer="front", pool=None)
+        bed.settle()
+        stage.octavia.tree("back")
+        stage.octavia.remove(stage.pool.load_balancer)
+        bed.desire(6)
+        look_for(bed, 85.0)
+        assert bed.cloud.destroyed == []
+        done = look_for(bed, 10.0)
+        assert len(bed.machines) == 6
+        assert "balancer edge is not found: lb: no load balancer that the project can see is called" in done.failures[0]
+
+        pool = stage.octavia.tree("front")
+        bed.settle()
+        assert {member["name"] for member in pool.members.values()} == bed.machines

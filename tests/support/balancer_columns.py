@@ -19,8 +19,10 @@ from tests.support.balancer_relay import Trouble
 from tests.support.balancers import Stage, a_name, haproxy_stage, listener_stage, several_stage, template_stage
 from tests.support.cloudstack_rules import RuleStage, rule_stage
 from tests.support.cloudstack_wire import UNSEEN, error
+from tests.support.netscaler import said
 from tests.support.netscaler_stage import NetscalerStage, netscaler_stage
 from tests.support.octavia_stage import OctaviaStage, octavia_stage
+from tests.support.openstack_wire import Refused, Request
 
 
 class Behaviour(enum.Enum):
@@ -40,9 +42,18 @@ class Behaviour(enum.Enum):
     """Its name means two things."""
     UNICODE = "unicode"
     """Its name is not ASCII."""
+    MISSING = "missing"
+    """Its own object is deleted, and others of its kind stay: it is not found."""
+    ALONE = "alone"
+    """Its own object is deleted, and no other of its kind is left: that proves nothing."""
+    DENIED = "denied"
+    """Its own object is not shown, and neither is the list of the others: that proves nothing."""
+    WEIGHTLESS = "weightless"
+    """A member is given the weight 0 behind our back."""
 
 
 Cell = Behaviour | Trouble
+Undo = Callable[[], object]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +65,8 @@ class Column:
     """Of its declaration."""
     stage: Callable[[Path], AbstractContextManager[Stage]]
     acts: Mapping[Behaviour, Callable[..., Any]] = field(default_factory=dict)
-    """How a behaviour is brought about on a stage, where that takes something; `Behaviour.UNSEATED` of one member."""
+    """How a behaviour is brought about on a stage, where that takes something; `Behaviour.UNSEATED` of one member.
+    What brings about a missing object returns how it is undone."""
     empty: Mapping[Cell, str] = field(default_factory=dict)
     """Cells that are not tried, and why."""
     idle: SeatState = SeatState.DRAINING
@@ -108,6 +120,64 @@ def _renamed_pool(stage: OctaviaStage) -> OctaviaDriver:
     return stage.driver(pool="wéb 网")
 
 
+def _without_group(stage: NetscalerStage, *others: str) -> Undo:
+    kept = dict(stage.there.groups)
+    stage.there.groups.clear()
+    stage.there.groups.update({other: {} for other in others})
+    return lambda: (stage.there.groups.clear(), stage.there.groups.update(kept))
+
+
+def _without_list(stage: NetscalerStage) -> Undo:
+    back = _without_group(stage, "other")
+    words = "Not authorized to execute this command"
+    stage.appliance.instead = lambda path: said(403, 2138, words) if path == "config/servicegroup" else None
+    return lambda: (back(), setattr(stage.appliance, "instead", lambda path: None))
+
+
+def _without_pool(stage: OctaviaStage, *others: str) -> Undo:
+    kept = dict(stage.octavia.pools)
+    stage.octavia.pools.clear()
+    for other in others:
+        stage.octavia.tree(other, other)
+    return lambda: (stage.octavia.pools.clear(), stage.octavia.pools.update(kept))
+
+
+def _without_pools(stage: OctaviaStage) -> Undo:
+    back, before = _without_pool(stage, "back"), stage.octavia.answer
+
+    def answer(request: Request) -> tuple[int, Any]:
+        if "fields" in request.query:
+            raise Refused(403, {"faultcode": "Client", "faultstring": _BY_POLICY, "debuginfo": None})
+        return before(request)
+
+    stage.octavia.answer = answer  # type: ignore[method-assign] # one role, while it lasts
+    return lambda: (back(), delattr(stage.octavia, "answer"))
+
+
+def _without_rule(stage: RuleStage, *others: str) -> Undo:
+    kept = list(stage.wire.rules)
+    stage.wire.rules.clear()
+    for other in others:
+        stage.wire.make(other)
+
+    def undo() -> None:
+        stage.wire.rules[:] = kept
+
+    return undo
+
+
+def _without_rules(stage: RuleStage) -> Undo:
+    stage.wire.forbidden.add("listLoadBalancerRules")
+    return lambda: stage.wire.forbidden.discard("listLoadBalancerRules")
+
+
+def _weightless(stage: OctaviaStage, name: MemberName) -> None:
+    for member in stage.pool.members.values():
+        if member["name"] == name:
+            member["weight"] = 0
+
+
+_BY_POLICY = "Policy does not allow this request to be performed."
 _NO_HTTP = "it is not reached over HTTP: nobody on the way can answer 503"
 _NOBODY_LOGS_IN = "there are no credentials: who may open its socket may steer it"
 _WHOLE = "an answer is one, however long"
@@ -119,7 +189,16 @@ _LINE = {
     Behaviour.AMBIGUOUS: _ONE_NAME,
     Behaviour.UNICODE: "backends and sockets have names of ASCII",
 }
-_OF_LINE = {Behaviour.UNSEATED: _elsewhere}
+_OF_LINE: Mapping[Behaviour, Callable[..., Any]] = {Behaviour.UNSEATED: _elsewhere}
+_OF_HAPROXY: Mapping[Behaviour, Callable[..., Any]] = {
+    **_OF_LINE,
+    Behaviour.MISSING: lambda stage: stage.lose(others=True),
+    Behaviour.ALONE: lambda stage: stage.lose(others=False),
+    Behaviour.WEIGHTLESS: lambda stage, name: stage.reweigh(name, "0"),
+}
+_NEVER_MISSING = "its holder is ours, and is started where it does not answer: it is never not found"
+_NO_WEIGHTS = "it knows no weight 0"
+_HAPROXY = {**_LINE, Behaviour.DENIED: "who may open its socket may list its backends"}
 _PLAYED = "the appliance is played, and its traffic is not"
 
 COLUMNS = (
@@ -128,23 +207,30 @@ COLUMNS = (
         kind=SharedListener,
         stage=listener_stage,
         acts=_OF_LINE,
-        empty={**_LINE, Behaviour.CIRCUIT: "its holder is ours, and is started where it does not answer"},
+        empty={
+            **_LINE,
+            Behaviour.CIRCUIT: "its holder is ours, and is started where it does not answer",
+            Behaviour.MISSING: _NEVER_MISSING,
+            Behaviour.ALONE: _NEVER_MISSING,
+            Behaviour.DENIED: _NEVER_MISSING,
+            Behaviour.WEIGHTLESS: _NO_WEIGHTS,
+        },
     ),
-    Column(name="haproxy", kind=HaproxyBalancer, stage=haproxy_stage, acts=_OF_LINE, empty=_LINE, real="haproxy"),
+    Column(name="haproxy", kind=HaproxyBalancer, stage=haproxy_stage, acts=_OF_HAPROXY, empty=_HAPROXY, real="haproxy"),
     Column(
         name="haproxy_template",
         kind=HaproxyBalancer,
         stage=template_stage,
-        acts=_OF_LINE,
-        empty=_LINE,
+        acts=_OF_HAPROXY,
+        empty=_HAPROXY,
         real="haproxy",
     ),
     Column(
         name="haproxy_several",
         kind=HaproxyBalancer,
         stage=several_stage,
-        acts=_OF_LINE,
-        empty=_LINE,
+        acts=_OF_HAPROXY,
+        empty=_HAPROXY,
         real="haproxy",
     ),
     Column(
@@ -155,11 +241,15 @@ COLUMNS = (
             Behaviour.RENEWED: lambda stage: stage.appliance.expire(),
             Behaviour.UNSEATED: _unbound,
             Behaviour.UNICODE: lambda stage: stage.driver(),  # its service group is called so in every test
+            Behaviour.MISSING: lambda stage: _without_group(stage, "other"),
+            Behaviour.ALONE: _without_group,
+            Behaviour.DENIED: _without_list,
         },
         empty={
             Behaviour.TRAFFIC: _PLAYED,
             Behaviour.PAGED: "NITRO answers in pages only to who asks for them",
             Behaviour.AMBIGUOUS: "an appliance has no two service groups of one name",
+            Behaviour.WEIGHTLESS: "weights are 1 to 100",
         },
         idle=SeatState.PARKED,
     ),
@@ -173,6 +263,10 @@ COLUMNS = (
             Behaviour.PAGED: _crowded_pool,
             Behaviour.AMBIGUOUS: lambda stage: stage.octavia.tree("back"),
             Behaviour.UNICODE: _renamed_pool,
+            Behaviour.MISSING: lambda stage: _without_pool(stage, "back"),
+            Behaviour.ALONE: _without_pool,
+            Behaviour.DENIED: _without_pools,
+            Behaviour.WEIGHTLESS: _weightless,
         },
         empty={Behaviour.TRAFFIC: _PLAYED},
     ),
@@ -186,8 +280,14 @@ COLUMNS = (
             Behaviour.PAGED: _crowded_rule,
             Behaviour.AMBIGUOUS: lambda stage: stage.wire.make(),
             Behaviour.UNICODE: lambda stage: stage.driver(),  # the rule is called so in every test
+            Behaviour.MISSING: lambda stage: _without_rule(stage, "other"),
+            Behaviour.ALONE: _without_rule,
+            Behaviour.DENIED: _without_rules,
         },
-        empty={Behaviour.TRAFFIC: "the cloud is played, and what balances for it is not"},
+        empty={
+            Behaviour.TRAFFIC: "the cloud is played, and what balances for it is not",
+            Behaviour.WEIGHTLESS: _NO_WEIGHTS,
+        },
     ),
 )
 

@@ -10,7 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
@@ -226,6 +226,29 @@ class HaproxyStage:
     def restart(self) -> None:
         for one in (self.haproxy, *self.others):
             one.restart()
+
+    def lose(self, *, others: bool) -> Callable[[], None]:
+        """Take the backend from every process; as `Haproxy.lose`."""
+        back = [one.lose(others=others) for one in (self.haproxy, *self.others)]
+        return lambda: [put_back() for put_back in back][-1]
+
+    def reweigh(self, name: MemberName, weight: str) -> None:
+        """A person sets the weight of a member's server on every process."""
+        for one in (self.haproxy, *self.others):
+            one.ask(f"set server web/{self.server_of(one, name)} weight {weight}")
+
+    def weight(self, name: MemberName) -> str:
+        """The weight that HAProxy gives the member's server, and the configured one."""
+        return self.haproxy.ask(f"get weight web/{self.server_of(self.haproxy, name)}").strip()
+
+    def server_of(self, one: Haproxy, name: MemberName) -> str:
+        """What a member's server is called: its own name, or a slot's."""
+        rows = [row.split() for row in one.ask("show servers state web").splitlines()[2:] if row]
+        if name in {row[3] for row in rows}:
+            return name
+        names = (line.split() for line in one.ask(f"show map {one.map}").splitlines())
+        place = next(words[1] for words in names if words[2:] == [name])
+        return next(row[3] for row in rows if f"{row[4]}:{row[18]}" == place)
 
     def clear(self) -> None:
         for name in self.balancer.seats():

@@ -21,8 +21,11 @@ from tests.support.waiting import until
 NAME = MemberName("web-k3f9ab-1")
 INFO = "Version: {version}\nPid: 7\nStart_time_sec: 1795228107\n\n"
 NO_STATISTICS = "# pxname,svname,scur,status,check_status,\n\n"
-NO_SERVERS = "1\n# be_id be_name srv_id srv_name srv_addr srv_admin_state srv_check_state srv_port\n\n"
-ONE_SERVER = NO_SERVERS[:-1] + "3 web 2 web-k3f9ab-1 127.0.0.1 {admin} {check} 9001\n\n"
+NO_SERVERS = (
+    "1\n# be_id be_name srv_id srv_name srv_addr srv_admin_state srv_uweight srv_iweight srv_check_state "
+    "srv_agent_state srv_port\n\n"
+)
+ONE_SERVER = NO_SERVERS[:-1] + "3 web 2 web-k3f9ab-1 127.0.0.1 {admin} 1 1 {check} 0 9001\n\n"
 
 
 def a_driver(socket: Path | str, *, backend: str = "web") -> HaproxyDriver:

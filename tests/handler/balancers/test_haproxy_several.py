@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from config.errors import Permanent, Transient
+from config.errors import NotFound, Permanent, Transient
 from config.units import MemberName
 from handler.balancers.haproxy_several import HaproxySeveral, together
 from handler.world import Health, Seat, SeatState
@@ -129,3 +129,14 @@ def test_what_must_be_mended_is_told_before_what_passes(order: slice) -> None:
     processes = [_Failing(Transient("passes")), _Failing(Permanent("mend it"))]
     with pytest.raises(Permanent, match="mend it"):
         HaproxySeveral(processes[order]).drain(NAME)  # type: ignore[arg-type] # a stand-in without names of its own
+
+
+@pytest.mark.real("haproxy")
+def test_a_backend_that_only_one_process_lacks_cannot_be_read(tmp_path: Path) -> None:
+    with several_stage(tmp_path) as stage:
+        put_back = stage.others[0].lose(others=True)
+        with pytest.raises(Permanent, match="has no backend web, and lists 1 other") as lacking:
+            stage.balancer.seats()
+        assert not isinstance(lacking.value, NotFound)
+        put_back()
+        assert stage.balancer.seats() == {}
