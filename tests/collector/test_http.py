@@ -27,15 +27,18 @@ from tests.support.http_servers import (
     running_nginx,
     says,
 )
+from tests.support.waiting import PATIENT
 
 TOKEN = SecretRef(env="TOKEN")
 
 
-def a_question(url: str, *, access: HttpAccess = OPEN, timeout: float = 5.0) -> Question:
+def a_question(url: str, *, access: HttpAccess = OPEN, timeout: float = PATIENT) -> Question:
     return Question(url=url, access=access, timeout=timeout)
 
 
-def asked_of(handler: Handler, *, timeout: float = 5.0, access: HttpAccess = OPEN, token: str = "") -> Answer | Failure:
+def asked_of(
+    handler: Handler, *, timeout: float = PATIENT, access: HttpAccess = OPEN, token: str = ""
+) -> Answer | Failure:
     async def scene() -> Answer | Failure:
         async with a_server(handler) as port, a_client({"TOKEN": token}) as client:
             return await client.ask(a_question(f"http://127.0.0.1:{port}/", timeout=timeout, access=access))
@@ -43,7 +46,7 @@ def asked_of(handler: Handler, *, timeout: float = 5.0, access: HttpAccess = OPE
     return asyncio.run(scene())
 
 
-def asked(url: str, *, access: HttpAccess = OPEN, timeout: float = 5.0) -> Answer | Failure:
+def asked(url: str, *, access: HttpAccess = OPEN, timeout: float = PATIENT) -> Answer | Failure:
     async def scene() -> Answer | Failure:
         async with a_client() as client:
             return await client.ask(a_question(url, access=access, timeout=timeout))
@@ -260,7 +263,7 @@ async def another_protocol(reader: asyncio.StreamReader, writer: asyncio.StreamW
     ],
 )
 def test_a_server_that_misbehaves_is_a_failure_with_a_kind(handler: Handler, reply: Reply | None) -> None:
-    answer = asked_of(handler, timeout=0.3 if reply is Reply.TIMEOUT else 5.0)
+    answer = asked_of(handler, timeout=0.3 if reply is Reply.TIMEOUT else PATIENT)
 
     assert (answer.reply if isinstance(answer, Failure) else None) == reply
 

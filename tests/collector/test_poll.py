@@ -10,6 +10,7 @@ from collector.samples import Reply
 from collector.sources.interface import Round
 from config.units import GroupId
 from tests.support.collector import a_catalogue, a_column, a_moment, an_object, answers, no_secret, rosters
+from tests.support.waiting import PATIENT
 
 CPU = an_object("1.1", id="cpu")
 SESSIONS = a_column("scur")
@@ -43,7 +44,7 @@ def a_poller(*sources: Scripted, at: float = 100.0) -> Poller:
 def test_all_sources_fill_one_scrape() -> None:
     poller = a_poller(puts(0, 42.0), puts(1, 7.0))
 
-    scrape = asyncio.run(poller.poll(a_catalogue([CPU, SESSIONS]), rosters({"a": "127.0.0.1"}), timeout=1.0))
+    scrape = asyncio.run(poller.poll(a_catalogue([CPU, SESSIONS]), rosters({"a": "127.0.0.1"}), timeout=PATIENT))
 
     assert answers(scrape) == {("a", "cpu"): 42.0, ("a", "scur"): 7.0}
     assert scrape.at == a_moment(100.0)
@@ -105,7 +106,7 @@ def test_a_mistake_in_a_source_is_not_taken_for_silence() -> None:
         raise KeyError("scur")
 
     with pytest.raises(ExceptionGroup):
-        asyncio.run(a_poller(Scripted(stumble)).poll(a_catalogue([CPU]), rosters({"a": "127.0.0.1"}), timeout=1.0))
+        asyncio.run(a_poller(Scripted(stumble)).poll(a_catalogue([CPU]), rosters({"a": "127.0.0.1"}), timeout=PATIENT))
 
 
 def test_a_layout_is_the_same_object_until_somebody_comes_goes_or_is_declared_otherwise() -> None:
@@ -122,7 +123,7 @@ def test_a_layout_is_the_same_object_until_somebody_comes_goes_or_is_declared_ot
             (other, two),
             (other, two),
         ):
-            scrape = await poller.poll(declared, rosters(members), timeout=1.0)
+            scrape = await poller.poll(declared, rosters(members), timeout=PATIENT)
             same.append(scrape.layout is before)
             before = scrape.layout
         return same
@@ -134,9 +135,9 @@ def test_polls_of_different_groups_keep_a_layout_each() -> None:
     async def scene() -> bool:
         poller, catalogue = a_poller(), a_catalogue([CPU], groups=["api", "web"])
         api, web = rosters({"a": "127.0.0.1"}, group="api"), rosters({"a": "127.0.0.1"}, group="web")
-        first = await poller.poll(catalogue, api, timeout=1.0)
-        await poller.poll(catalogue, web, timeout=1.0)
-        again = await poller.poll(catalogue, api, timeout=1.0)
+        first = await poller.poll(catalogue, api, timeout=PATIENT)
+        await poller.poll(catalogue, web, timeout=PATIENT)
+        again = await poller.poll(catalogue, api, timeout=PATIENT)
         assert {series.group for series in again.layout.series} == {GroupId("api")}
         return again.layout is first.layout
 
@@ -144,7 +145,7 @@ def test_polls_of_different_groups_keep_a_layout_each() -> None:
 
 
 def test_nobody_to_ask_is_an_empty_scrape() -> None:
-    scrape = asyncio.run(a_poller().poll(a_catalogue([CPU]), rosters({}), timeout=1.0))
+    scrape = asyncio.run(a_poller().poll(a_catalogue([CPU]), rosters({}), timeout=PATIENT))
 
     assert scrape.layout.series == ()
 

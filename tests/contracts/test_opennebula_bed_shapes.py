@@ -65,7 +65,7 @@ class Side:
     def made(self, name: str) -> int:
         done, own, *_ = self.ask("template.instantiate", "{template}", name, False, NETWORK.format(0, name), False)
         assert done, own
-        until(lambda: "<LCM_STATE>3<" in self.ask("vm.info", own)[1], within=30.0, every=0.1)
+        until(lambda: "<LCM_STATE>3<" in self.ask("vm.info", own)[1], every=0.1)
         return int(own)
 
 
@@ -95,7 +95,7 @@ def sides() -> Iterator[tuple[Side, Side]]:
         try:
             ours.own, real.own = ours.made("web-k3f9ab-1"), real.made("web-k3f9ab-1")
             measure(stage, ours)
-            until(lambda: "<CPU>" in real.ask("vmpool.monitoring", -3, 0)[1], within=20.0, every=0.2)
+            until(lambda: "<CPU>" in real.ask("vmpool.monitoring", -3, 0)[1], every=0.2)
             yield ours, real
         finally:
             as_admin("vm.recover", real.theirs, 3)
@@ -178,7 +178,7 @@ def test_a_machine_that_boots_or_stops_is_not_removed_as_on_a_real_one_opennebul
     with opennebula_stage() as stage, held():
         ours, real = replace(sides[0], endpoint=stage.endpoint), sides[1]
         real.own, was = real.ask("template.instantiate", "{template}", "held", False, "", False)[1], real.own
-        until(lambda: "<LCM_STATE>2<" in real.ask("vm.info", "{own}")[1], within=30.0, every=0.1)
+        until(lambda: "<LCM_STATE>2<" in real.ask("vm.info", "{own}")[1], every=0.1)
         ours.own = stage.wire.add("held", lcm=2, looks=1000).id
         told = [side.ask("vm.action", "terminate", "{own}") for side in (ours, real)]
         real.own = was

@@ -181,10 +181,10 @@ def test_a_machine_is_made_with_its_parts_and_leaves_them_behind(
     assert [server.name for server in driver.list(WEB).servers] == [member]
     assert {part.id for _, part in cloud.parts(WEB).parts} == set(ids.values())
     driver.destroy(member, grace=0.0)
-    until(lambda: driver.find(member) is None, within=120.0)
+    until(lambda: driver.find(member) is None)
     assert {part.id for _, part in cloud.parts(WEB).parts} == set(ids.values()), made
     for part in (public, front, DATA):
-        until(lambda part=part: taken_away(cloud, member, part), within=120.0)  # type: ignore[misc]
+        until(lambda part=part: taken_away(cloud, member, part))  # type: ignore[misc]
     assert stage.parts() == []
 
 

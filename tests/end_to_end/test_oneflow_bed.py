@@ -14,11 +14,10 @@ from tests.support.daemon import Daemon, a_daemon
 from tests.support.oneflow_bed import FLOW_BEDS, FlowBedStage
 from tests.support.opennebula_bed import facts
 from tests.support.orchestrators import installation
-from tests.support.waiting import until
+from tests.support.waiting import PATIENT, until
 
 pytestmark = pytest.mark.skipif(not FLOW_BEDS, reason="no real OneFlow is here: see make test-real")
 
-_WITHIN = 150.0
 
 MODEL = """
 clouds:
@@ -67,7 +66,7 @@ def daemon(stage: FlowBedStage, service: int, monkeypatch: pytest.MonkeyPatch) -
 
 
 def scaled(daemon: Daemon, size: int) -> None:
-    until(lambda: daemon.trimtab("scale", "web", str(size)).code == 0, within=_WITHIN, every=0.2)  # once it has looked
+    until(lambda: daemon.trimtab("scale", "web", str(size)).code == 0, every=0.2)  # once it has looked
 
 
 def role_of(stage: FlowBedStage, service: int) -> Role:
@@ -83,9 +82,9 @@ def nodes(stage: FlowBedStage, service: int) -> dict[int, Machine]:
 
 def whole(stage: FlowBedStage, daemon: Daemon, service: int, size: int) -> None:
     """No duplicate, no orphan: the role's nodes, OpenNebula's machines and members in service are the same."""
-    daemon.settled(size, within=_WITHIN)
-    until(lambda: len(nodes(stage, service)) == size, within=_WITHIN, every=0.2)
-    until(lambda: len(role_of(stage, service).nodes) == size, within=_WITHIN, every=0.5)
+    daemon.settled(size, within=PATIENT)
+    until(lambda: len(nodes(stage, service)) == size, every=0.2)
+    until(lambda: len(role_of(stage, service).nodes) == size, every=0.5)
     role, there = role_of(stage, service), nodes(stage, service)
     assert role.cardinality == size
     assert sorted(role.nodes) == sorted(there)
@@ -111,7 +110,7 @@ def test_a_group_in_a_role_survives_kills_and_replaces_a_member_that_is_off_onef
 
     (off, *_) = sorted(nodes(stage, service))
     stage.wire.ask("vm.action", "poweroff-hard", off)
-    until(lambda: off not in {vm.id for vm in stage.machines()}, within=_WITHIN, every=0.5)
+    until(lambda: off not in {vm.id for vm in stage.machines()}, every=0.5)
     whole(stage, daemon, service, 8)
     assert role_of(stage, service).next_number == 9
 

@@ -11,11 +11,10 @@ import pytest
 
 from tests.support.daemon import Daemon, a_daemon
 from tests.support.opennebula_bed import BED, NebulaBedStage, a_quota, a_user, facts
-from tests.support.waiting import until
+from tests.support.waiting import PATIENT, until
 
 pytestmark = pytest.mark.skipif(not BED, reason="no real OpenNebula is here: see make test-real")
 
-_WITHIN = 90.0
 
 MODEL = """
 counters:
@@ -57,12 +56,12 @@ def daemon(stage: NebulaBedStage, monkeypatch: pytest.MonkeyPatch) -> Iterator[D
 
 
 def scaled(daemon: Daemon, size: int) -> None:
-    until(lambda: daemon.trimtab("scale", "web", str(size)).code == 0, within=_WITHIN, every=0.2)
+    until(lambda: daemon.trimtab("scale", "web", str(size)).code == 0, every=0.2)
 
 
 def whole(stage: NebulaBedStage, daemon: Daemon, size: int) -> None:
     """No duplicate, no orphan: what OpenNebula has is what serves."""
-    until(lambda: len(stage.machines()) == size, within=_WITHIN, every=0.2)
+    until(lambda: len(stage.machines()) == size, every=0.2)
     assert sorted(vm.mark for vm in stage.machines()) == sorted(daemon.serving())
     assert len(set(daemon.serving())) == size
 
@@ -72,14 +71,14 @@ def test_a_group_survives_a_kill_in_the_middle_of_growing_and_of_shrinking_openn
 ) -> None:
     daemon.start()
     scaled(daemon, 3)
-    daemon.settled(3, within=_WITHIN)
+    daemon.settled(3, within=PATIENT)
 
     for size, pause in ((15, 1.5), (4, 0.5)):
         scaled(daemon, size)
         time.sleep(pause)
         daemon.stop(signal.SIGKILL)
         daemon.start()
-        daemon.settled(size, within=_WITHIN)
+        daemon.settled(size, within=PATIENT)
         whole(stage, daemon, size)
 
 
@@ -89,12 +88,12 @@ def test_a_quota_stops_a_group_which_goes_on_when_it_is_raised_opennebula_bed(
     a_quota(stage.cloud, VMS=2)
     daemon.start()
     scaled(daemon, 4)
-    until(lambda: "quota" in str(daemon.json("status", "web")), within=_WITHIN, every=0.2)
+    until(lambda: "quota" in str(daemon.json("status", "web")), every=0.2)
     assert len(stage.machines()) <= 2
 
     a_quota(stage.cloud, VMS=-1)
 
-    daemon.settled(4, within=_WITHIN)
+    daemon.settled(4, within=PATIENT)
     whole(stage, daemon, 4)
 
 
@@ -103,13 +102,13 @@ def test_members_are_measured_as_opennebula_measures_machines_opennebula_bed(
 ) -> None:
     daemon.start()
     scaled(daemon, 2)
-    daemon.settled(2, within=_WITHIN)
+    daemon.settled(2, within=PATIENT)
 
     def probed(*counters: str) -> list[Any]:
         told: list[Any] = daemon.trimtab("probe", "web", *counters, "--json").json
         return told
 
-    until(lambda: {each["reply"] for each in probed("cpu", "memory", "sent")} == {"ok"}, within=_WITHIN, every=0.5)
+    until(lambda: {each["reply"] for each in probed("cpu", "memory", "sent")} == {"ok"}, every=0.5)
     assert {each["reply"] for each in probed("price")} == {"no_such_counter"}
     (vm, *_) = stage.machines()
     stage.wire.ask("vm.update", vm.id, "<TEMPLATE><PRICE>7.5</PRICE></TEMPLATE>", 1)  # as a guest does, over OneGate

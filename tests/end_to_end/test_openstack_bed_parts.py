@@ -14,11 +14,10 @@ from handler.openstack.pages import read_whole
 from handler.orchestrators.openstack_part_answers import SHELVES, Kind, Piece
 from tests.support.daemon import Daemon, a_daemon
 from tests.support.openstack_bed import CLOUD, OUTSIDE, BedStage, FileAccess
-from tests.support.waiting import until
+from tests.support.waiting import PATIENT, until
 
 pytestmark = pytest.mark.skipif(not CLOUD, reason="no real OpenStack is here: see make test-real")
 
-_WITHIN = 150.0
 
 MODEL = """
 clouds:
@@ -75,12 +74,12 @@ def pieces(stage: BedStage) -> list[Piece]:
 
 
 def scaled(daemon: Daemon, size: int) -> None:
-    until(lambda: daemon.trimtab("scale", "web", str(size)).code == 0, within=_WITHIN, every=0.2)  # once it has looked
+    until(lambda: daemon.trimtab("scale", "web", str(size)).code == 0, every=0.2)  # once it has looked
 
 
 def whole(stage: BedStage, daemon: Daemon, size: int) -> None:
     """No duplicate, no orphan: every member has a part of each kind, which is its own server's, and nobody else has."""
-    daemon.settled(size, within=_WITHIN)
+    daemon.settled(size, within=PATIENT)
     serving = set(daemon.serving())
     assert len(serving) == size
     ours = {
@@ -89,7 +88,7 @@ def whole(stage: BedStage, daemon: Daemon, size: int) -> None:
         if server.mark is not None and server.mark.installation == stage.here and server.task != "deleting"
     }
     assert sorted(ours.values()) == sorted(serving)
-    until(lambda: {piece.member for piece in pieces(stage)} == serving, within=_WITHIN, every=0.5)
+    until(lambda: {piece.member for piece in pieces(stage)} == serving, every=0.5)
     there = pieces(stage)
     each = {(name, kind): 1 for name in serving for kind in Kind}
     assert Counter((piece.member, piece.kind) for piece in there) == each

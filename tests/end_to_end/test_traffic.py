@@ -119,16 +119,16 @@ def behind_listener() -> Iterator[BehindListener]:
 
 def grow_and_shrink(scene: Scene) -> None:
     daemon = scene.daemon
-    daemon.settled(2, within=30.0)
+    daemon.settled(2)
     first = set(daemon.serving())
     with Load(scene.target) as load:
         daemon.json("scale", "web", "4")
-        daemon.settled(4, within=30.0)
+        daemon.settled(4)
         assert first < set(daemon.serving())
         before = load.tally.ok
         until(lambda: load.tally.ok > before + _RATE / 4)
         daemon.json("scale", "web", "2")
-        daemon.settled(2, within=30.0)
+        daemon.settled(2)
         before = load.tally.ok
         until(lambda: load.tally.ok > before + _RATE / 4)
     assert not first & set(daemon.serving())  # the oldest left, by name
@@ -147,7 +147,7 @@ def test_a_haproxy_that_was_reloaded_has_its_members_back_long_before_the_next_i
     behind_haproxy: BehindHaproxy,
 ) -> None:
     daemon = behind_haproxy.daemon
-    daemon.settled(2, within=30.0)
+    daemon.settled(2)
     behind_haproxy.haproxy.reload()
     until(lambda: behind_haproxy.seated() == set(daemon.serving()) != set(), every=0.05)
     with Load(behind_haproxy.target) as load:
@@ -163,7 +163,7 @@ def test_on_a_shared_listener_no_request_fails_while_the_fleet_grows_and_shrinks
 
 def test_on_a_shared_listener_no_request_fails_while_the_daemon_is_away(behind_listener: BehindListener) -> None:
     daemon = behind_listener.daemon
-    daemon.settled(2, within=30.0)
+    daemon.settled(2)
     before = daemon.pids()
     with Load(behind_listener.target) as load:
         daemon.stop()

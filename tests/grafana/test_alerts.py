@@ -9,6 +9,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from tests.support.grafana import ROOM, RULES_FILE, rules
+from tests.support.waiting import PATIENT
 
 _TESTS_FILE = RULES_FILE.with_name("trimtab.tests.yaml")
 _RULES = [pytest.param(rule, id=rule["alert"]) for rule in rules()]
@@ -16,7 +17,9 @@ _every_rule = pytest.mark.parametrize("rule", _RULES)
 
 
 def _promtool(*arguments: str, folder: Path = ROOM) -> str:
-    done = subprocess.run(["promtool", *arguments], cwd=folder, capture_output=True, text=True, timeout=30, check=False)
+    done = subprocess.run(
+        ["promtool", *arguments], cwd=folder, capture_output=True, text=True, timeout=PATIENT, check=False
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from tests.support.grafana import Prometheus, asked, rules, selectors, variables, watched_fleet
+from tests.support.waiting import PATIENT
 
 pytestmark = pytest.mark.real("prometheus")
-_WITHIN = 40.0
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +21,7 @@ def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]
 
 def _unanswered(questions: Iterable[str], answered: Callable[[str], bool]) -> list[str]:
     """What has no answer when the deadline comes; each question is asked until it has had one."""
-    left, deadline = sorted(set(questions)), time.monotonic() + _WITHIN
+    left, deadline = sorted(set(questions)), time.monotonic() + PATIENT
     while left and time.monotonic() < deadline:
         left = [question for question in left if not answered(question)]
         time.sleep(0.25 if left else 0.0)

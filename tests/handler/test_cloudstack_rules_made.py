@@ -17,6 +17,7 @@ from tests.support.cloud_beds import CloudBed
 from tests.support.cloudstack import HERE, CloudstackStage, a_cloudstack, a_machine_recipe
 from tests.support.cloudstack_making import MakingWire, making_wire
 from tests.support.cloudstack_wire import error
+from tests.support.waiting import PATIENT
 from tests.support.wire_server import LOST, UNREACHED
 from tests.support.worlds import WEB, a_definition
 
@@ -32,7 +33,7 @@ def bed() -> Iterator[CloudBed]:
         health_check=HealthCheck(),
     )
     with making_wire(conjures=False) as (wire, endpoint):
-        cloud = a_cloudstack(endpoint, timeout=2.0)
+        cloud = a_cloudstack(endpoint, timeout=PATIENT)
         declared = ManagedBalancer(id=FRONT, on=cloud.id, cloud=cloud, rule=rule)
         plain = a_definition(drain=0.0)
         definition = replace(
@@ -48,7 +49,7 @@ def bed() -> Iterator[CloudBed]:
         bed.balancers[FRONT] = RuleProvisioner(  # type: ignore[assignment]
             declared, cloud, HERE, bed.clock, lambda ref: secrets[ref.env or ""], lambda _: None
         )
-        yield bed.on(stage, lambda: wire.alive, timeout=2.0)
+        yield bed.on(stage, lambda: wire.alive, timeout=PATIENT)
 
 
 def settle(bed: CloudBed) -> None:

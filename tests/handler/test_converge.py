@@ -22,6 +22,7 @@ from handler.world import Leaving, Phase, SeatState, ServerState
 from tests.support.beds import Bed, grown
 from tests.support.fake_cloud import LOST
 from tests.support.snapshots import read, text_of
+from tests.support.waiting import PATIENT
 from tests.support.worlds import EDGE, WEB, a_definition, name_of
 from trigger.requests import Pause
 
@@ -770,7 +771,7 @@ def test_a_balancer_that_is_no_longer_declared_keeps_its_members_alive() -> None
 
 def test_different_members_are_worked_on_side_by_side() -> None:
     bed = Bed(size=3, workers=8)
-    meeting = threading.Barrier(3, timeout=10.0)
+    meeting = threading.Barrier(3, timeout=PATIENT)
     bed.run()
     join = bed.edge.join
 

@@ -14,6 +14,7 @@ from tests.support.oneflow_stage import old_oneflow_stage, oneflow_stage
 from tests.support.oneflow_wire import COOLDOWN, FAILED_SCALING, RUNNING, WARNING
 from tests.support.opennebula_wire import ACTIVE, DONE, INTERNAL, POWEROFF, refused
 from tests.support.opennebula_wire import RUNNING as VM_RUNNING
+from tests.support.waiting import PATIENT
 from tests.support.wire_server import LOST, UNREACHED, Fault, answered
 from tests.support.worlds import a_definition
 
@@ -24,7 +25,7 @@ def bed(request: pytest.FixtureRequest) -> Iterator[CloudBed]:
     profile = replace(a_definition().profile, recipe=recipe)
     bed = CloudBed(definition=replace(a_definition(), profile=profile), size=0, workers=4)
     with request.param(clock=bed.clock) as stage:
-        yield bed.on(stage, lambda: stage.alive, timeout=2.0)
+        yield bed.on(stage, lambda: stage.alive, timeout=PATIENT)
 
 
 def nodes(bed: CloudBed) -> int:

@@ -11,6 +11,7 @@ from handler.steps import Wait
 from tests.support.cloud_beds import CloudBed
 from tests.support.opennebula import a_template_recipe, opennebula_stage
 from tests.support.opennebula_wire import AUTHORISATION, DONE, INTERNAL, refused
+from tests.support.waiting import PATIENT
 from tests.support.wire_server import LOST, UNREACHED, answered
 from tests.support.worlds import a_definition
 
@@ -20,7 +21,7 @@ def bed() -> Iterator[CloudBed]:
     profile = replace(a_definition().profile, recipe=a_template_recipe())
     bed = CloudBed(definition=replace(a_definition(), profile=profile), size=0, workers=4)
     with opennebula_stage(clock=bed.clock) as stage:
-        yield bed.on(stage, lambda: stage.wire.alive, timeout=2.0)
+        yield bed.on(stage, lambda: stage.wire.alive, timeout=PATIENT)
 
 
 def test_a_group_grows_to_five_and_shrinks_to_two_while_answers_are_lost(bed: CloudBed) -> None:

@@ -11,6 +11,7 @@ from handler.steps import Wait
 from tests.support.cloud_beds import CloudBed
 from tests.support.openstack import a_server_recipe, openstack_stage
 from tests.support.openstack_wire import error
+from tests.support.waiting import PATIENT
 from tests.support.wire_server import LOST, UNREACHED, answered
 from tests.support.worlds import a_definition
 
@@ -22,7 +23,7 @@ def bed() -> Iterator[CloudBed]:
     definition = replace(kept, profile=profile, group=replace(kept.group, grace=0.0))
     bed = CloudBed(definition=definition, size=0, workers=4)
     with openstack_stage(clock=bed.clock) as stage:
-        yield bed.on(stage, lambda: stage.nova.alive, timeout=5.0)
+        yield bed.on(stage, lambda: stage.nova.alive, timeout=PATIENT)
 
 
 def test_a_group_grows_to_five_and_shrinks_to_two_while_answers_are_lost(bed: CloudBed) -> None:

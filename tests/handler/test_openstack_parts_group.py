@@ -14,6 +14,7 @@ from tests.support.cloud_beds import CloudBed
 from tests.support.fake_cloud import Killed
 from tests.support.openstack import a_server_recipe, openstack_stage
 from tests.support.openstack_wire import error
+from tests.support.waiting import PATIENT
 from tests.support.wire_server import LOST, UNREACHED, Fault, answered
 from tests.support.worlds import a_definition
 
@@ -35,7 +36,7 @@ def a_bed(workers: int = 4) -> CloudBed:
 def bed() -> Iterator[CloudBed]:
     bed = a_bed()
     with openstack_stage(clock=bed.clock) as stage:
-        yield bed.on(stage, lambda: stage.nova.alive, timeout=5.0)
+        yield bed.on(stage, lambda: stage.nova.alive, timeout=PATIENT)
 
 
 def whole(bed: CloudBed, size: int, *, retained: int = 0) -> None:
@@ -94,7 +95,7 @@ def killed_at(deadly: int, fault: Fault, start: int, end: int) -> bool:
     """Resize a group, die with one call, and go on in a new process; whether there was such a call."""
     bed = a_bed(workers=1)
     with openstack_stage(clock=bed.clock) as stage:
-        bed.on(stage, lambda: stage.nova.alive, timeout=5.0)
+        bed.on(stage, lambda: stage.nova.alive, timeout=PATIENT)
         bed.desire(start)
         bed.settle()
         bed.desire(end)

@@ -14,6 +14,7 @@ from collector.sources.alerted import AlertedSource
 from config.load import parse
 from config.units import AlertId, GroupId, Instant
 from tests.support.collector import a_moment, no_secret, rosters
+from tests.support.waiting import PATIENT
 from trigger.evaluate import evaluate, requests_from
 from trigger.reasons import Reason
 
@@ -61,7 +62,7 @@ def test_a_policy_fires_on_a_value_that_stands_and_never_without_one(ticks: list
             at, until = a_moment(now[0]), Instant(now[0] + TTL)
             board.put(Brought(group=WEB, alert=DEPTH, key="f1", value=told, at=at, until=until))
             standing = told, now[0] + TTL
-        scrape = asyncio.run(poller.poll(CATALOGUE, rosters({"a": "127.0.0.1"}), timeout=1.0))
+        scrape = asyncio.run(poller.poll(CATALOGUE, rosters({"a": "127.0.0.1"}), timeout=PATIENT))
         evaluation = evaluate(CATALOGUE, WEB, aggregator.take(scrape)[WEB], holds, scrape.at)
         holds = evaluation.holds
         asked = [request.policy for request in requests_from(CATALOGUE, evaluation)]

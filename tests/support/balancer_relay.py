@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from handler.balancers.exchange import Address
+from tests.support.waiting import PATIENT
 
 _LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 _HTTP = re.compile(rb"(?:GET|POST|PUT|DELETE|HTTP/1)[ .]")
-_PATIENCE = 10.0
 
 
 class Trouble(enum.Enum):
@@ -81,7 +81,7 @@ class Relay:
             threading.Thread(target=self._converse, args=(conversation,), daemon=True).start()
 
     def _converse(self, client: socket.socket) -> None:
-        client.settimeout(_PATIENCE)
+        client.settimeout(PATIENT)
         with client, _connected(self._target) as balancer, contextlib.suppress(OSError):
             while request := _whole(client):
                 self.heard += 1
@@ -130,9 +130,9 @@ def _listening(address: Address) -> socket.socket:
 
 def _connected(address: Address) -> socket.socket:
     if not isinstance(address, Path):
-        return socket.create_connection(address, timeout=_PATIENCE)
+        return socket.create_connection(address, timeout=PATIENT)
     conversation = socket.socket(socket.AF_UNIX)
-    conversation.settimeout(_PATIENCE)
+    conversation.settimeout(PATIENT)
     conversation.connect(str(address))
     return conversation
 

@@ -26,7 +26,7 @@ from handler.balancers.shared_listener import SharedListenerBalancer
 from handler.circuits import Circuits
 from handler.world import SeatState
 from tests.support.haproxy import Haproxy, free_tcp_port, running_haproxy
-from tests.support.waiting import stop, until
+from tests.support.waiting import PATIENT, stop, until
 
 ROOT = Path(__file__).parents[2]
 _SEQUENCE = itertools.count(1)
@@ -43,7 +43,7 @@ def a_listener(*, id: str = "edge", address: str = "127.0.0.1", port: int | None
 
 def get(port: int, path: str = "/") -> str:
     """One request on a connection of its own; the body, which is the name of the member that answered."""
-    conversation = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    conversation = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENT)
     try:
         conversation.request("GET", path, headers={"Connection": "close"})
         answer = conversation.getresponse()

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.support.waiting import stopped
+from tests.support.waiting import PATIENT, stopped
 
 _LAUNCH = (
     "import os, sys; os.dup2(int(sys.argv[1]), 3); os.dup2(int(sys.argv[2]), 4); os.execvp(sys.argv[3], sys.argv[3:])"
@@ -26,7 +26,6 @@ _OPTIONS = (
     "--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage",
     "--remote-debugging-pipe",
 )  # fmt: skip
-_WITHIN = 20.0
 _KEYS = {"Tab": 9, "Enter": 13, "ArrowLeft": 37, "ArrowRight": 39}
 
 
@@ -59,7 +58,7 @@ class Browser:
         sent = json.dumps(message | ({"sessionId": session} if session else {})).encode() + b"\0"
         while sent:
             sent = sent[os.write(self._write, sent) :]
-        deadline = time.monotonic() + _WITHIN
+        deadline = time.monotonic() + PATIENT
         while True:
             told = self._next(deadline, method)
             if told.get("id") == self._last:
@@ -72,7 +71,7 @@ class Browser:
     def _next(self, deadline: float, method: str) -> dict[str, Any]:
         while b"\0" not in self._buffer:
             ready, _, _ = select.select([self._read], [], [], max(deadline - time.monotonic(), 0.0))
-            assert ready, f"the browser did not answer {method} within {_WITHIN} s"
+            assert ready, f"the browser did not answer {method} within {PATIENT} s"
             part = os.read(self._read, 1 << 16)
             assert part, f"the browser ended at {method}"
             self._buffer += part

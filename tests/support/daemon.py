@@ -26,11 +26,10 @@ from handler.app.cli import app
 from handler.balancers.shared_listener import SharedListenerBalancer
 from handler.orchestrators import procfs
 from tests.support.orchestrators import bearing
-from tests.support.waiting import until
+from tests.support.waiting import PATIENT, until
 
 TRIMTAB = Path(sys.executable).with_name("trimtab")
 _LISTENING = re.compile(r"event=listening url=http://127\.0\.0\.1:(\d+)")
-_PATIENCE = 60.0
 COMMUNITY = "c0mmunity-s3cret"
 """A secret that must not show anywhere."""
 
@@ -117,20 +116,20 @@ class Daemon:
             self.port = int(found[1]) if found else 0
             return found is not None
 
-        until(listens, within=_PATIENCE, every=0.05, process=self.process, log=self.log)
+        until(listens, every=0.05, process=self.process, log=self.log)
         return self
 
     def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
         """Send it a signal and wait for its end; the exit code."""
         assert self.process is not None
         self.process.send_signal(number)
-        return self.process.wait(timeout=_PATIENCE)
+        return self.process.wait(timeout=PATIENT)
 
     def clear(self) -> None:
         """End the daemon, its members and its listeners' holders, whatever became of them."""
         if self.process is not None and self.process.poll() is None:
             self.process.kill()
-            self.process.wait(timeout=_PATIENCE)
+            self.process.wait(timeout=PATIENT)
         if (self.state / "installation").exists():
             mark = f"TRIMTAB_INSTALLATION={self.installation}"
             until(lambda: not _killed(mark))
@@ -166,7 +165,7 @@ class Daemon:
         unix: bool = False,
     ) -> Answer:
         """One request over TCP, or over the unix socket."""
-        connection = _Unix(self.socket) if unix else http.client.HTTPConnection("127.0.0.1", self.port, timeout=10.0)
+        connection = _Unix(self.socket) if unix else http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENT)
         sent = dict(headers or {})
         payload = body if isinstance(body, bytes | None) else json.dumps(body).encode()
         if payload is not None:
@@ -188,7 +187,7 @@ class Daemon:
         """Names of the members in service."""
         return [member["name"] for member in self.group(name)["members"] if member["state"] == "in_service"]
 
-    def settled(self, size: int, name: str = "web", within: float = _PATIENCE) -> None:
+    def settled(self, size: int, name: str = "web", within: float = PATIENT) -> None:
         """Wait until exactly so many members are there, all in service."""
 
         def holds() -> bool:
@@ -215,7 +214,7 @@ class Daemon:
 
 class _Unix(http.client.HTTPConnection):
     def __init__(self, path: Path) -> None:
-        super().__init__("trimtab", timeout=10.0)
+        super().__init__("trimtab", timeout=PATIENT)
         self._path = path
 
     def connect(self) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from config.model import ProcessRecipe
 from handler.demo.http import Door, Response
+from tests.support.waiting import PATIENT
 
 ROOT = Path(__file__).parents[2]
 
@@ -84,4 +85,4 @@ async def with_door(
         await scene(door, target)
     finally:
         door.close()
-        await door.finished(within=5.0)
+        await door.finished(within=PATIENT)

@@ -13,6 +13,7 @@ from config.model import CloudstackCloud
 from config.units import CloudId
 from tests.support.faults import Column, Declared, Fails, Fault, Harmless, Impossible, Side
 from tests.support.faults_http import OVER_HTTP, Asked, Face, Told, blameless, odd
+from tests.support.waiting import PATIENT
 
 
 class _Front:
@@ -27,7 +28,7 @@ class _Front:
             endpoint=f"http://127.0.0.1:{self._face.port}/client/api",
             api_key=SecretRef(env="TOKEN"),
             secret=SecretRef(env="PASSWORD"),
-            timeout=5.0,
+            timeout=PATIENT,
         )
         return Declared(CloudstackField(name="cpuused"), cloud=cloud)
 

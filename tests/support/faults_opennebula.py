@@ -15,6 +15,7 @@ from config.units import CloudId
 from tests.support.faults import OURS, Column, Declared, Fails, Fault, Harmless, Overstated, Side, Unrated
 from tests.support.faults_http import OVER_HTTP, Asked, Face, Told, blameless, odd
 from tests.support.opennebula_documents import Vm, measured_xml, vm_xml
+from tests.support.waiting import PATIENT
 
 _AGE = 2.0
 
@@ -32,7 +33,7 @@ class _Front:
             endpoint=f"http://127.0.0.1:{self._face.port}/RPC2",
             user="fleet",
             password=SecretRef(env="PASSWORD"),
-            timeout=5.0,
+            timeout=PATIENT,
         )
         return Declared(OpennebulaAttribute(name="NETTX" if self._side.rising else "CPU"), cloud=cloud)
 

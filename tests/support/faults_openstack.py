@@ -34,6 +34,7 @@ from tests.support.faults import (
     Unrated,
 )
 from tests.support.faults_http import OVER_HTTP, Asked, Face, Told, blameless, odd
+from tests.support.waiting import PATIENT
 
 _PERIOD = 10.0
 _AGE = 2.0
@@ -56,7 +57,7 @@ class _Front:
         places = " ".join(f"http://127.0.0.1:{face.port}" for face in faces)
         credentials = ApplicationCredential(auth_url=places, id="id", secret=SecretRef(env="PASSWORD"))
         cloud = OpenstackCloud(
-            id=CloudId(f"os-{self._side.group}"), access=OpenstackAccess(credentials=credentials, timeout=5.0)
+            id=CloudId(f"os-{self._side.group}"), access=OpenstackAccess(credentials=credentials, timeout=PATIENT)
         )
         if self._kind is NovaField:
             name = "nic_details.rx_octets" if self._side.rising else "memory_details.used"

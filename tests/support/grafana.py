@@ -19,7 +19,7 @@ from urllib.request import urlopen
 from ruamel.yaml import YAML
 
 from tests.support.daemon import a_daemon
-from tests.support.waiting import stopped, until
+from tests.support.waiting import PATIENT, stopped, until
 
 ROOM = Path(__file__).parent.parent.parent / "grafana"
 DASHBOARDS = {path.stem: json.loads(path.read_text()) for path in sorted((ROOM / "dashboards").glob("*.json"))}
@@ -156,12 +156,12 @@ class Prometheus:
 
     def ready(self) -> bool:
         """Whether it answers."""
-        with contextlib.suppress(OSError), urlopen(f"{self.url}/-/ready", timeout=2.0) as answer:
+        with contextlib.suppress(OSError), urlopen(f"{self.url}/-/ready", timeout=PATIENT) as answer:
             return bool(answer.status == 200)
         return False
 
     def _get(self, path: str, **query: str) -> Any:
-        with urlopen(f"{self.url}/api/v1/{path}?{urlencode(query)}", timeout=5.0) as answer:
+        with urlopen(f"{self.url}/api/v1/{path}?{urlencode(query)}", timeout=PATIENT) as answer:
             return json.load(answer)["data"]
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from collector.http import HttpClient
 from config.access import SecretRef
 from tests.support.collector import no_secret, real_clock
-from tests.support.waiting import stopped, until
+from tests.support.waiting import PATIENT, stopped, until
 
 Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
@@ -197,7 +197,7 @@ def in_a_thread(handler: Handler) -> Iterator[int]:
 
     thread = threading.Thread(target=lambda: asyncio.run(serve()))
     thread.start()
-    port, end = started.get(timeout=5.0)
+    port, end = started.get(timeout=PATIENT)
     try:
         yield port
     finally:

@@ -21,6 +21,7 @@ from aiohttp import web
 from config.access import NetscalerStats, SecretRef
 from config.units import SourceId
 from tests.support.netscaler_config import Configuration
+from tests.support.waiting import PATIENT
 
 USER, PASSWORD = "trimtab", "s3cret-ns"
 Fields = Mapping[str, object]
@@ -35,7 +36,7 @@ def a_source(*, service_group: str | None = "web", virtual_server: str | None = 
         password=SecretRef(env="NS"),
         virtual_server=virtual_server,
         service_group=service_group,
-        timeout=2.0,
+        timeout=PATIENT,
     )
 
 

@@ -15,6 +15,7 @@ from handler.balancers.netscaler import NetscalerDriver
 from handler.circuits import Circuits
 from tests.support.netscaler import PASSWORD, USER, FakeNetscaler, in_the_background
 from tests.support.netscaler_config import Configuration, Member
+from tests.support.waiting import PATIENT
 
 GROUP = "wéb 网/1"
 """A name that has to be escaped."""
@@ -22,7 +23,7 @@ GROUP = "wéb 网/1"
 
 def a_netscaler(**fields: object) -> NetscalerBalancer:
     declared = NetscalerBalancer(
-        id=BalancerId("ns"), url="", user=USER, password=SecretRef(env="NS"), service_group=GROUP, timeout=5.0
+        id=BalancerId("ns"), url="", user=USER, password=SecretRef(env="NS"), service_group=GROUP, timeout=PATIENT
     )
     return replace(declared, **fields)  # type: ignore[arg-type] # whichever fields a test cares about
 

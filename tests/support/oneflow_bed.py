@@ -19,7 +19,7 @@ import pytest
 from config.access import SecretRef
 from config.errors import Transient
 from config.model import OneflowCloud, OneflowRecipe, Profile
-from config.units import CloudId, GroupId, Instant, MemberName, ProfileId, Seconds
+from config.units import CloudId, GroupId, Instant, MemberName, ProfileId
 from handler.launches import LaunchId
 from handler.orchestrators.interface import Launch
 from handler.orchestrators.oneflow import OneflowOrchestrator
@@ -30,10 +30,9 @@ from handler.orchestrators.opennebula_wire import Wire
 from handler.world import Server, ServerState
 from tests.support.opennebula_bed import BED, a_bed, a_secret, as_admin, facts, wall
 from tests.support.orchestrators import installation
-from tests.support.waiting import until
+from tests.support.waiting import PATIENT, until
 
 NAMING = "$ROLE_NAME_$VM_NUMBER_(service_$SERVICE_ID)"
-_PATIENCE: Seconds = 90.0
 _OWN, _NOT_DONE, _DELETE = -3, -1, 3
 
 
@@ -50,7 +49,7 @@ class Patient:
         self._driver = driver
 
     def create(self, launch: Launch) -> Server:
-        deadline = time.monotonic() + _PATIENCE
+        deadline = time.monotonic() + PATIENT
         while True:
             try:
                 server = self._driver.create(launch)
@@ -97,7 +96,7 @@ class FlowBedStage:
             made: Any = self.flow.ask("POST", f"/service_template/{made_of}/action", {"action": given})
             self.services[name] = own_id = int(made["DOCUMENT"]["ID"])
             self.flow.ask("DELETE", f"/service_template/{made_of}", {"delete_type": "none"})
-            until(lambda: self.shown(own_id).state == RUNNING, within=_PATIENCE, every=0.2)
+            until(lambda: self.shown(own_id).state == RUNNING, every=0.2)
         return self.services[name]
 
     def shown(self, own_id: int) -> Service:
@@ -120,7 +119,7 @@ class FlowBedStage:
         made = self.wire.ask("template.instantiate", self._template(), name, False, "", False)
         assert isinstance(made, int)
         self.strangers.append(made)
-        until(lambda: any(vm.id == made and vm.lcm for vm in self.machines()), within=_PATIENCE, every=0.1)
+        until(lambda: any(vm.id == made and vm.lcm for vm in self.machines()), every=0.1)
         return str(made)
 
     def count(self, name: MemberName) -> int:
@@ -142,7 +141,7 @@ class FlowBedStage:
         left = {*nodes, *ours, *self.strangers}
         for own_id in left & {vm.id for vm in self.machines()}:
             as_admin("vm.recover", own_id, _DELETE)
-        until(lambda: not left & {vm.id for vm in self.machines()}, within=_PATIENCE, every=0.1)
+        until(lambda: not left & {vm.id for vm in self.machines()}, every=0.1)
 
 
 @contextlib.contextmanager

@@ -20,7 +20,7 @@ import pytest
 
 from config.access import SecretRef
 from config.model import OpennebulaCloud, OpennebulaRecipe, Profile
-from config.units import CloudId, GroupId, Instant, MemberName, ProfileId, Seconds
+from config.units import CloudId, GroupId, Instant, MemberName, ProfileId
 from handler.launches import LaunchId
 from handler.orchestrators.interface import Launch
 from handler.orchestrators.opennebula import OpennebulaOrchestrator
@@ -29,10 +29,9 @@ from handler.orchestrators.opennebula_wire import Wire
 from handler.world import Server, ServerState
 from tests.beds.opennebula import Bed
 from tests.support.orchestrators import installation
-from tests.support.waiting import until
+from tests.support.waiting import PATIENT, until
 
 BED = os.environ.get("TRIMTAB_REAL_OPENNEBULA", "")
-_PATIENCE: Seconds = 60.0
 _OWN, _NOT_DONE, _DELETE, _CREATE = -3, -1, 3, 0x8
 _KINDS = {"VM": 0x1000000000, "TEMPLATE": 0x20000000000}
 
@@ -70,7 +69,7 @@ class Patient:
 
     def create(self, launch: Launch) -> Server:
         server = self._driver.create(launch)
-        deadline = time.monotonic() + _PATIENCE
+        deadline = time.monotonic() + PATIENT
         while server.state is ServerState.BUILDING:
             assert time.monotonic() < deadline, server
             time.sleep(0.1)
@@ -110,7 +109,7 @@ class NebulaBedStage:
     def stranger(self, name: str) -> str:
         made = self.wire.ask("template.instantiate", 0, name, False, "", False)
         self.strangers.append(str(made))
-        until(lambda: any(vm.id == made and vm.lcm for vm in self.machines()), within=_PATIENCE, every=0.1)
+        until(lambda: any(vm.id == made and vm.lcm for vm in self.machines()), every=0.1)
         return str(made)
 
     def count(self, name: MemberName) -> int:
@@ -125,7 +124,7 @@ class NebulaBedStage:
     def clear(self) -> None:
         for own in self.mine():
             as_admin("vm.recover", own, _DELETE)
-        until(lambda: not self.mine(), within=_PATIENCE, every=0.05)
+        until(lambda: not self.mine(), every=0.05)
 
     def mine(self) -> list[int]:
         """Machines that this stage made, by whichever name they go now."""

@@ -20,7 +20,7 @@ from config.errors import DriverError
 from config.model import OpenstackCloud, OpenstackRecipe, Profile
 from config.openstack import CloudsYaml, OpenstackAccess
 from config.parts import Address, Part, Port, Volume
-from config.units import CloudId, GroupId, Instant, MemberName, PartName, ProfileId, Seconds
+from config.units import CloudId, GroupId, Instant, MemberName, PartName, ProfileId
 from handler.balancers.octavia_answers import Entry, page_of
 from handler.launches import LaunchId
 from handler.openstack.answers import Answer, entries, mapping
@@ -36,12 +36,11 @@ from handler.parts import MadePart, PartListing, PartState
 from handler.world import Server, ServerState
 from tests.support.openstack import marked
 from tests.support.orchestrators import installation
-from tests.support.waiting import until
+from tests.support.waiting import PATIENT, until
 
 OUTSIDE = os.environ.get("TRIMTAB_REAL_OUTSIDE", "public")
 """The network that floating addresses are from."""
 CLOUD = os.environ.get("TRIMTAB_REAL_OPENSTACK", "")
-_PATIENCE: Seconds = 120.0
 _NULLABLE = {"OS-EXT-STS:task_state", "subnet_id", "monitor_address", "monitor_port"}
 _SHELVES = {Volume: VOLUMES, Port: PORTS, Address: ADDRESSES}
 _AT = {shelf.path: shelf for shelf in SHELVES}
@@ -103,11 +102,11 @@ class Patient:
         found = self._driver.find_part(member, part.name)
         assert found is not None
         self._made.add((_SHELVES[type(part.spec)].path, found.id))
-        until(lambda: self._state(member, part.name) is PartState.READY, within=_PATIENCE, every=0.2)
+        until(lambda: self._state(member, part.name) is PartState.READY, every=0.2)
 
     def remove_part(self, member: MemberName, name: PartName) -> None:
         self._driver.remove_part(member, name)
-        until(lambda: self._state(member, name) is None, within=_PATIENCE, every=0.2)
+        until(lambda: self._state(member, name) is None, every=0.2)
 
     def release_part(self, member: MemberName, name: PartName) -> None:
         self._driver.release_part(member, name)
@@ -118,7 +117,7 @@ class Patient:
 
     def create(self, launch: Launch) -> Server:
         server = self._driver.create(launch)
-        deadline = time.monotonic() + _PATIENCE
+        deadline = time.monotonic() + PATIENT
         while server.state is ServerState.BUILDING:
             assert time.monotonic() < deadline, server
             time.sleep(0.5)
@@ -166,7 +165,7 @@ class BedStage:
         body["server"] |= {"name": name, "metadata": {}}
         made = id_of(self.nova.ask("POST", "/servers", body=body).body)
         self.strangers.append(made)
-        until(lambda: (seen := self.nova.server(made)) is not None and seen.status == "ACTIVE", within=_PATIENCE)
+        until(lambda: (seen := self.nova.server(made)) is not None and seen.status == "ACTIVE")
         return made
 
     def count(self, name: MemberName) -> int:
@@ -201,8 +200,8 @@ class BedStage:
     def clear(self) -> None:
         for server in (*self.mine(), *self.strangers):
             self._delete(server)
-        until(lambda: not self.mine(), within=_PATIENCE)
-        until(lambda: (self._take_away(), not self.parts())[1], within=_PATIENCE, every=0.5)
+        until(lambda: not self.mine())
+        until(lambda: (self._take_away(), not self.parts())[1], every=0.5)
 
     def mine(self) -> list[str]:
         marks = {self.here, self.there}
@@ -255,7 +254,7 @@ class Front:
             answers.append(answer)
             return answer.status != 409
 
-        until(accepted, within=_PATIENCE, every=0.2)
+        until(accepted, every=0.2)
         return answers[-1].body
 
     def seated(self) -> tuple[Entry, ...]:

@@ -10,6 +10,7 @@ from handler.orchestrators.interface import Orchestrator
 from tests.support.openstack import OpenstackStage, openstack_stage
 from tests.support.openstack_wire import error, mint
 from tests.support.trials import Column, Trial, silenced
+from tests.support.waiting import PATIENT
 from tests.support.wire_server import LOST, answered
 
 _DRIP = answered(b'{"servers": []}' + b" " * 200, drip=0.05)
@@ -18,7 +19,7 @@ _DRIP = answered(b'{"servers": []}' + b" " * 200, drip=0.05)
 def _befalling(label: str, *faults: Any) -> Callable[[OpenstackStage], Orchestrator]:
     def prepared(stage: OpenstackStage) -> Orchestrator:
         stage.wire.script(label, *faults)
-        return stage.driver(timeout=0.5 if any(fault.drip for fault in faults) else 5.0)
+        return stage.driver(timeout=0.5 if any(fault.drip for fault in faults) else PATIENT)
 
     return prepared
 

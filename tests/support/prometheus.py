@@ -22,7 +22,7 @@ from config.reductions import Reduce
 from config.units import CounterId, SourceId
 from tests.support.collector import a_catalogue, a_poller, rosters
 from tests.support.http_servers import Handler, a_client, a_response, free_tcp_port, in_a_thread, request
-from tests.support.waiting import stop, until
+from tests.support.waiting import PATIENT, stop, until
 
 PROM = SourceId("prom")
 
@@ -127,7 +127,7 @@ def asking(
     groups: Sequence[str] = ("web",),
     interval: float = 30.0,
     access: HttpAccess = OPEN,
-    timeout: float = 5.0,
+    timeout: float = PATIENT,
 ) -> Catalogue:
     server = PrometheusServer(id=PROM, url=url, access=access, timeout=timeout)
     return replace(a_catalogue(counters, groups=groups, interval=interval), sources={PROM: server})
@@ -138,7 +138,7 @@ def scraped(
     members: Mapping[str, str] | None = None,
     *,
     secrets: Mapping[str, str] | None = None,
-    timeout: float = 10.0,
+    timeout: float = PATIENT,
 ) -> Scrape:
     """One poll of the group ``web`` by a client of its own."""
 

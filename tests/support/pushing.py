@@ -15,6 +15,7 @@ from config.units import MemberName
 from handler.app.serving import bind_tcp, bind_unix, serving
 from handler.hooks.tokens import Wanted
 from tests.support.engines import WEB, House, Up
+from tests.support.waiting import PATIENT
 
 MODEL = """\
 counters:
@@ -81,7 +82,7 @@ class Senders:
         return await asyncio.to_thread(self._send, method, path, data, {**sent, **(headers or {})})
 
     def _send(self, method: str, path: str, data: bytes, headers: Mapping[str, str]) -> Answer:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10.0)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENT)
         try:
             connection.request(method, path, data, dict(headers))
             answer = connection.getresponse()

@@ -21,6 +21,7 @@ from config.reductions import Reduce
 from config.units import CounterId
 from tests.support.collector import a_poller
 from tests.support.snmpd import AUTH_PASSWORD, PRIV_PASSWORD
+from tests.support.waiting import PATIENT
 
 SECRETS: Mapping[str, str] = {
     "COMMUNITY": "public",
@@ -73,7 +74,7 @@ def a_user(
 
 
 def a_source(*patience: float) -> SnmpSource:
-    return SnmpSource(patience=patience or (0.5, 0.5))
+    return SnmpSource(patience=patience or (20.0, PATIENT))
 
 
 def snmp_poller(source: SnmpSource | None = None) -> Poller:

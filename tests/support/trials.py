@@ -22,6 +22,7 @@ from tests.support.cloudstack_wire import UNSEEN, error
 from tests.support.opennebula import OpennebulaStage, opennebula_stage
 from tests.support.opennebula_wire import ALLOCATE, DONE, INTERNAL, LOCKED, USER, refused, told
 from tests.support.orchestrators import AT_ONCE, ProcessStage, SimulatedStage, a_recipe, process_stage, simulated_stage
+from tests.support.waiting import PATIENT
 from tests.support.wire_server import LOST, UNREACHED, answered
 
 
@@ -193,7 +194,7 @@ def silenced(stage: Any) -> Orchestrator:
 def _scripted(command: str, *faults: Any) -> Callable[[CloudstackStage], Orchestrator]:
     def prepared(stage: CloudstackStage) -> Orchestrator:
         stage.wire.script(command, *faults)
-        return stage.driver(timeout=0.3 if any(fault.drip for fault in faults) else 5.0)
+        return stage.driver(timeout=0.3 if any(fault.drip for fault in faults) else PATIENT)
 
     return prepared
 
@@ -320,7 +321,7 @@ _CLOUDSTACK = Column(
 def _told(method: str, *faults: Any) -> Callable[[OpennebulaStage], Orchestrator]:
     def prepared(stage: OpennebulaStage) -> Orchestrator:
         stage.wire.script(method, *faults)
-        return stage.driver(timeout=0.3 if any(fault.drip for fault in faults) else 5.0)
+        return stage.driver(timeout=0.3 if any(fault.drip for fault in faults) else PATIENT)
 
     return prepared
 

@@ -26,6 +26,7 @@ from tests.support.collector import (
     no_secret,
     rosters,
 )
+from tests.support.waiting import PATIENT
 
 MEMBERS = {"a": "127.0.0.1", "b": "127.0.0.2"}
 
@@ -52,7 +53,7 @@ def polled(
         board.put(one)
     everybody = {group: roster for name in groups for group, roster in rosters(MEMBERS, group=name).items()}
     poller = Poller(clock=lambda: a_moment(1000.0, wall=100.0), read_secret=no_secret, sources=(AlertedSource(board),))
-    return asyncio.run(poller.poll(a_catalogue(counters, groups=groups), everybody, timeout=1.0))
+    return asyncio.run(poller.poll(a_catalogue(counters, groups=groups), everybody, timeout=PATIENT))
 
 
 def test_a_value_is_an_answer_of_this_moment_for_as_long_as_it_stands() -> None:
@@ -112,7 +113,7 @@ def windows(counter: Counter, *values: float | None) -> list[Cell]:
         else:
             one = brought(value, until=1e9)
             board.put(Brought(group=WEB, alert=one.alert, key="f1", value=value, at=a_moment(now[0]), until=one.until))
-        scrape = asyncio.run(poller.poll(catalogue, rosters(MEMBERS), timeout=1.0))
+        scrape = asyncio.run(poller.poll(catalogue, rosters(MEMBERS), timeout=PATIENT))
         cells.extend(aggregator.take(scrape)[WEB].cells.values())
     return cells
 

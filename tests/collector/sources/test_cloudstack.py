@@ -25,6 +25,7 @@ from config.units import CounterId, Instant, Moment, Monotonic
 from tests.support.cloudstack import a_cloudstack
 from tests.support.cloudstack_wire import KEY, SECRET, CloudstackWire, error
 from tests.support.collector import Answers, a_catalogue, answers, rosters
+from tests.support.waiting import PATIENT
 from tests.support.wire_server import UNREACHED, Fault, answered
 
 A, B = "web-k3f9ab-1", "web-k3f9ab-2"
@@ -82,7 +83,7 @@ class Watch:
                 for wait in (0.0, *waits):
                     self.steady += wait
                     asked = catalogue(self.cloud, *counters), rosters(dict.fromkeys(members, "10.0.0.1"))
-                    scrapes.append(await poller.poll(*asked, timeout=5.0))
+                    scrapes.append(await poller.poll(*asked, timeout=PATIENT))
             finally:
                 await poller.close()
             return scrapes

@@ -30,7 +30,7 @@ from tests.support.collector import (
     rosters,
 )
 from tests.support.haproxy import Haproxy, free_tcp_port, requests, running_haproxy, two_servers
-from tests.support.waiting import until
+from tests.support.waiting import PATIENT, until
 
 MEMBERS = {"a": "127.0.0.1", "b": "127.0.0.2"}
 
@@ -42,7 +42,7 @@ def an_answer(rows: Mapping[str, str], *, uptime: int = 61, backend: str = "web"
     return f"Name: HAProxy\nPid: 1\nUptime_sec: {uptime}\n\n# pxname,svname,scur,slim,rtime,status,type,\n{lines}\n"
 
 
-def a_source(patience: float = 2.0) -> HaproxySource:
+def a_source(patience: float = PATIENT) -> HaproxySource:
     return HaproxySource(HttpClient(clock=real_clock, read_secret=no_secret), patience=patience)
 
 
@@ -77,7 +77,7 @@ async def sockets(directory: Path, texts: Mapping[str, str | None]) -> AsyncIter
 
 
 def scraped(
-    directory: Path, texts: Mapping[str, str | None], *fields: str, timeout: float = 5.0, patience: float = 2.0
+    directory: Path, texts: Mapping[str, str | None], *fields: str, timeout: float = PATIENT, patience: float = PATIENT
 ) -> Scrape:
     """Poll members a and b of one group whose balancers are the sockets of that name."""
 
@@ -101,7 +101,7 @@ def whole(directory: Path, texts: Mapping[str, str | None], *fields: str) -> Ans
                 [replace(a_column(field), per=Per.GROUP) for field in fields],
                 balancers=[a_balancer(directory / name, id=name) for name in texts],
             )
-            return await a_poller(a_source()).poll(catalogue, rosters(MEMBERS), timeout=5.0)
+            return await a_poller(a_source()).poll(catalogue, rosters(MEMBERS), timeout=PATIENT)
 
     return answers(asyncio.run(scene()))
 
@@ -200,7 +200,7 @@ def test_a_failure_says_what_was_found(tmp_path: Path, texts: Mapping[str, str],
 def test_a_socket_that_is_missing_is_unreachable(tmp_path: Path) -> None:
     catalogue = a_catalogue([a_column("scur")], balancers=[a_balancer(tmp_path / "none")])
 
-    scrape = asyncio.run(a_poller(a_source()).poll(catalogue, rosters(MEMBERS), timeout=5.0))
+    scrape = asyncio.run(a_poller(a_source()).poll(catalogue, rosters(MEMBERS), timeout=PATIENT))
 
     assert set(answers(scrape).values()) == {Reply.UNREACHABLE}
 
@@ -234,7 +234,7 @@ def test_a_socket_is_asked_once_for_all_groups(tmp_path: Path) -> None:
                 [a_column("scur"), a_column("slim")], groups=["api", "web"], balancers=[a_balancer(tmp_path / "edge")]
             )
             both = {**rosters(MEMBERS, group="api"), **rosters(MEMBERS, group="web")}
-            await a_poller(a_source()).poll(catalogue, both, timeout=5.0)
+            await a_poller(a_source()).poll(catalogue, both, timeout=PATIENT)
             return asked
 
     assert asyncio.run(scene()) == {"edge": 1}
@@ -255,7 +255,7 @@ def test_ten_thousand_servers_are_read_without_holding_the_loop(tmp_path: Path) 
     async def scene() -> Answers:
         async with sockets(tmp_path, {"edge": text}):
             catalogue = a_catalogue([a_column("scur")], balancers=[a_balancer(tmp_path / "edge")])
-            return answers(await a_poller(a_source()).poll(catalogue, rosters(members), timeout=10.0))
+            return answers(await a_poller(a_source()).poll(catalogue, rosters(members), timeout=PATIENT))
 
     assert set(asyncio.run(scene()).values()) == {3.0}
 
@@ -264,7 +264,7 @@ def test_counters_of_another_kind_are_left_alone_and_nobody_is_asked_for_them(tm
     async def scene() -> tuple[Answers, dict[str, int]]:
         async with sockets(tmp_path, {"edge": an_answer({"a": "3"})}) as asked:
             catalogue = a_catalogue([an_object("1.1")], balancers=[a_balancer(tmp_path / "edge")])
-            scrape = await a_poller(a_source()).poll(catalogue, rosters({"a": "127.0.0.1"}), timeout=5.0)
+            scrape = await a_poller(a_source()).poll(catalogue, rosters({"a": "127.0.0.1"}), timeout=PATIENT)
             return answers(scrape), asked
 
     assert asyncio.run(scene()) == ({("a", "1.1"): Reply.TIMEOUT}, {"edge": 0})
@@ -284,7 +284,7 @@ def measured(running: Haproxy, *fields: str) -> Scrape:
     catalogue = a_catalogue(
         [a_column(field, kind=Kind.RISING) for field in fields], balancers=[a_balancer(running.socket)]
     )
-    return asyncio.run(a_poller(a_source()).poll(catalogue, rosters(MEMBERS), timeout=5.0))
+    return asyncio.run(a_poller(a_source()).poll(catalogue, rosters(MEMBERS), timeout=PATIENT))
 
 
 @pytest.mark.real("haproxy")
@@ -322,7 +322,7 @@ def test_a_member_that_a_reload_forgot_is_refused_until_it_is_seated_again(balan
     catalogue = a_catalogue([a_column("scur")], balancers=[a_balancer(balanced.socket)])
 
     def polled() -> Answers:
-        return answers(asyncio.run(a_poller(a_source()).poll(catalogue, members, timeout=5.0)))
+        return answers(asyncio.run(a_poller(a_source()).poll(catalogue, members, timeout=PATIENT)))
 
     balanced.ask("add server web/c 127.0.0.3:9")
     seated = polled()
@@ -343,7 +343,7 @@ def test_a_member_in_a_server_of_a_template_is_known_by_its_address_and_port(tmp
         (group,) = catalogue.groups.values()
         use = replace(group.balancers[0], port=ports["a"])
         catalogue = replace(catalogue, groups={group.id: replace(group, balancers=(use,))})
-        scrape = asyncio.run(a_poller(a_source()).poll(catalogue, rosters(MEMBERS), timeout=5.0))
+        scrape = asyncio.run(a_poller(a_source()).poll(catalogue, rosters(MEMBERS), timeout=PATIENT))
 
     assert answers(scrape) == {("a", "stot"): 3.0, ("b", "stot"): Reply.REFUSED}
 
@@ -353,6 +353,6 @@ def test_a_socket_on_tcp_that_may_only_be_read_is_enough(tmp_path: Path) -> None
     where = f"127.0.0.1:{free_tcp_port()}"
     with running_haproxy(tmp_path, {"web": {"a": 9}}, more=f"stats socket {where} level user"):
         catalogue = a_catalogue([a_column("scur")], balancers=[a_balancer(where)])
-        scrape = asyncio.run(a_poller(a_source()).poll(catalogue, rosters({"a": "127.0.0.1"}), timeout=5.0))
+        scrape = asyncio.run(a_poller(a_source()).poll(catalogue, rosters({"a": "127.0.0.1"}), timeout=PATIENT))
 
     assert answers(scrape) == {("a", "scur"): 0.0}

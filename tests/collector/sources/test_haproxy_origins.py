@@ -21,14 +21,14 @@ from config.counters import Counter, HaproxyField, Kind, Per
 from config.units import CounterId, SourceId
 from tests.support.collector import Answers, a_catalogue, answers, real_clock, rosters
 from tests.support.haproxy import PAGE_PASSWORD, PAGE_USER, Haproxy, requests, running_haproxy, two_servers
-from tests.support.waiting import until
+from tests.support.waiting import PATIENT, until
 
 MEMBERS = {"a": "127.0.0.1", "b": "127.0.0.2"}
 CSV = "# pxname,svname,scur,lastchg,type,\nweb,a,3,9,2,\nweb,b,4,9,2,\nweb,BACKEND,7,61,1,\n"
 PAGE_ID = SourceId("edge")
 
 
-def a_page(url: str, *, user: str = PAGE_USER, timeout: float = 2.0) -> HaproxyStats:
+def a_page(url: str, *, user: str = PAGE_USER, timeout: float = PATIENT) -> HaproxyStats:
     access = HttpAccess(credentials=Basic(user=user, password=SecretRef(env="PAGE")))
     return HaproxyStats(id=PAGE_ID, url=url, backend="web", access=access, timeout=timeout)
 
@@ -43,7 +43,7 @@ async def polled(page: HaproxyStats, *counters: Counter) -> Scrape:
     poller = Poller(clock=real_clock, read_secret=lambda ref: "", sources=[HaproxySource(http)], http=http)
     catalogue = replace(a_catalogue(counters), sources={page.id: page})
     try:
-        return await poller.poll(catalogue, rosters(MEMBERS), timeout=5.0)
+        return await poller.poll(catalogue, rosters(MEMBERS), timeout=PATIENT)
     finally:
         await poller.close()
 

@@ -21,6 +21,7 @@ from config.units import CounterId
 from tests.support.collector import a_catalogue, a_poller, answers, rosters
 from tests.support.http_servers import a_client, a_response, a_server, free_tcp_port, says
 from tests.support.prometheus import running_prometheus
+from tests.support.waiting import PATIENT
 
 JSON = {"Content-Type": "application/json"}
 TEXT = {"Content-Type": "text/plain; version=0.0.4"}
@@ -35,7 +36,7 @@ def a_value(
     id: str = "v",
     kind: Kind = Kind.GAUGE,
     rows: Reduce | None = None,
-    timeout: float = 5.0,
+    timeout: float = PATIENT,
 ) -> Counter:
     """Of every member, or with ``url`` of the group; text is a JSONPath."""
     return Counter(
@@ -57,7 +58,7 @@ async def polled(
     everybody = rosters({"a": "127.0.0.1"} if members is None else members)
     async with a_client() as client:
         poller, catalogue = a_poller(HttpSource(client)), a_catalogue(counters, interval=interval)
-        return [await poller.poll(catalogue, everybody, timeout=10.0) for _ in range(times)]
+        return [await poller.poll(catalogue, everybody, timeout=PATIENT) for _ in range(times)]
 
 
 def answered(response: bytes, *counters: Counter, heard: list[str] | None = None, interval: float = 30.0) -> Scrape:
@@ -142,12 +143,12 @@ def test_a_count_that_was_reset_and_has_overtaken_itself_is_seen_by_its_beginnin
                     a_catalogue([counter]),
                     rosters({"a": "127.0.0.1"}),
                 )
-                before = await poller.poll(catalogue, everybody, timeout=5.0)
+                before = await poller.poll(catalogue, everybody, timeout=PATIENT)
                 hits._created -= 100  # as if it had been counting for longer
-                longer = await poller.poll(catalogue, everybody, timeout=5.0)
+                longer = await poller.poll(catalogue, everybody, timeout=PATIENT)
                 hits.reset()
                 hits.inc(9)
-                after = await poller.poll(catalogue, everybody, timeout=5.0)
+                after = await poller.poll(catalogue, everybody, timeout=PATIENT)
                 assert longer.uptime[0] > 100.0 > before.uptime[0]
                 return longer, after
 
@@ -201,7 +202,7 @@ def test_groups_that_share_an_address_share_a_request_and_others_have_their_own(
             ]
             catalogue = a_catalogue(counters, groups=["web", "jobs"])
             both = {**rosters({}), **rosters({}, group="jobs")}
-            return await a_poller(HttpSource(client)).poll(catalogue, both, timeout=5.0)
+            return await a_poller(HttpSource(client)).poll(catalogue, both, timeout=PATIENT)
 
     scrape = asyncio.run(scene())
     assert (scrape.value == 42.0).all()

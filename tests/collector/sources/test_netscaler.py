@@ -29,6 +29,7 @@ from tests.support.netscaler import (
     running,
     said,
 )
+from tests.support.waiting import PATIENT
 
 MEMBERS = {"a": "10.0.0.1", "b": "10.0.0.2"}
 NS = SourceId("ns")
@@ -264,7 +265,7 @@ def test_ten_thousand_members_are_read_in_one_answer() -> None:
 
     async def scene(asking: Asking) -> None:
         catalogue = asking.catalogue([CONNECTIONS], a_source())
-        scrape = await asking._poller.poll(catalogue, rosters(names), timeout=20.0)
+        scrape = await asking._poller.poll(catalogue, rosters(names), timeout=PATIENT)
         assert set(answers(scrape).values()) == {8.0}
 
     played(scene, netscaler)
@@ -274,7 +275,7 @@ def test_an_appliance_that_is_declared_no_more_is_logged_out_of() -> None:
     async def scene(asking: Asking) -> None:
         await asking.poll(CONNECTIONS)
         assert len(asking.netscaler.sessions) == 1
-        await asking._poller.poll(a_catalogue([CONNECTIONS]), rosters(MEMBERS), timeout=5.0)
+        await asking._poller.poll(a_catalogue([CONNECTIONS]), rosters(MEMBERS), timeout=PATIENT)
         assert asking.netscaler.sessions == set()
 
     played(scene)

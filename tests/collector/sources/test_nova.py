@@ -19,6 +19,7 @@ from tests.support.openstack_measures_wire import FAKE, MeasuringNova
 from tests.support.openstack_nova_wire import Things
 from tests.support.openstack_watching import A, B, Watch, poll, replies
 from tests.support.openstack_wire import OpenstackWire, error
+from tests.support.waiting import PATIENT
 from tests.support.wire_server import UNREACHED, Fault, answered
 
 LOOK, LIST, TOKEN = "GET /servers/{id}/diagnostics", "GET /servers/detail", "POST /auth/tokens"
@@ -153,7 +154,7 @@ def test_each_round_begins_with_others_than_the_one_before(
     names = tuple(f"web-k3f9ab-{number}" for number in range(10, 34))
     for name in names:
         nova.member(name)
-    eight = threading.Barrier(8, timeout=10.0)  # who are asked about together are answered together
+    eight = threading.Barrier(8, timeout=PATIENT)  # who are asked about together are answered together
     wire.before = lambda label: eight.wait() if label == LOOK else None
 
     Watch(cloud).polls(USED, members=names, times=2)

@@ -22,6 +22,7 @@ from config.units import CloudId, CounterId
 from tests.support.collector import Answers, a_catalogue, answers, real_clock, rosters
 from tests.support.opennebula import an_opennebula
 from tests.support.opennebula_wire import PASSWORD, OpennebulaWire, refused, told
+from tests.support.waiting import PATIENT
 from tests.support.wire_server import UNREACHED, answered
 
 A, B = "web-k3f9ab-1", "web-k3f9ab-2"
@@ -72,7 +73,7 @@ def poll(
         poller = Poller(clock=real_clock, read_secret=read_secret, sources=[source], http=http)
         try:
             return await poller.poll(
-                catalogue(cloud, *counters, **more), rosters(dict.fromkeys(members, "10.0.0.1")), timeout=5.0
+                catalogue(cloud, *counters, **more), rosters(dict.fromkeys(members, "10.0.0.1")), timeout=PATIENT
             )
         finally:
             await poller.close()

@@ -20,6 +20,7 @@ from config.units import CounterId
 from tests.collector.test_poll import puts
 from tests.support.collector import a_catalogue, a_poller, an_object, answers, real_clock, rosters
 from tests.support.plugins import a_plugin, built
+from tests.support.waiting import PATIENT
 
 SOURCES = Path(__file__).parents[3] / "docs" / "sources.md"
 Told = list[tuple[str, str | None]]
@@ -56,7 +57,7 @@ def polled(
     counters: Sequence[Counter],
     *others: Source,
     times: int = 1,
-    timeout: float = 5.0,
+    timeout: float = PATIENT,
     told: Told | None = None,
     members: Sequence[str] = ("a", "b"),
 ) -> list[Scrape]:
@@ -110,11 +111,11 @@ def test_the_example_of_the_documentation_works(tmp_path: Path, monkeypatch: pyt
 
     async def scene() -> list[Scrape]:
         poller = a_poller(PluginSource(lambda plugin, wrong: None))
-        before = await poller.poll(catalogue, rosters({}), timeout=5.0)
+        before = await poller.poll(catalogue, rosters({}), timeout=PATIENT)
         (spool / "web").mkdir(parents=True)
         for name in "abc":
             (spool / "web" / name).touch()
-        after = await poller.poll(catalogue, rosters({}), timeout=5.0)
+        after = await poller.poll(catalogue, rosters({}), timeout=PATIENT)
         await poller.close()
         return [before, after]
 
@@ -243,7 +244,7 @@ def test_a_plugin_that_ignores_the_end_of_its_time_is_not_asked_again_until_it_h
         scrapes = [await poller.poll(catalogue, everybody, timeout=0.2) for _ in range(2)]
         sys.modules["trimtab_stubborn"].Plugin.free = True
         await asyncio.sleep(0.2)
-        scrapes.append(await poller.poll(catalogue, everybody, timeout=2.0))
+        scrapes.append(await poller.poll(catalogue, everybody, timeout=PATIENT))
         await poller.close()
         return scrapes
 
@@ -303,7 +304,7 @@ def test_rounds_run_side_by_side_and_one_source_is_made(install: Install) -> Non
         poller = a_poller(PluginSource(lambda plugin, wrong: None))
         catalogue, everybody = a_catalogue([a_value("counting")]), rosters({"a": "127.0.0.1"})
         began = time.monotonic()
-        scrapes = await asyncio.gather(*(poller.poll(catalogue, everybody, timeout=5.0) for _ in range(5)))
+        scrapes = await asyncio.gather(*(poller.poll(catalogue, everybody, timeout=PATIENT) for _ in range(5)))
         assert time.monotonic() - began < 0.9
         await poller.close()
         return scrapes

@@ -17,7 +17,7 @@ from config.reductions import Reduce
 from tests.support.collector import a_poller, answers, no_secret, real_clock, rosters
 from tests.support.http_servers import a_client, a_server, free_tcp_port
 from tests.support.prometheus import Prometheus, a_query, a_vector, asking, replying, running_prometheus, scraped
-from tests.support.waiting import until
+from tests.support.waiting import PATIENT, until
 
 # A real Prometheus.
 
@@ -103,9 +103,9 @@ def test_a_count_that_rises_is_as_old_as_its_scrape(prometheus: Prometheus) -> N
         async with a_client() as client:
             poller = a_poller(PrometheusSource(client))
             catalogue = asking(prometheus.url, [a_query("hits_total", kind=Kind.RISING)])
-            first = await poller.poll(catalogue, rosters({}), timeout=5.0)
+            first = await poller.poll(catalogue, rosters({}), timeout=PATIENT)
             await asyncio.sleep(0.5)
-            return first, await poller.poll(catalogue, rosters({}), timeout=5.0)
+            return first, await poller.poll(catalogue, rosters({}), timeout=PATIENT)
 
     first, second = asyncio.run(scene())
     rate = (second.value[0] - first.value[0]) / (second.replied_at[0] - first.replied_at[0])
@@ -164,7 +164,7 @@ def test_a_prometheus_that_restarts_is_found_again(prometheus: Prometheus) -> No
             catalogue = asking(prometheus.url, [a_query("vector(1)")])
 
             async def said() -> float | Reply:
-                return answers(await poller.poll(catalogue, rosters({}), timeout=5.0))["", "q"]
+                return answers(await poller.poll(catalogue, rosters({}), timeout=PATIENT))["", "q"]
 
             heard = [await said()]
             prometheus.stop()
@@ -187,7 +187,7 @@ def test_a_clock_that_is_off_does_no_harm(prometheus: Prometheus, off: float) ->
         async with a_client() as client:
             poller = Poller(clock=clock, read_secret=no_secret, sources=[PrometheusSource(client)])  # type: ignore[arg-type]
             counters = [a_query("alone", id="now"), a_query("alone", id="past", lag=0.2)]
-            return await poller.poll(asking(prometheus.url, counters), rosters({}), timeout=5.0)
+            return await poller.poll(asking(prometheus.url, counters), rosters({}), timeout=PATIENT)
 
     assert answers(asyncio.run(scene())) == {("", "now"): 42.0, ("", "past"): 42.0}
 
@@ -209,7 +209,7 @@ def test_queries_that_are_equal_are_asked_once_for_all_groups_members_and_counte
             ]
             catalogue = asking(f"http://127.0.0.1:{port}", counters, groups=["web", "jobs"])
             both = {**rosters({"a": "", "b": ""}), **rosters({"a": ""}, group="jobs")}
-            return await a_poller(PrometheusSource(client)).poll(catalogue, both, timeout=5.0)
+            return await a_poller(PrometheusSource(client)).poll(catalogue, both, timeout=PATIENT)
 
     scrape = asyncio.run(scene())
     queries = sorted(unquote_plus(one.rpartition("query=")[2].partition("&")[0]) for one in heard)
@@ -236,7 +236,7 @@ def test_no_more_than_four_queries_are_under_way_at_one_server() -> None:
         async with a_server(counting) as port, a_client() as client:
             counters = [a_query(f"sum(x{n})", id=f"c{n:02}") for n in range(20)]
             catalogue = asking(f"http://127.0.0.1:{port}", counters)
-            return await a_poller(PrometheusSource(client)).poll(catalogue, rosters({}), timeout=5.0)
+            return await a_poller(PrometheusSource(client)).poll(catalogue, rosters({}), timeout=PATIENT)
 
     assert (asyncio.run(scene()).reply == Reply.OK).all()
     assert most == 4
@@ -253,7 +253,7 @@ def test_a_server_that_is_silent_delays_no_other_and_nobody_is_blamed() -> None:
             patient = asking(f"http://127.0.0.1:{port}", counter, timeout=5.0)
             hasty = asking(f"http://127.0.0.1:{port}", counter, timeout=0.1)
             members = rosters({"a": "127.0.0.1"})
-            return await poller.poll(patient, members, timeout=0.1), await poller.poll(hasty, members, timeout=5.0)
+            return await poller.poll(patient, members, timeout=0.1), await poller.poll(hasty, members, timeout=PATIENT)
 
     cut, given_up = asyncio.run(scene())
     assert answers(cut) == answers(given_up) == {("a", "q"): Reply.UNREACHABLE}
@@ -279,7 +279,7 @@ def test_what_the_server_says_of_an_error_is_passed_on(
     async def scene() -> Scrape:
         async with a_server(replying(document, status=status)) as port, a_client() as client:
             catalogue = asking(f"http://127.0.0.1:{port}", [a_query("x")])
-            return await a_poller(PrometheusSource(client)).poll(catalogue, rosters({}), timeout=5.0)
+            return await a_poller(PrometheusSource(client)).poll(catalogue, rosters({}), timeout=PATIENT)
 
     scrape = asyncio.run(scene())
     assert answers(scrape) == {("", "q"): reply}
@@ -302,7 +302,7 @@ def test_an_error_that_repeats_our_token_is_shown_without_it() -> None:
         async with a_server(replying(echo, status="400 x")) as port, a_client({"TOKEN": "secret-1"}) as client:
             access = HttpAccess(credentials=Bearer(token=SecretRef(env="TOKEN")))
             catalogue = asking(f"http://127.0.0.1:{port}", [a_query("x")], access=access)
-            return await a_poller(PrometheusSource(client)).poll(catalogue, rosters({}), timeout=5.0)
+            return await a_poller(PrometheusSource(client)).poll(catalogue, rosters({}), timeout=PATIENT)
 
     assert asyncio.run(scene()).said[0] == "bad_data: no such token: *** as given"
 
@@ -323,9 +323,9 @@ def test_ten_thousand_series_do_not_hold_up_the_event_loop() -> None:
         async with a_server(replying(a_vector(*series))) as port, a_client() as client:
             catalogue = asking(f"http://127.0.0.1:{port}", [a_query("sum(x) by (instance)", label="instance")])
             poller, everybody = a_poller(PrometheusSource(client)), rosters(members)
-            await poller.poll(catalogue, everybody, timeout=10.0)  # lays out
+            await poller.poll(catalogue, everybody, timeout=PATIENT)  # lays out
             watching = asyncio.create_task(watch())
-            scrape = await poller.poll(catalogue, everybody, timeout=10.0)
+            scrape = await poller.poll(catalogue, everybody, timeout=PATIENT)
             watching.cancel()
             return scrape
 

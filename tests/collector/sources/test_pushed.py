@@ -18,6 +18,7 @@ from config.counters import Counter, Kind, Per
 from config.units import GroupId, MemberName, Moment
 from tests.support.collector import WEB, a_catalogue, a_column, a_moment, an_object, answers, no_secret, rosters
 from tests.support.pushes import a_pushed, pushed
+from tests.support.waiting import PATIENT
 
 A, B = MemberName("a"), MemberName("b")
 MEMBERS = {"a": "127.0.0.1", "b": "127.0.0.2"}
@@ -33,7 +34,7 @@ def polled(
 ) -> Scrape:
     everybody = {group: roster for name in groups for group, roster in rosters(members or MEMBERS, group=name).items()}
     poller = Poller(clock=lambda: now, read_secret=no_secret, sources=(PushedSource(pushes),))
-    return asyncio.run(poller.poll(a_catalogue(counters, groups=groups), everybody, timeout=5.0))
+    return asyncio.run(poller.poll(a_catalogue(counters, groups=groups), everybody, timeout=PATIENT))
 
 
 def before(seconds: float, value: float = 7.0) -> pushed_source.Pushed:
@@ -120,7 +121,7 @@ def test_a_round_of_many_members_lets_others_have_their_turn(monkeypatch: pytest
         nonlocal turns
         members = {f"m{number:03}": "127.0.0.1" for number in range(100)}
         poller = Poller(clock=lambda: NOON, read_secret=no_secret, sources=(PushedSource(Pushes()),))
-        poll = asyncio.create_task(poller.poll(a_catalogue([a_pushed("CPU")]), rosters(members), timeout=5.0))
+        poll = asyncio.create_task(poller.poll(a_catalogue([a_pushed("CPU")]), rosters(members), timeout=PATIENT))
         while not poll.done():
             turns += 1
             await asyncio.sleep(0)
@@ -142,7 +143,7 @@ def windows(counter: Counter, *values: float | None) -> list[Cell]:
         if value is not None:
             pushes.put(WEB, A, "JOBS", pushed(value, 30.0 * tick - 10.0))
         now[0] = 30.0 * tick
-        scrape = asyncio.run(poller.poll(catalogue, rosters({"a": "127.0.0.1"}), timeout=1.0))
+        scrape = asyncio.run(poller.poll(catalogue, rosters({"a": "127.0.0.1"}), timeout=PATIENT))
         cells.extend(aggregator.take(scrape)[WEB].cells.values())
     return cells
 

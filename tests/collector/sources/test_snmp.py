@@ -41,7 +41,7 @@ from tests.support.snmp import a_column as a_table_column
 from tests.support.snmp import scripted
 from tests.support.snmp_relay import relayed
 from tests.support.snmpd import Snmpd, free_udp_port, running_snmpd
-from tests.support.waiting import until
+from tests.support.waiting import PATIENT, until
 
 pytestmark = pytest.mark.real("snmpd")
 
@@ -90,7 +90,7 @@ def access(
     return SnmpAccess(port=port or agent.port, community=SecretRef(env=community), version=version, engine=engine)
 
 
-def a_source(*, patience: Sequence[float] = (0.5, 0.5)) -> SnmpSource:
+def a_source(*, patience: Sequence[float] = (20.0, PATIENT)) -> SnmpSource:
     return SnmpSource(patience=patience)
 
 
@@ -101,7 +101,7 @@ def poller(source: SnmpSource) -> Poller:
 async def polled(catalogue: Catalogue, members: dict[str, str], *, source: SnmpSource | None = None) -> Scrape:
     polling = poller(source or a_source())
     try:
-        return await polling.poll(catalogue, rosters(members), timeout=5.0)
+        return await polling.poll(catalogue, rosters(members), timeout=PATIENT)
     finally:
         await polling.close()
 
@@ -184,7 +184,7 @@ def test_a_community_that_cannot_be_read_fails_its_own_group_only(snmpd: Snmpd) 
     catalogue = a_catalogue([an_object(FORTY_TWO)], groups=["api", "web"], snmp=snmp)
     both = {**rosters({"a": snmpd.address}, group="api"), **rosters({"b": snmpd.address}, group="web")}
 
-    scrape = asyncio.run(poller(a_source()).poll(catalogue, both, timeout=5.0))
+    scrape = asyncio.run(poller(a_source()).poll(catalogue, both, timeout=PATIENT))
 
     assert answers(scrape) == {("a", FORTY_TWO): Reply.AUTH, ("b", FORTY_TWO): 42.0}
 
@@ -231,7 +231,7 @@ def test_an_agent_is_asked_for_everything_in_one_request_even_by_several_groups(
                 snmp=access(snmpd, port=port),
             )
             both = {**rosters({"a": "127.0.0.1"}, group="api"), **rosters({"b": "127.0.0.1"}, group="web")}
-            scrape = await poller(a_source()).poll(catalogue, both, timeout=5.0)
+            scrape = await poller(a_source()).poll(catalogue, both, timeout=PATIENT)
             return answers(scrape), relay.requests
 
     found, requests = asyncio.run(scene())
@@ -249,7 +249,7 @@ def test_silent_agents_do_not_delay_the_others_even_when_they_fill_the_window(sn
 
     async def scene() -> list[Scrape]:
         polling = poller(a_source(patience=[1.0]))
-        scrapes = [await polling.poll(catalogue, rosters(members), timeout=5.0) for _ in range(2)]
+        scrapes = [await polling.poll(catalogue, rosters(members), timeout=PATIENT) for _ in range(2)]
         await polling.close()
         return scrapes
 
@@ -301,7 +301,7 @@ def test_sessions_are_kept_for_those_that_answer_and_given_back_when_they_leave(
         polling = Poller(clock=clock, read_secret=lambda _: "s3cret", sources=[source])
         kept = []
         for clock.steady, roster in ((0.0, members), (10.0, {"m0": MANY[0]}), (35.0, {"m0": MANY[0]})):
-            await polling.poll(catalogue, rosters(roster), timeout=5.0)
+            await polling.poll(catalogue, rosters(roster), timeout=PATIENT)
             kept.append(source.sessions)
         await polling.close()
         return [*kept, source.sessions]
@@ -315,7 +315,7 @@ def test_sockets_are_given_back_at_once_and_not_when_garbage_is_collected(snmpd:
 
     async def scene() -> tuple[int, int]:
         source = a_source()
-        await poller(source).poll(catalogue, rosters(members), timeout=5.0)
+        await poller(source).poll(catalogue, rosters(members), timeout=PATIENT)
         during = len(os.listdir("/proc/self/fd"))  # noqa: PTH208
         await source.close()
         return during, len(os.listdir("/proc/self/fd"))  # noqa: PTH208
@@ -341,7 +341,7 @@ def test_with_few_descriptors_every_agent_is_still_heard_and_none_is_kept(snmpd:
         resource.setrlimit(resource.RLIMIT_NOFILE, limits)
 
     async def scene() -> tuple[Scrape, int]:
-        scrape = await poller(source).poll(catalogue, rosters(members), timeout=5.0)
+        scrape = await poller(source).poll(catalogue, rosters(members), timeout=PATIENT)
         kept = source.sessions
         await source.close()
         return scrape, kept
@@ -370,7 +370,7 @@ def test_an_agent_that_comes_back_is_heard_at_the_next_poll(tmp_path: Path) -> N
         replies = []
         for running in (True, False, True):
             with running_snmpd(tmp_path, port=port) if running else contextlib.nullcontext():
-                scrape = await polling.poll(catalogue, rosters({"a": "127.0.0.1"}), timeout=5.0)
+                scrape = await polling.poll(catalogue, rosters({"a": "127.0.0.1"}), timeout=PATIENT)
                 replies.append(Reply(scrape.reply[0]))
         await polling.close()
         return replies
@@ -481,7 +481,7 @@ def test_rounds_side_by_side_ask_an_agent_they_share_one_after_the_other() -> No
             catalogue = a_catalogue([an_object(FORTY_TWO)], groups=["api", "web"], snmp=SnmpAccess(port=port))
             polling = poller(a_source())
             rounds = [rosters({"a": "127.0.0.1"}, group=group) for group in ("api", "web")]
-            scrapes = await asyncio.gather(*(polling.poll(catalogue, each, timeout=5.0) for each in rounds))
+            scrapes = await asyncio.gather(*(polling.poll(catalogue, each, timeout=PATIENT) for each in rounds))
             await polling.close()
             return [answers(scrape) for scrape in scrapes], agent.most_under_way
 
@@ -497,7 +497,7 @@ def test_the_rate_of_a_rising_column_needs_no_more_than_its_uptime_twice(snmpd: 
             counter = a_table_column("1.3.6.1.2.1.2.2.1.10", rising=True, bits=32)
             catalogue = a_catalogue([counter], snmp=access(snmpd, port=port))
             polling = poller(a_source())
-            first, second = [await polling.poll(catalogue, rosters({"a": "127.0.0.1"}), timeout=5.0) for _ in "12"]
+            first, second = [await polling.poll(catalogue, rosters({"a": "127.0.0.1"}), timeout=PATIENT) for _ in "12"]
             await polling.close()
             return first, second, relay.requests
 

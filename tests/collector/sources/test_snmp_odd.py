@@ -25,6 +25,7 @@ from tests.support.snmp import (
     snmp_poller,
     table,
 )
+from tests.support.waiting import PATIENT
 
 COLUMN = "1.3.6.1.2.1.2.2.1.10"
 BEYOND = "1.3.6.1.2.1.2.2.1.11.1"
@@ -40,13 +41,15 @@ def polls(
     engine: Engine = Engine.GUFO,
     version: SnmpVersion = SnmpVersion.V2C,
     rounds: int = 1,
-    patience: Sequence[float] = (1.0,),
+    patience: Sequence[float] = (PATIENT,),
 ) -> tuple[list[Scrape], Agent]:
     async def scene() -> tuple[list[Scrape], Agent]:
         async with scripted(script) as (port, agent):
             catalogue = a_catalogue(counters, snmp=an_access(port, version=version, engine=engine))
             polling = snmp_poller(a_source(*patience))
-            scrapes = [await polling.poll(catalogue, rosters({"a": "127.0.0.1"}), timeout=5.0) for _ in range(rounds)]
+            scrapes = [
+                await polling.poll(catalogue, rosters({"a": "127.0.0.1"}), timeout=PATIENT) for _ in range(rounds)
+            ]
             await polling.close()
             return scrapes, agent
 
@@ -211,7 +214,7 @@ def test_an_object_that_comes_back_is_asked_for_together_with_the_others_again()
             polling = snmp_poller(a_source(0.2))
             for script in (agent.script, v1("none"), v1("none")):
                 agent.script = script
-                await polling.poll(catalogue, rosters({"a": "127.0.0.1"}), timeout=5.0)
+                await polling.poll(catalogue, rosters({"a": "127.0.0.1"}), timeout=PATIENT)
             await polling.close()
             return [len(ask.oids) for ask in agent.asked[-3:]]
 
@@ -282,7 +285,7 @@ def test_an_agent_that_sends_garbage_now_and_then_is_heard_again() -> None:
             found = []
             for script in (good, lambda ask: [b"\x30\x05"], good):
                 agent.script = script
-                found.append(answers(await polling.poll(catalogue, rosters({"a": "127.0.0.1"}), timeout=5.0)))
+                found.append(answers(await polling.poll(catalogue, rosters({"a": "127.0.0.1"}), timeout=PATIENT)))
             await polling.close()
             return found
 

@@ -18,6 +18,7 @@ from tests.support.collector import Answers, a_catalogue, an_object, answers, ro
 from tests.support.snmp import a_column, a_source, a_user, snmp_poller
 from tests.support.snmp_relay import Spoil, relayed
 from tests.support.snmpd import Snmpd, free_udp_port, running_snmpd, user_lines
+from tests.support.waiting import PATIENT
 
 pytestmark = pytest.mark.real("snmpd")
 
@@ -59,7 +60,7 @@ async def polled_and_said(
     access: SnmpAccess, counters: Sequence[Counter], source: SnmpSource | None = None
 ) -> tuple[Answers, str]:
     polling = snmp_poller(source)
-    scrape = await polling.poll(a_catalogue(counters, snmp=access), rosters({"a": "127.0.0.1"}), timeout=5.0)
+    scrape = await polling.poll(a_catalogue(counters, snmp=access), rosters({"a": "127.0.0.1"}), timeout=PATIENT)
     if source is None:
         await polling.close()
     return answers(scrape), " ".join(scrape.said.values())
@@ -77,7 +78,7 @@ def test_every_way_to_sign_and_encrypt_is_understood(
 
     async def scene() -> Answers:
         polling = snmp_poller(a_source(2.0, 2.0))
-        scrape = await polling.poll(catalogue, everyone, timeout=20.0)
+        scrape = await polling.poll(catalogue, everyone, timeout=PATIENT)
         await polling.close()
         return answers(scrape)
 

@@ -20,13 +20,13 @@ from config.notices import NotifyCommand, NotifyTarget, NotifyUrl
 from handler.app.courier import Courier, Unsent
 from handler.notices import body
 from tests.support.notices import NOW, Receiver, a_notice, silent_server
-from tests.support.waiting import until
+from tests.support.waiting import PATIENT, until
 
 ENVIRON = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "KEY": "hunter2", "DATABASE_PASSWORD": "hunter3"}
 
 
 def carried(
-    target: NotifyTarget, *, command_timeout: float = 20.0, url_timeout: float = 10.0, **environ: str
+    target: NotifyTarget, *, command_timeout: float = PATIENT, url_timeout: float = PATIENT, **environ: str
 ) -> Unsent | None:
     """What becomes of one attempt."""
 
@@ -228,7 +228,7 @@ def test_without_its_secret_nothing_is_posted(receiver):
 )
 def test_a_peer_that_does_not_speak_properly_is_left_in_time(says: bytes | None, because: str):
     with silent_server(says) as address:
-        unsent = carried(url(address), url_timeout=0.3 if "within" in because else 10.0)
+        unsent = carried(url(address), url_timeout=0.3 if "within" in because else PATIENT)
     assert unsent == Unsent(because=because, befalls_all=True)
 
 

@@ -14,6 +14,7 @@ from handler.store.interface import EventKind, Span
 from handler.web.daemon import NoSuch
 from handler.world import Leaving, Listing, Phase
 from tests.support.engines import WEB, House, Up, hurry, model
+from tests.support.waiting import PATIENT
 from tests.support.worlds import name_of
 from trigger.explain import Explanation
 from trigger.reasons import Reason
@@ -584,7 +585,7 @@ def test_what_a_person_orders_while_a_pass_gathers_counts_for_that_pass(house: H
 
     def slowly(group: GroupId) -> Listing:
         listings.release()
-        permits.acquire(timeout=5.0)
+        permits.acquire(timeout=PATIENT)
         return listed(group)
 
     async def scene(up: Up) -> None:

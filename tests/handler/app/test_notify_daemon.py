@@ -61,7 +61,7 @@ class Bench:
         """Run a daemon until each of these has come true, in turn."""
         async with running(self.file, self.path / "state", port=0) as daemon:
             for wait in waits:
-                await asyncio.to_thread(until, lambda wait=wait: wait(daemon), within=90.0)
+                await asyncio.to_thread(until, lambda wait=wait: wait(daemon))
         return daemon
 
 

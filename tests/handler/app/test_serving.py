@@ -20,14 +20,14 @@ from handler.web import gate
 from handler.web.admission import Phase
 from tests.support.daemon import Daemon
 from tests.support.engines import House
-from tests.support.waiting import until
+from tests.support.waiting import PATIENT, until
 
 GROUPS = "/api/v1/groups"
 
 
 @contextlib.contextmanager
 def a_connection(daemon: Daemon) -> Iterator[socket.socket]:
-    with socket.create_connection(("127.0.0.1", daemon.port), timeout=10.0) as connection:
+    with socket.create_connection(("127.0.0.1", daemon.port), timeout=PATIENT) as connection:
         yield connection
 
 

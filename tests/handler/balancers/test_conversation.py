@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from handler.balancers.conversation import Conversation, conversation
+from tests.support.waiting import PATIENT
 
 
 @contextlib.contextmanager
@@ -70,7 +71,7 @@ def dripping(path: Path, begun: bytes) -> Iterator[None]:
     ],
 )
 def test_an_answer_ends_with_a_prompt(tmp_path: Path, answers: Sequence[bytes], asked: bytes) -> None:
-    with saying(tmp_path / "s", answers), conversation(tmp_path / "s", within=5.0, at_most=100) as ask:
+    with saying(tmp_path / "s", answers), conversation(tmp_path / "s", within=PATIENT, at_most=100) as ask:
         assert ask(b"do\n") == asked
 
 

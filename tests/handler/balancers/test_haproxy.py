@@ -245,7 +245,7 @@ def test_leaving_ends_the_sessions_that_draining_left(stage: HaproxyStage) -> No
             in_hand = pool.submit(get, stage.port, "/hold")
             until(lambda: connections_of(stage.balancer, name) == 1)
             stage.balancer.drain(name)
-            until(lambda: _left(stage, name), within=5.0)  # HAProxy's own timeout is 10 s
+            until(lambda: _left(stage, name))  # HAProxy's own timeout is 10 s
             assert isinstance(in_hand.exception(), ConnectionError)
         assert name not in stage.balancer.seats()
     finally:

@@ -270,7 +270,7 @@ def test_a_real_octavia_makes_and_deletes_it() -> None:
             except Transient:
                 return False
 
-        until(done, within=60.0, every=0.2)
+        until(done, every=0.2)
 
     patiently(lambda: isinstance(step(driver, next_to_make), Done))
     assert [*driver.parts()] == [LB, LISTENER, POOL, MONITOR]

@@ -10,6 +10,7 @@ from gufo.snmp import NoSuchInstance
 from gufo.snmp.aio import SnmpSession
 
 from handler.demo.agent import SYS_DESCR, SYS_UP_TIME, Table, counter64, gauge, open_agent, text, ticks
+from tests.support.waiting import PATIENT
 
 FIRST, SECOND = (1, 3, 6, 1, 4, 1, 8072, 9999, 9999, 1, 1, 0), (1, 3, 6, 1, 4, 1, 8072, 9999, 9999, 1, 2, 0)
 
@@ -39,7 +40,7 @@ def play(scene: Scene, community: str = "public") -> None:
             address = probe.getsockname()
         close = open_agent(address, "public", a_table())
         try:
-            async with SnmpSession(*address, community=community, timeout=0.5) as session:
+            async with SnmpSession(*address, community=community, timeout=PATIENT) as session:
                 async with asyncio.timeout(10.0):
                     await scene(session)
         finally:

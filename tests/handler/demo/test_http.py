@@ -8,6 +8,7 @@ import pytest
 
 from handler.demo.http import Door, Response
 from tests.support.demo import Gate, asked, eventually, listening, with_door
+from tests.support.waiting import PATIENT
 
 
 async def echo(path: str) -> Response:
@@ -94,7 +95,7 @@ def test_what_one_door_has_no_room_for_another_takes() -> None:
         door.open(own)
         await scene(door, target)
         door.close()
-        assert await door.finished(within=5.0)
+        assert await door.finished(within=PATIENT)
 
     asyncio.run(play())
 
@@ -115,7 +116,7 @@ def test_a_last_call_takes_in_those_who_wait(last_call: bool, served: int) -> No
 
             gate.open.set()
             assert (await first).startswith(b"HTTP/1.1 200")
-            assert await door.finished(within=5.0)
+            assert await door.finished(within=PATIENT)
             assert gate.come == served
             for connection in waiting:
                 connection.close()
@@ -135,7 +136,7 @@ def test_what_is_in_hand_is_finished_after_closing() -> None:
             door.close()
             assert not await door.finished(within=0.01)
             gate.open.set()
-            assert await door.finished(within=5.0)
+            assert await door.finished(within=PATIENT)
             assert (await answer).startswith(b"HTTP/1.1 200")
             with pytest.raises(ConnectionRefusedError):
                 await asked(target)

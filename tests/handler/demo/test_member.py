@@ -19,7 +19,7 @@ from handler.orchestrators import procfs
 from handler.world import Server
 from tests.support.demo import ROOT, get, listening, member_recipe
 from tests.support.orchestrators import ProcessStage, pid_of, process_stage
-from tests.support.waiting import until
+from tests.support.waiting import PATIENT, until
 
 BUSY, REQUESTS, CPU = (f"1.3.6.1.4.1.8072.9999.9999.1.{number}.0" for number in (1, 2, 3))
 UP_TIME, DESCRIPTION = "1.3.6.1.2.1.1.3.0", "1.3.6.1.2.1.1.1.0"
@@ -34,7 +34,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProcessStage]:
 
 def told(server: Server, community: str = "public") -> dict[str, object]:
     async def ask() -> dict[str, object]:
-        async with SnmpSession(str(server.address), port=SNMP, community=community, timeout=2.0) as agent:
+        async with SnmpSession(str(server.address), port=SNMP, community=community, timeout=PATIENT) as agent:
             return dict(await agent.get_many([BUSY, REQUESTS, CPU, UP_TIME, DESCRIPTION]))
 
     return asyncio.run(ask())
@@ -110,7 +110,7 @@ def test_a_port_that_is_taken_ends_a_member_with_one_line() -> None:
             cwd=ROOT,
             capture_output=True,
             text=True,
-            timeout=30,
+            timeout=PATIENT,
             check=False,
         )
 

@@ -21,7 +21,7 @@ from handler.orchestrators import confinement, procfs
 from handler.orchestrators.interface import Launch
 from handler.orchestrators.process import ProcessOrchestrator
 from tests.support.orchestrators import ProcessStage, a_recipe, pid_of, process_stage
-from tests.support.waiting import until
+from tests.support.waiting import PATIENT, until
 
 MIB = 1 << 20
 _OF_THE_C_LIBRARY = 1 << 31 | 1 << 32
@@ -142,7 +142,7 @@ with process_stage(Path({str(tmp_path)!r})) as stage:
     print(box.list(launch.id.group).servers, box.find(launch.id.name), repr(box.ending(launch.id.name)))
 """
     root = Path(__file__).parents[3]
-    done = subprocess.run([sys.executable, "-c", program], cwd=root, capture_output=True, check=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", program], cwd=root, capture_output=True, check=True, timeout=PATIENT)
 
     refused, *nobody = done.stdout.decode().splitlines()
     assert refused == (
@@ -281,7 +281,7 @@ box = ProcessStage(Path({str(stage.directory)!r}), Clock(), {stage.here!r}, {sta
 box.destroy({str(launch.id.name)!r}, grace=0.0)
 """
     root = Path(__file__).parents[3]
-    subprocess.run([sys.executable, "-B", "-c", program], cwd=root, check=True, timeout=60)
+    subprocess.run([sys.executable, "-B", "-c", program], cwd=root, check=True, timeout=PATIENT)
 
     until(lambda: box.find(launch.id.name) is None)
 

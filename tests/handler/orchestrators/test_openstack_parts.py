@@ -16,6 +16,7 @@ from handler.orchestrators.openstack_part_answers import KEY, description_of
 from handler.parts import PartState
 from tests.support.openstack import OpenstackStage, openstack_stage
 from tests.support.openstack_wire import error, mint
+from tests.support.waiting import PATIENT
 from tests.support.wire_server import LOST, UNREACHED, Fault, answered
 
 WEB = GroupId("web")
@@ -139,7 +140,7 @@ _BEFALLING = [
 def test_what_befalls_the_call_that_makes_a_part_makes_no_second_one(
     stage: OpenstackStage, part: Part, fault: Fault
 ) -> None:
-    driver = stage.driver(timeout=0.5 if fault.drip else 5.0)
+    driver = stage.driver(timeout=0.5 if fault.drip else PATIENT)
     ready_for(stage, driver, part)
     stage.wire.script(f"POST {_WHERE[part]}", fault)
     with pytest.raises(Transient):

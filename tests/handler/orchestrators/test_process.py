@@ -20,7 +20,7 @@ from handler.orchestrators.interface import Launch
 from handler.orchestrators.process import ProcessOrchestrator
 from handler.world import Server, ServerState
 from tests.support.orchestrators import Clock, ProcessStage, a_recipe, bearing, pid_of, process_stage
-from tests.support.waiting import until
+from tests.support.waiting import PATIENT, until
 
 WEB = GroupId("web")
 STUBBORN = ("sh", "-c", "trap '' TERM; while :; do sleep 0.1; done")
@@ -217,7 +217,7 @@ def test_children_that_other_code_started_are_left_to_that_code(box: ProcessOrch
         box.list(WEB)
         box.create(stage.launch())
 
-        assert other.wait(timeout=5) == 3
+        assert other.wait(timeout=PATIENT) == 3
 
 
 def test_children_of_a_member_are_not_members(box: ProcessOrchestrator, stage: ProcessStage) -> None:
@@ -413,7 +413,7 @@ signal.signal(signal.SIGINT, signal.SIG_DFL)
 os.killpg(0, {int(how)})
 """
     with subprocess.Popen([sys.executable, "-c", program], start_new_session=True) as trimtab:
-        assert trimtab.wait(timeout=20) == -how
+        assert trimtab.wait(timeout=PATIENT) == -how
 
     found = stage.driver().find(launch.id.name)
 

@@ -7,7 +7,7 @@ import pytest
 
 from config.errors import Transient
 from handler.orchestrators.shared import Shared
-from tests.support.waiting import until
+from tests.support.waiting import PATIENT, until
 
 
 class Source:
@@ -21,7 +21,7 @@ class Source:
     def ask(self) -> int:
         self.begun += 1
         number = self.begun
-        assert self.gate.acquire(timeout=10)
+        assert self.gate.acquire(timeout=PATIENT)
         if self.wrong is not None:
             raise self.wrong
         return number
@@ -37,8 +37,8 @@ def test_who_asks_while_a_reading_is_under_way_gets_the_next_one_and_shares_it()
         until(lambda: len(shared._condition._waiters) == 8)  # type: ignore[attr-defined]
         source.gate.release(2)
 
-        assert first.result(timeout=10) == 1
-        assert {other.result(timeout=10) for other in others} == {2}
+        assert first.result(timeout=PATIENT) == 1
+        assert {other.result(timeout=PATIENT) for other in others} == {2}
     assert source.begun == 2
 
 
@@ -57,7 +57,7 @@ def test_a_failure_is_everybodys_who_waited_for_it_and_nobody_elses() -> None:
     with ThreadPoolExecutor(max_workers=4) as pool:
         asked = [pool.submit(shared.read) for _ in range(4)]
         source.gate.release(4)
-        wait(asked, timeout=10)
+        wait(asked, timeout=PATIENT)
         for one in asked:
             with pytest.raises(Transient, match="later"):
                 one.result()

@@ -33,7 +33,7 @@ async def ups_and_downs(up: Up) -> None:
     await up.grown(2)
     for value, size in ((90.0, 4), (50.0, 4), (5.0, 2), (None, 2), (95.0, 3)):
         up.house.readings.value = value
-        await up.until(lambda size=size: up.serving() == size, within=20.0)
+        await up.until(lambda size=size: up.serving() == size)
         await up.ticked(3)
     up.house.readings.value = 50.0
     await up.desk.pause_all(decisions_only=False, because="a drill", by="ann")

@@ -23,7 +23,7 @@ from tests.support.store import (
     full_record,
     opened,
 )
-from tests.support.waiting import stopped
+from tests.support.waiting import PATIENT, stopped
 
 ROOT = Path(__file__).parents[3]
 
@@ -133,7 +133,7 @@ def test_a_decision_that_was_not_written_leaves_the_last_span_as_it_was(store, f
 def test_a_commit_that_the_disk_refuses_is_a_store_error_and_leaves_nothing(file):
     process = python(LIMITED, file)
     with stopped(process):
-        said, _ = process.communicate(timeout=15)
+        said, _ = process.communicate(timeout=PATIENT)
     lines = said.decode().splitlines()
     assert lines[0].startswith("refused")
     assert "disk" in lines[0]

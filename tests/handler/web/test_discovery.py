@@ -21,7 +21,7 @@ from tests.support.daemon import Daemon, a_daemon
 from tests.support.haproxy import free_tcp_port
 from tests.support.pages import a_member, a_status
 from tests.support.store import a_definition
-from tests.support.waiting import stopped, until
+from tests.support.waiting import PATIENT, stopped, until
 
 _GROUP = (
     "{profile: web, min: 1, max: 5, interval: 0.5s, warm_up: 1h, drain: 0s, grace: 1s, quiet_time: 0s, policies: []}"
@@ -184,7 +184,7 @@ def running_prometheus(folder: Path, url: str) -> Iterator[str]:
 def _followed(base: str) -> set[str] | None:
     """Members that Prometheus scrapes; ``None`` while it does not answer."""
     try:
-        with urllib.request.urlopen(f"{base}/api/v1/targets?state=active", timeout=5.0) as answer:
+        with urllib.request.urlopen(f"{base}/api/v1/targets?state=active", timeout=PATIENT) as answer:
             found = json.load(answer)["data"]["activeTargets"]
     except (urllib.error.URLError, ConnectionError):
         return None
