@@ -45,6 +45,8 @@ backend names
 _TEMPLATE = """    load-server-state-from-file global
     server-template slot 1-{slots} unassigned.invalid:80 init-addr last,0.0.0.0 disabled
 """
+_SINCE_CHANGE = 9
+"""The column ``srv_time_since_last_change``."""
 PAGE_USER, PAGE_PASSWORD = "trimtab", "s3cret"
 
 
@@ -68,6 +70,11 @@ class Haproxy:
     """The state file; ``None``: it forgets all when it goes."""
     earlier: list[subprocess.Popen[bytes]] = field(default_factory=list)
     """Processes that a reload has told to finish."""
+
+    def servers(self) -> list[list[str]]:
+        """The rows of ``show servers state``, without the seconds since a server's last change: those pass anyway."""
+        rows = [line.split() for line in self.ask(f"show servers state {self.backend}").splitlines()]
+        return [row[:_SINCE_CHANGE] + row[_SINCE_CHANGE + 1 :] for row in rows]
 
     def ask(self, command: str) -> str:
         """Run one runtime command and return its whole answer."""

@@ -179,7 +179,7 @@ SECRET = doing("raise RuntimeError('no entry with ' + asked.read_secret(SecretRe
         pytest.param("Plugin = dict", Reply.UNREACHABLE, "AttributeError: ", id="no source"),
         pytest.param(doing("raise RuntimeError('boom')"), Reply.UNREACHABLE, "RuntimeError: boom", id="raises"),
         pytest.param(doing("await asyncio.sleep(60)"), Reply.TIMEOUT, "the plugin was not done in time", id="hangs"),
-        pytest.param(doing("time.sleep(1)"), Reply.TIMEOUT, "the plugin was not done in time", id="blocks"),
+        pytest.param(doing("time.sleep(6)"), Reply.TIMEOUT, "the plugin was not done in time", id="blocks"),
         pytest.param(doing("raise SystemExit(1)"), Reply.UNREACHABLE, "SystemExit: 1", id="exits"),
         pytest.param(doing("raise asyncio.CancelledError"), Reply.UNREACHABLE, "CancelledError", id="cancels itself"),
         pytest.param(SECRET, Reply.UNREACHABLE, "RuntimeError: no entry with *** here", id="tells a secret"),
@@ -195,11 +195,11 @@ def test_a_plugin_that_goes_wrong_fails_in_its_own_rows(install: Install, body: 
     install("wrong", body)
 
     began = time.monotonic()
-    (scrape,) = polled([a_value("fine", id="fine"), a_value("wrong", id="wrong")], timeout=0.3, members=["a"])
+    (scrape,) = polled([a_value("fine", id="fine"), a_value("wrong", id="wrong")], timeout=3.0, members=["a"])
 
     assert answers(scrape) == {("a", "fine"): 42.0, ("a", "wrong"): reply}
     assert scrape.said[1].startswith(said)
-    assert time.monotonic() - began < 4.5
+    assert time.monotonic() - began < 40.0, "the plugin that hangs does so for a minute"
 
 
 def test_what_a_plugin_wrote_before_it_failed_or_was_cut_off_counts(install: Install) -> None:
@@ -207,7 +207,7 @@ def test_what_a_plugin_wrote_before_it_failed_or_was_cut_off_counts(install: Ins
     install("raises", doing(first, "raise RuntimeError('boom')"))
     install("hangs", doing(first, "await asyncio.sleep(60)"))
 
-    (scrape,) = polled([a_value("hangs", id="hangs"), a_value("raises", id="raises")], timeout=0.3)
+    (scrape,) = polled([a_value("hangs", id="hangs"), a_value("raises", id="raises")], timeout=3.0)
 
     assert answers(scrape) == {
         ("a", "hangs"): 7.0,
@@ -243,8 +243,12 @@ def test_a_plugin_that_ignores_the_end_of_its_time_is_not_asked_again_until_it_h
         catalogue, everybody = a_catalogue([a_value("stubborn")]), rosters({"a": "127.0.0.1"})
         scrapes = [await poller.poll(catalogue, everybody, timeout=0.2) for _ in range(2)]
         sys.modules["trimtab_stubborn"].Plugin.free = True
-        await asyncio.sleep(0.2)
-        scrapes.append(await poller.poll(catalogue, everybody, timeout=PATIENT))
+        while True:
+            last = await poller.poll(catalogue, everybody, timeout=PATIENT)
+            if last.reply[0] != Reply.UNREACHABLE:
+                break
+            await asyncio.sleep(0.02)
+        scrapes.append(last)
         await poller.close()
         return scrapes
 
@@ -294,18 +298,18 @@ def test_a_plugin_that_is_not_installed_says_so() -> None:
 
 def test_rounds_run_side_by_side_and_one_source_is_made(install: Install) -> None:
     counting = doing(
-        "await asyncio.sleep(0.2)",
+        "Plugin.here += 1",
+        "while Plugin.here < 5:",
+        "    await asyncio.sleep(0.01)",
         "asked.sheet.put(0, Plugin.made, at=0.0)",
-        held="made = 0\n\n    def __init__(self):\n        Plugin.made += 1",
+        held="made = here = 0\n\n    def __init__(self):\n        Plugin.made += 1",
     )
     install("counting", counting)
 
     async def scene() -> list[Scrape]:
         poller = a_poller(PluginSource(lambda plugin, wrong: None))
         catalogue, everybody = a_catalogue([a_value("counting")]), rosters({"a": "127.0.0.1"})
-        began = time.monotonic()
         scrapes = await asyncio.gather(*(poller.poll(catalogue, everybody, timeout=PATIENT) for _ in range(5)))
-        assert time.monotonic() - began < 0.9
         await poller.close()
         return scrapes
 

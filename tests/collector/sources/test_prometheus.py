@@ -103,34 +103,38 @@ def test_a_count_that_rises_is_as_old_as_its_scrape(prometheus: Prometheus) -> N
         async with a_client() as client:
             poller = a_poller(PrometheusSource(client))
             catalogue = asking(prometheus.url, [a_query("hits_total", kind=Kind.RISING)])
-            first = await poller.poll(catalogue, rosters({}), timeout=PATIENT)
-            await asyncio.sleep(0.5)
-            return first, await poller.poll(catalogue, rosters({}), timeout=PATIENT)
+            first = second = await poller.poll(catalogue, rosters({}), timeout=PATIENT)
+            while second.replied_at[0] - first.replied_at[0] < 3.0:
+                await asyncio.sleep(0.1)
+                second = await poller.poll(catalogue, rosters({}), timeout=PATIENT)
+            return first, second
 
     first, second = asyncio.run(scene())
     rate = (second.value[0] - first.value[0]) / (second.replied_at[0] - first.replied_at[0])
-    assert rate == pytest.approx(10.0, rel=0.1)
-    assert 0.0 < first.at.steady - first.replied_at[0] < 1.0
+    assert rate == pytest.approx(10.0, rel=0.1)  # a scrape takes at most 0.2 s, or it is none
+    assert first.at.steady > first.replied_at[0]
 
 
 @pytest.mark.real("prometheus")
 def test_a_query_with_lag_sees_the_past_and_says_so(prometheus: Prometheus) -> None:
     counters = [a_query("hits_total", id="now"), a_query("hits_total", id="past", lag=0.6)]
 
-    scrape = scraped(asking(prometheus.url, counters))
+    def differences() -> tuple[float, float]:
+        scrape = scraped(asking(prometheus.url, counters))
+        return scrape.value[0] - scrape.value[1], scrape.replied_at[0] - scrape.replied_at[1]
 
-    assert scrape.value[0] - scrape.value[1] == pytest.approx(6.0, abs=2.1)  # scrapes are 0.2 s apart
-    assert scrape.replied_at[0] - scrape.replied_at[1] == pytest.approx(0.6, abs=0.21)
+    # Scrapes are 0.2 s apart, unless the machine is too busy for some.
+    until(lambda: differences() == (pytest.approx(6.0, abs=2.1), pytest.approx(0.6, abs=0.21)))
 
 
 @pytest.mark.real("prometheus")
 def test_a_query_over_time_is_reduced_by_rows(prometheus: Prometheus) -> None:
-    until(lambda: prometheus.has("alone offset 2s"))
-
     ways = [a_query("sum(alone)", id=how.value, over=2.0, rows=how) for how in (Reduce.AVG, Reduce.COUNT, Reduce.LAST)]
-    scrape = scraped(asking(prometheus.url, ways))
 
-    assert answers(scrape) == {("", "avg"): 42.0, ("", "count"): 2.0, ("", "last"): 42.0}
+    def reduced() -> object:
+        return answers(scraped(asking(prometheus.url, ways)))
+
+    until(lambda: reduced() == {("", "avg"): 42.0, ("", "count"): 2.0, ("", "last"): 42.0})
 
 
 @pytest.mark.real("prometheus")

@@ -160,13 +160,13 @@ def test_where_the_map_names_no_majority_nothing_is_touched(haproxy: Haproxy, sl
     driver.join(one, "127.0.0.1", 81)
     driver.enable(one)
     with_work(haproxy, *slots)
-    before = haproxy.ask("show servers state web")
+    before = haproxy.servers()
 
     for call in (driver.seats, driver.mend):
         with pytest.raises(Permanent, match="does not say whose"):
             call()
 
-    assert haproxy.ask("show servers state web") == before
+    assert haproxy.servers() == before
 
 
 def test_whoever_only_looks_mends_nothing(haproxy: Haproxy) -> None:
@@ -176,12 +176,12 @@ def test_whoever_only_looks_mends_nothing(haproxy: Haproxy) -> None:
         driver.join(name, "127.0.0.1", at)
         driver.enable(name)
     with_work(haproxy, 3)
-    before = haproxy.ask("show servers state web")
+    before = haproxy.servers()
 
     with pytest.raises(Permanent, match=r"slot3 work at 127\.0\.0\.7:93"):
         driver.seats()
 
-    assert haproxy.ask("show servers state web") == before
+    assert haproxy.servers() == before
 
 
 def test_a_member_that_is_gone_comes_back_with_an_old_state_and_is_unseated(haproxy: Haproxy) -> None:

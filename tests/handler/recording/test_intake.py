@@ -5,6 +5,7 @@ import time
 
 from handler.recording.intake import Intake
 from tests.support.recording import WEB, a_layout, a_scrape, at
+from tests.support.waiting import PATIENT
 
 LAYOUT = a_layout()
 
@@ -54,7 +55,7 @@ def test_a_writer_that_waits_is_woken() -> None:
     waiter = threading.Thread(target=lambda: woken.append(intake.take(30.0)))
     waiter.start()
     intake.put((WEB,), a_scrape(at(0), LAYOUT))
-    waiter.join(5.0)
+    waiter.join(PATIENT)
 
     assert [len(batch.ticks) for batch in woken] == [1]
 
@@ -62,8 +63,8 @@ def test_a_writer_that_waits_is_woken() -> None:
 def test_handing_over_takes_no_time_whatever_there_is() -> None:
     intake = Intake()
     large = a_scrape(at(0), a_layout(*(("web", "cpu", f"m-{n}") for n in range(20_000))))
-    began = time.perf_counter()
+    began = time.thread_time()
     for _ in range(1000):
         intake.put((WEB,), large)
 
-    assert (time.perf_counter() - began) / 1000 < 0.001
+    assert (time.thread_time() - began) / 1000 < 0.001
