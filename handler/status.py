@@ -15,12 +15,12 @@ from trigger.requests import FleetPause, OlderStore, Pause, Queued, Quiet
 
 
 class GroupCondition(enum.Enum):
-    """How a group is, worst first."""
+    """How a group is. The first that applies counts; `severity` says which needs a person most."""
 
     DELETING = "deleting"
     ORPHANED = "orphaned"
     ERROR = "error"
-    """A step failed permanently."""
+    """A step failed permanently, or no member is in service and none can be made."""
     WARNING = "warning"
     """A step is being retried, the listing is partial, builds back off, or members are unheard."""
     PAUSED = "paused"
@@ -29,6 +29,31 @@ class GroupCondition(enum.Enum):
     SCALING = "scaling"
     COOLDOWN = "cooldown"
     RUNNING = "running"
+
+
+BY_SEVERITY = (
+    GroupCondition.ERROR,
+    GroupCondition.WARNING,
+    GroupCondition.ORPHANED,
+    GroupCondition.DELETING,
+    GroupCondition.PAUSED,
+    GroupCondition.STARTING,
+    GroupCondition.SCALING,
+    GroupCondition.COOLDOWN,
+    GroupCondition.RUNNING,
+)
+"""Those that need a person most come first."""
+
+
+def severity(condition: GroupCondition) -> int:
+    """The place of a condition in lists of groups: 0 needs a person most.
+
+    Conditions that pass by themselves share the last place: a list must not change its order whenever a group scales.
+
+    >>> severity(GroupCondition.ERROR), severity(GroupCondition.SCALING), severity(GroupCondition.RUNNING)
+    (0, 5, 5)
+    """
+    return min(BY_SEVERITY.index(condition), BY_SEVERITY.index(GroupCondition.STARTING))
 
 
 class MemberState(enum.Enum):

@@ -8,6 +8,7 @@ from typing import TypeAlias, assert_never
 
 from aggregator.frames import Aggregate, Cell, Insufficient, Lack, WindowKey
 from aggregator.specs import window_key, window_keys
+from config.counters import Counter, Per
 from config.expressions import Dialect
 from config.freezes import Freezing, freezing
 from config.model import Catalogue, Compare, Condition, ExpressionCondition, Group, Mode, Policy
@@ -50,6 +51,8 @@ class ConditionExplanation:
     """Members that are not counted, since they warm up."""
     per_member: float | None = None
     """What one member bears, where the threshold is so many times that."""
+    per_group: bool = False
+    """The counter has one value for the whole group: nothing is aggregated across members."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +74,7 @@ class TermExplanation:
     age: Seconds | None
     lack: Lack | None
     left_out: int = 0
+    per_group: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -302,6 +306,7 @@ def _condition(
         lack=lack,
         left_out=cell.left_out,
         per_member=_declared_threshold(catalogue, condition) if condition.per_member else None,
+        per_group=catalogue.counters[key.counter].per is Per.GROUP,
     )
 
 
@@ -320,18 +325,18 @@ def _expression(
         dialect=condition.expression.dialect,
         truth=verdict.truth,
         terms=tuple(
-            _term(term.name, key, catalogue.counters[key.counter].unit, cell)
+            _term(term.name, key, catalogue.counters[key.counter], cell)
             for term, key, cell in zip(condition.terms, keys, verdict.cells, strict=True)
         ),
     )
 
 
-def _term(name: str, key: WindowKey, unit: str, cell: Cell) -> TermExplanation:
+def _term(name: str, key: WindowKey, counter: Counter, cell: Cell) -> TermExplanation:
     value, low, high, age, lack = _measured(cell)
     return TermExplanation(
         name=name,
         counter=key.counter,
-        unit=unit,
+        unit=counter.unit,
         across=key.across.value,
         aggregate=key.aggregate.value,
         window=key.window,
@@ -343,6 +348,7 @@ def _term(name: str, key: WindowKey, unit: str, cell: Cell) -> TermExplanation:
         age=age,
         lack=lack,
         left_out=cell.left_out,
+        per_group=counter.per is Per.GROUP,
     )
 
 

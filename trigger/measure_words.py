@@ -52,7 +52,7 @@ def say_range(of: Measured, least: float, greatest: float) -> str:
 
 def _name(condition: Measured) -> str:
     over = f"{condition.aggregate} {format_span(condition.window)}"
-    if condition.across == condition.aggregate:
+    if condition.per_group or condition.across == condition.aggregate:
         return f"{condition.counter} {over}"
     return f"{condition.counter} {condition.across} across members, {over}"
 
@@ -99,7 +99,8 @@ def _left_out(condition: Measured) -> str:
 def _lack(condition: Measured) -> str:
     match condition.lack:
         case Lack.NO_SAMPLES:
-            return f"nobody was heard, of {condition.expected} asked"
+            asked = f"nobody was heard, of {condition.expected} asked"
+            return "its source gave no value" if condition.per_group else asked
         case Lack.TOO_FEW:
             return f"it has not been watched for {format_span(condition.window)} yet"
         case Lack.STALE:

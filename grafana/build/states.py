@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from grafana.build.panels import BLUE, GREEN, GREY, ORANGE, PURPLE, RED, YELLOW
-from handler.status import GroupCondition
+from handler.status import BY_SEVERITY, GroupCondition
 
-_RANKS = {condition: rank for rank, condition in enumerate(reversed(GroupCondition), start=1)}
+_RANKS = {condition: rank for rank, condition in enumerate(reversed(BY_SEVERITY), start=1)}
 _COLOURS = {
     GroupCondition.RUNNING: GREEN,
     GroupCondition.COOLDOWN: BLUE,

@@ -119,7 +119,7 @@ def messages_of(room: Room, now: Instant) -> tuple[str, ...]:
     lost = (f"decisions cannot be written down, so none is taken: {room.unrecorded}",) if room.unrecorded else ()
     seen = (*room.seen.failures, *room.seen.retries) if room.seen else ()
     older = (say_older(room.id, room.state.older),) if room.state.older is not None else ()
-    return (*older, *lost, *seen, *_held_back(room, now), *_spent(room), *_halted(room), *silent)
+    return (*older, *lost, *_down(room), *seen, *_held_back(room, now), *_spent(room), *_halted(room), *silent)
 
 
 def _spent(room: Room) -> tuple[str, ...]:
@@ -133,6 +133,27 @@ def _spent(room: Room) -> tuple[str, ...]:
     return (
         f"policies may not grow the group as they ask: {room.seen.hourly}; if that is too few, raise it in the file",
     )
+
+
+def _down(room: Room) -> tuple[str, ...]:
+    """Say that no member is in service and none can be made; nothing while a member serves or is on its way."""
+    seen, size = room.seen, room.state.desired
+    acting = room.definition.group.mode is Mode.ACT and room.state.stopped is not Pause.ALL
+    if seen is None or not size or not acting or not seen.world.complete or seen.fleet.in_service:
+        return ()
+    why = _cannot_make(room, seen)
+    return (f"0 of {size} members are in service, and {why}",) if why else ()
+
+
+def _cannot_make(room: Room, seen: Seen) -> str:
+    """Say why a group gets no member; empty: as far as is known, it does."""
+    if room.builds.failed:
+        return f"the last {room.builds.failed} builds failed" if room.builds.failed > 1 else "the last build failed"
+    if any(member.server is not None for member in seen.world.members):
+        return ""
+    if any(member.record is not None and member.record.create_attempts for member in seen.world.members):
+        return "every call to make one fails"
+    return "the cloud has no room for one" if seen.plan.quota else ""
 
 
 def _halted(room: Room) -> tuple[str, ...]:
@@ -179,7 +200,7 @@ def condition_of(room: Room, now: Instant) -> GroupCondition:
 
 def _is_in_error(room: Room) -> bool:
     failed = room.seen is not None and bool(room.seen.failures)
-    return room.unrecorded is not None or failed or room.state.older is not None
+    return room.unrecorded is not None or failed or room.state.older is not None or bool(_down(room))
 
 
 def _is_as_desired(room: Room) -> bool:

@@ -14,6 +14,7 @@ from config.units import format_span
 from handler.app.logs import printable
 from handler.app.moments import clock_text, moment_text
 from handler.app.roll_tables import rolling_lines
+from handler.status import GroupCondition, severity
 from trigger.pause_words import say_pause
 from trigger.requests import Pause
 
@@ -53,9 +54,9 @@ def _rolling(roll: dict[str, Any] | None) -> str:
 
 
 def groups_table(groups: list[dict[str, Any]], endpoints: Sequence[dict[str, Any]] = ()) -> RenderableType:
-    """One line a group; before them, what concerns more than one."""
+    """One line a group, those in trouble first; before them, what concerns more than one."""
     table = _table("GROUP", "STATE", "DESIRED", "BOUNDS", "MEMBERS", "REASON", "MODE")
-    for group in groups:
+    for group in sorted(groups, key=lambda each: severity(GroupCondition(each["condition"]))):
         desired = "–" if group["desired"] is None else str(group["desired"]) + (" forced" if group["forced"] else "")
         bounds = f"{group['minimum']}..{group['maximum']}"
         members = _members_in_words(group["members"]) + _rolling(group["roll"])

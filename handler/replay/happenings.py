@@ -15,11 +15,16 @@ from config.units import GroupId, Instant, Moment, Monotonic, PolicyId, Seconds
 from handler.pauses import direction_of, fleet_pause_of, pause_of
 from trigger.decide import vanished
 from trigger.pauses import fleet_paused, fleet_resumed, paused, resumed
+from trigger.reasons import Reason
 from trigger.requests import Cause, GroupState, Pause, Quiet, Request
 from trigger.schedules import schedule_named
 from trigger.verdicts import Direction
 
 _HOUR: Seconds = 3600.0
+_UNASKED = frozenset(
+    reason.value
+    for reason in (Reason.FIRST_LISTING, Reason.BOUNDS, Reason.ALERT_FLOOR, Reason.SCHEDULE, Reason.BLIND_FLOOR)
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +51,11 @@ class Happening:
     def resized(self) -> bool:
         """Whether the desired size became another."""
         return self.desired_to is not None and self.desired_from != self.desired_to
+
+    @property
+    def unasked(self) -> bool:
+        """Whether the size followed bounds, a schedule's limit, an alert's floor or a listing, and no request."""
+        return self.kind == "decision" and (not self.cause or (self.resized and self.name in _UNASKED))
 
     @property
     def moment(self) -> Moment:
@@ -136,7 +146,7 @@ def _remembered(catalogue: Catalogue, group: Group, state: GroupState, told: Hap
     grew = told.desired_to > told.desired_from
     state = replace(state, grown_at=told.at) if grew else state
     quiet_time, policy, scope = _quiet_of(catalogue, group, told)
-    if not told.cause or quiet_time <= 0:
+    if told.unasked or quiet_time <= 0:
         return state
     direction = Direction.OUT if grew else Direction.IN
     quiet = Quiet(policy=policy, scope=scope, direction=direction, until=Instant(told.at + quiet_time))

@@ -188,7 +188,7 @@ class Follower:
                 self.chain.change(acted(self.group, self.chain.state, told))
                 continue
             request = request_of(self._catalogue, self.group, told)
-            looked = told.kind == "decision" and not told.cause and told.at < now.wall
+            looked = told.unasked and told.at < now.wall
             if request is not None or looked:
                 asked = () if request is None else (request,)
                 self._keep(self.chain.ask(asked, self._in_turn(number, told.at), told.moment), number)

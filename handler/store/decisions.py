@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from config.schedules import Limit
 from config.units import Instant, format_span
 from handler.store.interface import Event, EventKind, StoredAnswer
 from trigger.explain import AnswerExplanation, Explanation
 from trigger.reasons import Reason
-from trigger.requests import Cause
+from trigger.requests import Cause, SignalKind
 
 Refusals = Mapping[str, Reason]
 """Policy, by conditions or by schedule → why its last request was refused."""
@@ -55,11 +56,41 @@ def _change(explanation: Explanation, winner: AnswerExplanation | None) -> Event
         group=explanation.group,
         kind=EventKind.DECISION,
         name=explanation.reason.value,
-        by=_by(winner) if winner is not None else "",
+        by=_by(winner) if winner is not None else _owner(explanation),
         desired_from=explanation.desired_from,
         desired_to=explanation.desired_to,
         clamps=winner.clamps if winner is not None else (),
     )
+
+
+def _owner(explanation: Explanation) -> str:
+    """Name the schedules or alerts that moved the size without a request; empty where none did."""
+    match explanation.reason:
+        case Reason.SCHEDULE:
+            kind, names = "schedule", _limiting(explanation)
+        case Reason.ALERT_FLOOR:
+            kind, names = "alert", _raising(explanation)
+        case _:
+            return ""
+    return f"{kind} {', '.join(sorted(names))}" if names else ""
+
+
+def _limiting(explanation: Explanation) -> frozenset[str]:
+    """The schedules whose floor or ceiling stands and decides: the greatest floor, or the lowest ceiling."""
+    before, after = explanation.desired_from or 0, explanation.desired_to or 0
+    wanted = Limit.FLOOR if after > before else Limit.CEILING
+    sizes = {
+        each.limit.id: each.limit.size for each in explanation.limits if each.active and each.limit.limit is wanted
+    }
+    decisive = (max if wanted is Limit.FLOOR else min)(sizes.values(), default=0)
+    return frozenset(schedule for schedule, size in sizes.items() if size == decisive)
+
+
+def _raising(explanation: Explanation) -> frozenset[str]:
+    """The alerts that raise the highest floor."""
+    floors = [(each.size or 0, each.alert) for each in explanation.signals if each.kind is SignalKind.FLOOR]
+    highest = max((size for size, _ in floors), default=0)
+    return frozenset(alert for size, alert in floors if size == highest)
 
 
 def _answered(explanation: Explanation, answer: AnswerExplanation) -> Event:

@@ -35,6 +35,7 @@ class CurveColumns(BaseModel):
     aggregate: str
     window: float
     compare: str
+    per_group: bool = Field(description="The counter has one value for the whole group: ignore across.")
     values: Column
     thresholds: Column
 

@@ -33,6 +33,8 @@ class Line:
     aggregate: str
     window: Seconds
     compare: Compare
+    per_group: bool = False
+    """One value for the whole group: ``across`` has nothing to go across."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,4 +202,5 @@ def _line(condition: ConditionExplanation) -> Line:
         aggregate=condition.aggregate,
         window=condition.window,
         compare=condition.compare,
+        per_group=condition.per_group,
     )

@@ -10,7 +10,7 @@ from grafana_foundation_sdk.cog.encoder import JSONEncoder
 from grafana_foundation_sdk.models.dashboard import Dashboard
 
 from grafana.build.states import STATES
-from handler.status import GroupCondition
+from handler.status import BY_SEVERITY
 from tests.support.grafana import DASHBOARDS, panels
 
 _SHOWN = [
@@ -119,5 +119,5 @@ def test_every_query_looks_at_the_chosen_daemons(panel: dict[str, Any]) -> None:
 
 
 def test_every_condition_of_a_group_has_a_word_and_a_colour_worst_highest() -> None:
-    assert [word for _, (word, _) in sorted(STATES.items(), reverse=True)] == [c.value for c in GroupCondition]
+    assert [word for _, (word, _) in sorted(STATES.items(), reverse=True)] == [c.value for c in BY_SEVERITY]
     assert all(colour for _, colour in STATES.values())

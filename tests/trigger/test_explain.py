@@ -8,8 +8,9 @@ import pytest
 
 from aggregator.frames import Cell, Lack
 from config.adjustments import Step, Steps
+from config.counters import Per
 from config.model import Catalogue, Compare, Mode, Projection
-from config.units import ConditionId, GroupId, PolicyId
+from config.units import ConditionId, CounterId, GroupId, PolicyId
 from tests.support.trigger import (
     WEB,
     a_catalogue,
@@ -69,6 +70,13 @@ def test_it_tells_each_condition_as_each_policy_judged_it() -> None:
     assert (busy.counter, busy.unit, busy.compare, busy.threshold) == ("cpu", "percent", Compare.ABOVE, 80)
     assert (idle.value, idle.low, idle.high, idle.age) == (None, None, None, None)
     assert (idle.lack, idle.heard, idle.truth) == (Lack.STALE, 7, Truth.UNKNOWN)
+
+
+def test_it_tells_which_condition_has_one_value_for_the_whole_group() -> None:
+    counters = {**CATALOGUE.counters, CounterId("load"): replace(CATALOGUE.counters[CounterId("load")], per=Per.GROUP)}
+    found = explained({"busy": measured(90.0), "idle": measured(50.0)}, catalogue=replace(CATALOGUE, counters=counters))
+    judged = {each.condition: each.per_group for policy in found.policies for each in policy.conditions}
+    assert judged == {"busy": False, "idle": True}
 
 
 def test_it_tells_how_many_members_are_on_their_way_out_without_being_another_story() -> None:

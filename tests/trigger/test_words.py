@@ -245,6 +245,16 @@ def test_several_conditions_are_listed_below_their_policy() -> None:
             "cpu max across members, avg 1m = ",
             id="two-reduces",
         ),
+        pytest.param(
+            replace(a_condition(across="max", heard=1, expected=1), per_group=True),
+            "out: cpu avg 1m = 63.2 % (4 s old), not above 80 %",
+            id="one-value-for-the-group",
+        ),
+        pytest.param(
+            replace(a_condition(None, Truth.UNKNOWN, lack=Lack.NO_SAMPLES, expected=1), per_group=True),
+            "out: cpu avg 1m is unknown: its source gave no value",
+            id="no-value-for-the-group",
+        ),
         pytest.param(a_condition(compare=Compare.AT_MOST), "not at most 80 %", id="two-words"),
         pytest.param(a_condition(compare=Compare.EQUALS), "not equal to 80 %", id="equals"),
         pytest.param(a_condition(9, aggregate="count"), "= 9 (", id="a-count-has-no-unit"),

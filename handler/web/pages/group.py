@@ -205,7 +205,7 @@ def _expression(shown: ExpressionExplanation, policies: tuple[PolicyExplanation,
 
 def _measured(line: Line) -> str:
     over = f"{line.aggregate} of {format_span(line.window)}"
-    return f"{line.counter}, {line.across} across members, {over}"
+    return f"{line.counter}, {over}" if line.per_group else f"{line.counter}, {line.across} across members, {over}"
 
 
 def _against(curve: Curve) -> str:

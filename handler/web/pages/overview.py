@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from urllib.parse import quote
 
+from config.model import Mode
 from config.units import GroupId, Instant
-from handler.status import GroupCondition, GroupStatus, MemberState
+from handler.status import GroupCondition, GroupStatus, MemberState, severity
 from handler.web.pages.charts import Trace, gap_of, sparkline
 from handler.web.pages.facts import Glance
 from handler.web.pages.figures import ABSENT, number
@@ -22,12 +23,20 @@ _HEADINGS = ("Group", "Condition", "In service", "Desired", "Min–max", "Lately
 
 
 def overview(glances: Sequence[Glance]) -> Html:
-    """All groups, in the order of their names."""
+    """All groups: those in trouble first, and each sort in the order of their names."""
     if not glances:
         return tag("p", "No groups are declared.", class_="nothing")
     headings = tag("div", *(tag("span", heading) for heading in _HEADINGS), class_="headings", aria_hidden="true")
-    rows = (part(row_name(glance.status.group), row(glance), "li", class_="row") for glance in glances)
+    shown = {glance.status.group: glance for glance in glances}
+    ordered = (shown[group] for group in order(glance.status for glance in glances))
+    rows = (part(row_name(glance.status.group), row(glance), "li", class_="row") for glance in ordered)
     return join([headings, tag("ul", *rows, class_="groups")])
+
+
+def order(statuses: Iterable[GroupStatus]) -> tuple[GroupId, ...]:
+    """The groups as they are listed: the worst condition first, then by name."""
+    ranked = sorted(statuses, key=lambda status: (severity(status.condition), status.group))
+    return tuple(status.group for status in ranked)
 
 
 def parts_of(glances: Sequence[Glance]) -> Parts:
@@ -56,9 +65,15 @@ def row(glance: Glance) -> Html:
             _figure("desired", number(status.desired)),
             _figure("min–max", f"{status.minimum}–{status.maximum}"),
             _lately(glance.picture, glance.now),
-            tag("p", why(status), class_="why"),
+            tag("p", _mode(status), why(status), class_="why"),
         ]
     )
+
+
+def _mode(status: GroupStatus) -> Html | None:
+    """Say of a group whose size is not changed that it is so: its desired size would mislead without it."""
+    said = {Mode.ACT: None, Mode.ADVISE: "advises only", Mode.OFF: "mode off"}[status.mode]
+    return tag("b", f"{said} · ", class_="mode") if said else None
 
 
 def summary(statuses: Sequence[GroupStatus]) -> Html:
@@ -69,7 +84,7 @@ def summary(statuses: Sequence[GroupStatus]) -> Html:
         return tag("p", f"{count}, none in trouble" if statuses else "", class_="summary")
     named = [
         tag("li", tag("a", status.group, href=href(status.group)), " ", badge(status.condition))
-        for status in sorted(needy, key=lambda status: list(GroupCondition).index(status.condition))
+        for status in sorted(needy, key=lambda status: severity(status.condition))
     ]
     more = tag("li", f"and {len(named) - _NAMED} more") if len(named) > _NAMED else None
     return join(

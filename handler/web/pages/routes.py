@@ -22,7 +22,7 @@ from handler.web.pages.frame import Parts, banner, document, part
 from handler.web.pages.group import group_page
 from handler.web.pages.group import parts_of as group_parts
 from handler.web.pages.markup import Html, join, tag
-from handler.web.pages.overview import overview, summary
+from handler.web.pages.overview import order, overview, summary
 from handler.web.pages.overview import parts_of as row_parts
 from handler.web.pulse import Listener
 
@@ -142,15 +142,17 @@ class Console:
         return self._rendered[group][1]
 
     def _news_of_all(self) -> Callable[[News], Awaitable[Parts]]:
-        """For one listener: whole at first and when groups come or go, else the rows that have news."""
+        """For one listener: the whole list when groups come, go or change places, else the rows that have news."""
         known: dict[GroupId, GroupStatus] = {}
 
         async def parts(news: News) -> Parts:
-            there = self._daemon.groups()
-            whole = set(there) != known.keys()
-            glances = await self._glances(there if whole else sorted(news))
+            there, before = self._daemon.groups(), order(known.values())
+            glances = await self._glances(sorted(news)) if set(there) == known.keys() else []
+            known.update({glance.status.group: glance.status for glance in glances})
+            whole = set(there) != known.keys() or order(known.values()) != before
             if whole:
                 known.clear()
+                glances = await self._glances(there)
             known.update({glance.status.group: glance.status for glance in glances})
             top: Parts = {"summary": summary([known[group] for group in sorted(known)])}
             if whole:

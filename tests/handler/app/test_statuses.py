@@ -16,8 +16,9 @@ from handler.app.statuses import condition_of, messages_of, status_of
 from handler.desired import Builds
 from handler.planning import plan
 from handler.status import GroupCondition
-from tests.support.worlds import NOW, WEB, a_definition, a_fleet, a_world, desired, limits
-from trigger.requests import Fleet, GroupState
+from handler.world import Phase
+from tests.support.worlds import NOW, WEB, a_definition, a_fleet, a_member, a_world, desired, limits
+from trigger.requests import Fleet, GroupState, Pause
 
 
 def a_room(size: int | None, *, found: int = 2, complete: bool = True, mode: Mode = Mode.ACT) -> Room:
@@ -93,3 +94,64 @@ def test_a_value_that_was_not_heard_is_named_and_makes_no_warning() -> None:
 
     assert status_of(room, NOW).unbelieved == (f"cpu of web-1 and 2 others was not heard: {said}",)
     assert condition_of(room, NOW) is GroupCondition.RUNNING
+
+
+def replaced_seen(room: Room, *, in_service: int) -> Room:
+    assert room.seen is not None
+    room.seen = replace(room.seen, fleet=replace(room.seen.fleet, in_service=in_service))
+    return room
+
+
+def serving_none(size: int = 4, **changes: object) -> Room:
+    """A group of which nothing is listed."""
+    room = a_room(size, found=0)
+    for name, value in changes.items():
+        setattr(room, name, value)
+    return room
+
+
+def of_intents(*attempts: int) -> Room:
+    """A group whose members are intended, each after so many calls that failed."""
+    room = serving_none()
+    assert room.seen is not None
+    members = (
+        a_member(number, Phase.INTENDED, None, create_attempts=failed) for number, failed in enumerate(attempts, 1)
+    )
+    room.seen = replace(room.seen, world=a_world(*members))
+    return room
+
+
+def without_room() -> Room:
+    room = serving_none()
+    assert room.seen is not None
+    room.seen = replace(room.seen, plan=replace(room.seen.plan, quota="instances: 10 of 10"))
+    return room
+
+
+@pytest.mark.parametrize(
+    ("room", "because"),
+    [
+        (serving_none(kept_builds=Builds(failed=3)), "0 of 4 members are in service, and the last 3 builds failed"),
+        (of_intents(2, 1), "0 of 4 members are in service, and every call to make one fails"),
+        (without_room(), "0 of 4 members are in service, and the cloud has no room for one"),
+    ],
+    ids=["builds", "calls", "quota"],
+)
+def test_a_group_that_serves_nothing_and_cannot_make_a_member_is_in_error(room: Room, because: str) -> None:
+    assert condition_of(room, NOW) is GroupCondition.ERROR
+    assert messages_of(room, NOW)[0] == because
+
+
+@pytest.mark.parametrize(
+    "room",
+    [
+        serving_none(),
+        of_intents(0, 0),
+        serving_none(0, kept_builds=Builds(failed=3)),
+        serving_none(state=GroupState(desired=4, pause=Pause.ALL), kept_builds=Builds(failed=3)),
+        replaced_seen(serving_none(kept_builds=Builds(failed=3)), in_service=1),
+    ],
+    ids=["the first are not asked for yet", "the first are asked for", "none is wanted", "paused", "one serves"],
+)
+def test_a_group_is_in_no_error_while_nothing_proves_that_it_gets_no_member(room: Room) -> None:
+    assert condition_of(room, NOW) is not GroupCondition.ERROR

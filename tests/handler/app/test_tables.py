@@ -60,6 +60,15 @@ def test_the_list_of_groups_says_first_that_the_whole_fleet_is_paused() -> None:
     assert "\x1b[31m" not in first
 
 
+def test_groups_in_trouble_stand_first_in_the_list() -> None:
+    told = {"a": "running", "b": "warning", "c": "error", "d": "scaling"}
+    groups: list[Any] = [plain(a_status()) | {"group": name, "condition": word} for name, word in told.items()]
+    console = Console(width=200, highlight=False)
+    with console.capture() as captured:
+        console.print(groups_table(groups))
+    assert [line[0] for line in captured.get().splitlines()[1:]] == ["c", "b", "a", "d"]
+
+
 def test_the_list_of_groups_says_first_which_endpoints_are_left_alone() -> None:
     dead = "http://nova:8774 is left alone: 5 calls in a row failed"
     endpoints = [{"endpoint": "http://glance", "because": ""}, {"endpoint": "http://nova:8774", "because": dead}]

@@ -4,10 +4,12 @@ from dataclasses import replace
 
 import pytest
 
+from config.schedules import Lasting, Limit, Once, ScheduledLimit, Standing
+from config.units import AlertId, PolicyId
 from handler.store.decisions import told
-from tests.support.store import an_answer, an_explanation, at
+from tests.support.store import a_signal, an_answer, an_explanation, at
 from trigger.reasons import Reason
-from trigger.requests import Cause, Clamp
+from trigger.requests import Cause, Clamp, SignalKind
 
 
 def names(explanation, before=None):
@@ -33,6 +35,36 @@ def test_a_change_is_one_line_with_its_cause_and_its_clamps():
 
 def test_a_change_that_nobody_asked_for_has_no_author():
     assert names(an_explanation(reason=Reason.BOUNDS, sizes=(12, 10))) == [("bounds", "")]
+
+
+def a_limit(name: str, limit: Limit, size: int, *, active: bool = True) -> Standing:
+    schedule = ScheduledLimit(
+        id=PolicyId(name), times=Once(at=at(0)), until=Lasting(span=3600.0), limit=limit, size=size
+    )  # fmt: skip
+    return Standing(limit=schedule, since=at(0) if active else None, until=at(3600))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "by"),
+    [((2, 6), "schedule days"), ((12, 9), "schedule lunch, nights")],
+    ids=["a floor", "two ceilings of one size"],
+)
+def test_a_change_that_a_schedule_makes_names_the_schedule(sizes, by):
+    limits = (
+        a_limit("days", Limit.FLOOR, 6),
+        a_limit("mornings", Limit.FLOOR, 4),
+        a_limit("nights", Limit.CEILING, 9),
+        a_limit("lunch", Limit.CEILING, 9),
+        a_limit("weekends", Limit.CEILING, 3, active=False),
+    )
+    assert names(replace(an_explanation(reason=Reason.SCHEDULE, sizes=sizes), limits=limits)) == [("schedule", by)]
+
+
+def test_a_change_that_the_floor_of_an_alert_makes_names_the_alert():
+    low, high = a_signal(SignalKind.FLOOR, 4, key="f1"), a_signal(SignalKind.FLOOR, 6, key="f2")
+    lasting = (low, replace(high, alert=AlertId("rush")), a_signal(SignalKind.SHIELD, key="f3"))
+    explanation = replace(an_explanation(reason=Reason.ALERT_FLOOR, sizes=(3, 6)), signals=lasting)
+    assert names(explanation) == [("alert_floor", "alert rush")]
 
 
 @pytest.mark.parametrize("cause", [Cause.ALARM, Cause.PERSON])

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from handler.status import GroupCondition, MemberState
 from handler.web.pages.figures import ABSENT
 from handler.web.pages.group import group_page, parts_of
+from handler.web.series import Series
 from tests.support.pages import NOW, a_mark, a_member, a_picture, a_status, some_facts
 from tests.support.store import a_quiet, an_explanation, at
 
@@ -46,6 +48,16 @@ def test_a_condition_is_shown_against_its_threshold_with_its_verdict() -> None:
     assert "90 %" in text(card)
     assert "for out: does not hold" in text(card)
     assert ">above 80 %</text>" in card
+
+
+def test_a_condition_on_one_value_for_the_whole_group_goes_across_no_members() -> None:
+    policy = an_explanation(NOW, values=(90.0,)).policies[0]
+    judged = tuple(replace(condition, per_group=True) for condition in policy.conditions)
+    whole = replace(an_explanation(NOW), policies=(replace(policy, conditions=judged),))
+    series = Series(10.0)
+    series.judged(whole)
+    card = parts_of(some_facts(picture=series.picture(NOW), explanation=whole))["conditions"]
+    assert "cpu, avg of 1m, above 80 %" in text(card)
 
 
 def test_a_condition_that_cannot_be_judged_has_no_value_and_is_unknown() -> None:

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
+from config.model import Mode
 from handler.status import GroupCondition, MemberState
 from handler.web.pages.figures import ABSENT
 from handler.web.pages.overview import begin_of, overview, parts_of, row, summary
@@ -71,6 +73,25 @@ def test_those_in_trouble_are_named_worst_first() -> None:
     markup = summary(statuses)
     assert "3 groups, 2 in trouble" in markup
     assert re.findall(r">(fine|unsure|broken)<", markup) == ["broken", "unsure"]
+
+
+def test_groups_in_trouble_stand_first_and_the_others_stay_where_they_are_while_they_scale() -> None:
+    conditions = {
+        "a": GroupCondition.RUNNING,
+        "b": GroupCondition.PAUSED,
+        "c": GroupCondition.SCALING,
+        "d": GroupCondition.WARNING,
+        "e": GroupCondition.ERROR,
+    }
+    page = overview([a_glance(a_status(group=group, condition=told)) for group, told in conditions.items()])
+    assert re.findall(r'data-part="row:(\w)"', page) == ["e", "d", "b", "a", "c"]
+
+
+def test_a_group_whose_size_is_not_changed_says_so() -> None:
+    said = {mode: row(a_glance(replace(a_status(), mode=mode))) for mode in Mode}
+    assert "advises only" in said[Mode.ADVISE]
+    assert "mode off" in said[Mode.OFF]
+    assert 'class="mode"' not in said[Mode.ACT]
 
 
 def test_no_groups_are_said_to_be_none() -> None:
