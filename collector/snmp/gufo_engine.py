@@ -1,23 +1,24 @@
-"""Sessions over gufo-snmp: its codec, and round it what it leaves to others.
+"""Sessions of v3 over gufo-snmp: its codec, and round it what it leaves to others; v1 and v2c have one of our own.
 
-Its sockets are driven here and not by its own session, which costs more processor time than the codec, allows no look
-at an answer before it is decoded, and cannot tell the end of a table from an error. Measured on version 0.13: the
-error-status of an answer is dropped; objects that the agent does not have are left out; signatures of v3 are not
-looked at; the receive buffer has 4,080 bytes; what is cut off in the wrong place panics, with a line on stderr.
+Measured on version 0.13: of an answer it looks at ids and at nothing else. Error-status and OIDs are dropped, of an OID
+that comes twice the last value is taken, objects that the agent does not have are left out, and signatures are not
+looked at. It skips what answers another request, and goes on to the next datagram, whatever that is. The receive buffer
+has 4,080 bytes. What is cut off in the wrong place panics, with lines on stderr.
+
+So it never sees the network: one end of a pair (`_Wire`) takes the place of its socket, and through it gufo-snmp is
+given one datagram at a time, which was looked at before.
 """
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-import re
+import os
 import socket
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from errno import ECONNREFUSED
+from typing import NamedTuple
 
 from gufo.snmp import NoSuchInstance, SnmpAuthError, SnmpError, User
-from gufo.snmp._fast import GetIter, SnmpV1ClientSocket, SnmpV2cClientSocket, SnmpV3ClientSocket, get_localized_key
+from gufo.snmp._fast import GetIter, SnmpV3ClientSocket, get_localized_key
 from gufo.snmp.user import (
     Aes128Key,
     Aes192Key,
@@ -33,19 +34,21 @@ from gufo.snmp.user import (
     Sha384Key,
     Sha512Key,
 )
-from gufo.snmp.utils import format_sock_addr
 
 from collector.samples import Reply
 from collector.snmp import messages
-from collector.snmp.agents import Agent, Community, Identity
+from collector.snmp.agents import Agent, Community
 from collector.snmp.agents import User as OurUser
-from collector.snmp.engine import FAULT, NO_SUCH_NAME, REPORTS, STATUSES, Cure, Trouble, Varbinds, silence
-from config.access import AuthProtocol, PrivProtocol, SnmpVersion
+from collector.snmp.engine import FAULT, REPORTS, STATUSES, Cure, Trouble, Varbinds, silence
+from collector.snmp.messages import NO_VALUES, Binding, Message, dotted
+from collector.snmp.plain_engine import GARBAGE, PlainSession
+from collector.snmp.talk import DATAGRAM, Talk, unsent
+from collector.snmp.varbinds import Pairs, of_get, of_walk, unasked, valueless
+from config.access import AuthProtocol, PrivProtocol
 from config.units import Seconds
 
 _LARGEST = 4080
 """Bytes of an answer that gufo-snmp can hold."""
-_DATAGRAM = 65536
 _NOT_IN_TIME_WINDOW = 2
 _UNKNOWN_ENGINE = 4
 _AUTH: dict[AuthProtocol, type[BaseAuthKey]] = {
@@ -63,94 +66,146 @@ _PRIV: dict[PrivProtocol, type[BasePrivKey]] = {
     PrivProtocol.AES256: Aes256Key,
 }
 
-_Socket = SnmpV1ClientSocket | SnmpV2cClientSocket | SnmpV3ClientSocket
-_Receive = Callable[[bytes], Varbinds | Trouble]
-"""Takes the next datagram off the socket, which has been looked at and is given, and says what it means. Raises
-`BlockingIOError` where it answers another request."""
+
+class _Seen(NamedTuple):
+    """A datagram that has been looked at."""
+
+    datagram: bytes
+    message: Message
+
+
+_Receive = Callable[[_Seen], Varbinds | Trouble]
+"""Has gufo-snmp decode the datagram that it was given, and says what it means. Raises `BlockingIOError` where that
+answers another request."""
+
+
+class _Wire:
+    """What all sockets of gufo-snmp send to and receive from in place of the network, one at a time."""
+
+    def __init__(self) -> None:
+        self._ours, self._theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self._ours.setblocking(False)
+        self._theirs.setblocking(False)
+
+    def tap(self, opened: SnmpV3ClientSocket) -> None:
+        """Take a socket of gufo-snmp off the network, for ever."""
+        os.dup2(self._theirs.fileno(), opened.get_fd(), inheritable=False)
+
+    def sent(self, send: Callable[[], None]) -> bytes:
+        """Have gufo-snmp send something, and keep it."""
+        send()
+        return self._ours.recv(DATAGRAM)
+
+    def give(self, datagram: bytes) -> None:
+        """Let gufo-snmp receive this next. What it left there before is thrown away."""
+        self._ours.send(datagram)
+
+    def clear(self) -> None:
+        """Take back what gufo-snmp has not received."""
+        while True:
+            try:
+                self._theirs.recv(1)
+            except BlockingIOError:
+                return
+
+    def close(self) -> None:
+        """Give back both ends."""
+        self._ours.close()
+        self._theirs.close()
 
 
 class GufoLibrary:
-    """Opens sessions over gufo-snmp; they share one look at what arrives."""
+    """Opens sessions; they share one look at what arrives."""
 
     def __init__(self) -> None:
-        self._buffer = bytearray(_DATAGRAM)
+        self._buffer = bytearray(DATAGRAM)
+        self._wire: _Wire | None = None
 
-    async def open(self, agent: Agent, address: str, patience: Seconds) -> GufoSession | Trouble:
+    async def open(self, agent: Agent, address: str, patience: Seconds) -> PlainSession | GufoSession | Trouble:
         """Begin to speak with an agent; with one of v3, find out who it is."""
         try:
-            opened = _opened(agent.identity, format_sock_addr(address, agent.port))
+            talk = Talk(address, agent.port, self._buffer)
         except OSError as error:
-            return Trouble(reply=Reply.UNREACHABLE, said=str(error))
-        session = GufoSession(opened, agent, self._buffer)
-        if isinstance(opened, SnmpV3ClientSocket) and isinstance(agent.identity, OurUser):
-            try:
-                trouble = await session.introduce(opened, agent.identity, patience)
-            except BaseException:
-                session.close()
-                raise
-            if trouble is not None:
-                session.close()
-                return trouble
+            return unsent(error)
+        if isinstance(agent.identity, Community):
+            return PlainSession(agent, agent.identity, talk)
+        session = GufoSession(agent, agent.identity, talk, self._wired())
+        try:
+            trouble = await session.introduce(patience)
+        except BaseException:
+            session.close()
+            raise
+        if trouble is not None:
+            session.close()
+            return trouble
         return session
 
     async def close(self) -> None:
-        """Nothing is shared that must be given back."""
+        """Give back what sessions of v3 shared."""
+        if self._wire is not None:
+            self._wire.close()
+            self._wire = None
+
+    def _wired(self) -> _Wire:
+        if self._wire is None:
+            self._wire = _Wire()
+        return self._wire
 
 
 class GufoSession:
-    """A conversation with one agent, on a socket of its own.
+    """A conversation with one agent as a user of v3.
 
     Args:
-        opened: connected to the agent.
-        agent: whom it is connected to.
-        buffer: for a whole datagram; may be shared, since nothing stays in it.
+        agent: whom to ask.
+        user: as whom; that of the agent.
+        talk: with it.
+        wire: of all sessions.
     """
 
-    def __init__(self, opened: _Socket, agent: Agent, buffer: bytearray) -> None:
-        self._socket = opened
-        self._loop = asyncio.get_running_loop()
-        self._view = memoryview(buffer)
+    def __init__(self, agent: Agent, user: OurUser, talk: Talk, wire: _Wire) -> None:
         self._agent = agent
+        self._user = user
+        self._talk = talk
+        self._wire = wire
         self._silence = silence(agent)
-        self._peer = _Borrowed(socket.AF_INET, socket.SOCK_DGRAM, 0, fileno=opened.get_fd())
         self._signed: tuple[AuthProtocol, bytes] | None = None
         self._known = False
-        self._receive: _Receive | None = None
-        self._answer: asyncio.Future[Varbinds | Trouble] | None = None
-        self._loop.add_reader(opened.get_fd(), self._readable)
+        self._socket = SnmpV3ClientSocket(_NOWHERE, b"", "", 0, b"", 0, b"", 0, 0, 0, 0)
+        wire.tap(self._socket)
 
     async def get(self, oids: Sequence[str], patience: Seconds) -> Varbinds | Trouble:
         """Ask for these objects in one request."""
         opened = self._socket
-        if len(oids) == 1:  # one that does not exist and one that cannot be read look alike in a larger answer
-            return await self._exchange(
-                lambda: opened.send_get(oids[0]), lambda seen: self._one(oids[0], seen), patience
-            )
-        return await self._exchange(
-            lambda: opened.send_get_many(list(oids)), lambda seen: self._many(oids, seen), patience
+        answer = await self._exchange(
+            lambda: opened.send_get_many(list(oids)), lambda seen: self._objects(oids, seen), patience
         )
+        if answer is FAULT and len(oids) == 1:  # encrypted and without a value: there is none, or an error
+            answer = await self._exchange(
+                lambda: opened.send_get(oids[0]), lambda _: {oids[0]: None} if self._ended() else FAULT, patience
+            )
+        return answer
 
     async def after(self, oid: str, most: int, patience: Seconds) -> Varbinds | Trouble:
-        """Ask for up to ``most`` objects that follow an OID; v1 has no way to ask for more than one."""
-        if isinstance(self._socket, SnmpV1ClientSocket):
-            return await self._exchange(lambda: self._next(oid), self._following, patience)
-        place = GetIter(oid, most)
-        answer = await self._exchange(lambda: self._socket.send_get_bulk(place), self._following, patience)
+        """Ask for up to ``most`` objects that follow an OID."""
+        opened, place = self._socket, GetIter(oid, most)
+        answer = await self._exchange(
+            lambda: opened.send_get_bulk(place), lambda seen: self._following(oid, most, seen), patience
+        )
         if answer is FAULT:  # encrypted and without values: the end, or an error
-            answer = await self._exchange(lambda: self._next(oid), self._end, patience)
+            answer = await self._exchange(
+                lambda: opened.send_get_next(GetIter(oid)), lambda _: {} if self._ended() else STATUSES[5], patience
+            )
         return answer
 
     def close(self) -> None:
         """Give back the socket."""
-        self._loop.remove_reader(self._socket.get_fd())
-        self._peer.detach()
-        if self._answer is not None and not self._answer.done():
-            self._answer.cancel()
+        self._talk.close()
 
-    async def introduce(self, opened: SnmpV3ClientSocket, user: OurUser, patience: Seconds) -> Trouble | None:
+    async def introduce(self, patience: Seconds) -> Trouble | None:
         """Learn the agent's engine id and clock, and make the user's keys its own. Source: RFC 3414, section 4."""
+        opened, user = self._socket, self._user
 
-        def learn(_: bytes) -> Varbinds:
+        def learn(_: _Seen) -> Varbinds:
             opened.recv_refresh()
             return {}
 
@@ -177,102 +232,119 @@ class GufoSession:
         return answer
 
     async def _attempt(self, send: Callable[[], None], receive: _Receive, patience: Seconds) -> Varbinds | Trouble:
-        answer: asyncio.Future[Varbinds | Trouble] = self._loop.create_future()
-        self._answer = answer
-        self._receive = receive
         try:
-            send()
+            request = self._wire.sent(send)
         except (OSError, SnmpError) as error:
-            return _trouble(error)
-        timer = self._loop.call_later(patience, self._settle, self._silence)
-        try:
-            return await answer
-        finally:
-            timer.cancel()
-            self._answer = self._receive = None  # a circle would keep the socket open until it is collected
+            return _unread(error)
 
-    def _settle(self, answer: Varbinds | Trouble) -> None:
-        if self._answer is not None and not self._answer.done():
-            self._answer.set_result(answer)
+        def understand(datagram: bytes) -> Varbinds | Trouble | None:
+            message = messages.read(datagram)
+            refused = self._refused(datagram, message)
+            if refused is None and message is not None:
+                return self._decoded(receive, _Seen(datagram, message))
+            return None if refused is _NOT_THEIRS else refused
 
-    def _readable(self) -> None:
-        """Look at what has arrived; what is late, forged or for another request is thrown away."""
-        try:
-            length = self._peer.recv_into(self._view, 0, socket.MSG_PEEK | socket.MSG_TRUNC)
-        except BlockingIOError:
-            return
-        except OSError as error:
-            self._settle(_trouble(error))
-            return
-        seen = bytes(self._view[:length])
-        refused = self._refused(seen)
-        if refused is None and self._receive is not None and self._answer is not None:
-            with contextlib.suppress(BlockingIOError):
-                self._settle(_received(self._receive, seen))
-            return
-        self._peer.recv(1)
-        if refused is not None and refused is not _NOT_THEIRS:
-            self._settle(refused)
+        return await self._talk.ask(request, understand, patience, self._silence)
 
-    def _refused(self, seen: bytes) -> Trouble | None:
+    def _refused(self, datagram: bytes, message: Message | None) -> Trouble | None:
         """Say why a datagram must not be decoded; ``None``: it may."""
-        if len(seen) > _LARGEST:
+        if len(datagram) > _LARGEST:
             return _TOO_LONG
+        if message is None:
+            return GARBAGE
         if not self._known:
             return None
-        message = messages.read(seen)
-        if message is None:
-            return _GARBAGE
         if message.report == _UNKNOWN_ENGINE:
             return _STRANGER
         if message.signature is None:
             return None if self._signed is None or message.report is not None else _NOT_THEIRS
-        true = self._signed is not None and messages.authentic(seen, message.signature, *self._signed)
+        true = self._signed is not None and messages.authentic(datagram, message.signature, *self._signed)
         return None if true else _NOT_THEIRS
 
-    def _one(self, oid: str, seen: bytes) -> Varbinds | Trouble:
+    def _decoded(self, receive: _Receive, seen: _Seen) -> Varbinds | Trouble | None:
+        """Give a datagram to gufo-snmp; ``None``: it answers another request."""
+        self._wire.give(seen.datagram)
         try:
-            raw = self._socket.recv_get()
-        except NoSuchInstance:
-            return {oid: None}
-        return {oid: raw} if raw is not None else _fault(seen)
+            return receive(seen)
+        except BlockingIOError:
+            return None
+        except SnmpAuthError:
+            report = seen.message.report
+            if report == _NOT_IN_TIME_WINDOW:
+                return _CLOCK
+            said = "not believed" if report is None else REPORTS.get(report, "not believed")
+            return STATUSES[16] if report is None else Trouble(reply=Reply.AUTH, said=said)
+        except (SnmpError, RuntimeError, ValueError, OSError) as error:
+            return _unread(error)
+        except BaseException as error:
+            if type(error).__name__ != "PanicException":  # Rust's panics are no Exception, and have no name to import
+                raise
+            return _PANIC
+        finally:
+            self._wire.clear()
 
-    def _many(self, oids: Sequence[str], seen: bytes) -> Varbinds | Trouble:
+    def _objects(self, oids: Sequence[str], seen: _Seen) -> Varbinds | Trouble:
+        """Take the answer to a question for these objects."""
+        said = _said(seen)
+        if isinstance(said, Trouble):
+            return said
+        if said is None:
+            return self._hidden(oids)
         found = self._socket.recv_get_many()
-        if all(oid in found for oid in oids):
-            return found
-        message = messages.read(seen)
-        if message is not None and (message.status or (message.status is None and not found)):
-            return _fault(seen)
-        return {oid: found.get(oid) for oid in oids}
+        if seen.message.status:
+            return STATUSES.get(seen.message.status, FAULT)
+        for oid, tag, _ in said:
+            if dotted(oid) not in found and tag not in NO_VALUES:
+                return valueless(dotted(oid))
+        return of_get(oids, [(name, found.get(name)) for name in (dotted(oid) for oid, _, _ in said)])
 
-    def _next(self, oid: str) -> None:
-        self._socket.send_get_next(GetIter(oid))
+    def _hidden(self, oids: Sequence[str]) -> Varbinds | Trouble:
+        """Take an encrypted answer: objects without a value are left out of what is decrypted, and so is a status."""
+        found = self._pairs(oids[0])
+        trouble = unasked(oids, [oid for oid, _ in found])
+        if trouble is not None or not found:
+            return trouble or FAULT
+        values = dict(found)
+        return {oid: values.get(oid) for oid in oids}
 
-    def _following(self, seen: bytes) -> Varbinds | Trouble:
+    def _following(self, oid: str, most: int, seen: _Seen) -> Varbinds | Trouble:
+        """Take the answer to a question for what follows an OID."""
+        said = _said(seen)
+        if isinstance(said, Trouble):
+            return said
+        if said is None:
+            return of_walk(most, self._pairs(oid)) or FAULT
         found = self._socket.recv_get_many()
-        if found:
-            return found
-        trouble = _fault(seen)
-        ended = trouble is STATUSES[NO_SUCH_NAME] or trouble is _NO_FAULT
-        return {} if ended else trouble
+        if seen.message.status:
+            return STATUSES.get(seen.message.status, FAULT)
+        names = (dotted(at) for at, _, _ in said)
+        return of_walk(most, [(name, found[name]) for name in names if name in found])
 
-    def _end(self, _: bytes) -> Varbinds | Trouble:
+    def _pairs(self, near: str) -> Pairs:
+        """Take every object off an answer that has a value, in its order; those of another tree than this OID's end it.
+
+        The dictionary of `recv_get_many` would not tell of an OID that comes twice.
+        """
+        tree = ".".join(near.split(".")[:2])
         try:
-            return STATUSES[5] if self._socket.recv_get() is None else FAULT
+            found = self._socket.recv_get_bulk(GetIter(tree, 1))
+        except StopAsyncIteration:
+            return []
+        return [pair for pair in found if pair is not None]
+
+    def _ended(self) -> bool:
+        """Take an answer to a question for one object, and tell whether it says that there is none."""
+        try:
+            self._socket.recv_get()
         except NoSuchInstance:
-            return {}
+            return True
+        return False
 
 
-class _Borrowed(socket.socket):
-    """A second handle of a descriptor that gufo-snmp owns and closes."""
-
-    def __del__(self) -> None:
-        self.detach()
-
-
+_NOWHERE = "127.0.0.1:9"
+"""Where gufo-snmp believes that it is connected to: nothing is ever sent there."""
+_PANIC = replace(GARBAGE, said="the answer cannot be read: gufo-snmp panicked at it")
 _TOO_LONG = Trouble(reply=Reply.MALFORMED, said=f"the answer is longer than {_LARGEST} bytes", cure=Cure.SPLIT)
-_GARBAGE = Trouble(reply=Reply.MALFORMED, said="the answer cannot be read", cure=Cure.SPLIT)
 _STRANGER = Trouble(reply=Reply.AUTH, said="the agent has another engine id than before", cure=Cure.RENEWAL)
 _CLOCK = Trouble(reply=Reply.AUTH, said=REPORTS[_NOT_IN_TIME_WINDOW])
 _NOT_THEIRS = Trouble(reply=Reply.AUTH, said="not signed by the agent")
@@ -281,14 +353,6 @@ _DEAF = Trouble(
     said="the agent says who it is, but not more: look at priv, a wrong password of which is met by silence",
     cure=Cure.PATIENCE,
 )
-_NO_FAULT = Trouble(reply=Reply.NO_SUCH_COUNTER, said="")
-
-
-def _opened(identity: Identity, address: str) -> _Socket:
-    if isinstance(identity, Community):
-        kind = SnmpV1ClientSocket if identity.version is SnmpVersion.V1 else SnmpV2cClientSocket
-        return kind(address, identity.name, 0, 0, 0, 0)
-    return SnmpV3ClientSocket(address, b"", "", 0, b"", 0, b"", 0, 0, 0, 0)
 
 
 def _keys(user: OurUser) -> User:
@@ -297,47 +361,14 @@ def _keys(user: OurUser) -> User:
     return User(user.name, auth_key=auth, priv_key=priv)
 
 
-def _fault(seen: bytes) -> Trouble:
-    """Say why an answer brings nothing."""
-    message = messages.read(seen)
-    if message is None:
-        return _GARBAGE
-    if message.status is None:
-        return FAULT
-    return STATUSES.get(message.status, FAULT) if message.status else _NO_FAULT
+def _said(seen: _Seen) -> Sequence[Binding] | Trouble | None:
+    """Read what an answer says of which objects; ``None``: it is encrypted, or no answer but a report."""
+    objects = seen.message.objects
+    if objects is None:
+        return None
+    said = messages.bindings(seen.datagram, objects)
+    return GARBAGE if said is None else said
 
 
-def _received(receive: _Receive, seen: bytes) -> Varbinds | Trouble:
-    try:
-        return receive(seen)
-    except BlockingIOError:
-        raise
-    except SnmpAuthError:
-        message = messages.read(seen)
-        report = None if message is None else message.report
-        if report == _NOT_IN_TIME_WINDOW:
-            return _CLOCK
-        return STATUSES[16] if report is None else Trouble(reply=Reply.AUTH, said=REPORTS.get(report, "not believed"))
-    except (SnmpError, RuntimeError, ValueError, OSError) as error:
-        return _trouble(error)
-    except BaseException as error:
-        if type(error).__name__ != "PanicException":  # Rust's panics are no Exception, and have no name to import
-            raise
-        return _GARBAGE
-
-
-_ERRNO = re.compile(r"os error (\d+)")
-
-
-def _trouble(error: Exception) -> Trouble:
-    if isinstance(error, TimeoutError | ConnectionRefusedError) or _errno(error) == ECONNREFUSED:
-        return Trouble(reply=Reply.REFUSED, said="nobody listens at this port")
-    if isinstance(error, OSError):
-        return Trouble(reply=Reply.UNREACHABLE, said=str(error))
-    return replace(_GARBAGE, said=f"the answer cannot be read: {error}")
-
-
-def _errno(error: Exception) -> int:
-    """gufo-snmp keeps the number of an error of the system in its text only."""
-    found = _ERRNO.search(str(error))
-    return int(found[1]) if found else 0
+def _unread(error: Exception) -> Trouble:
+    return replace(GARBAGE, said=f"the answer cannot be read: {error}")

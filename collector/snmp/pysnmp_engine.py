@@ -19,13 +19,14 @@ from pysnmp.proto import errind, rfc1902, rfc1905  # type: ignore[import-untyped
 from collector.snmp.agents import Agent, Community, Identity
 from collector.snmp.engine import FAULT, NO_SUCH_NAME, STATUSES, UPTIME, Cure, Raw, Trouble, Varbinds, silence
 from collector.snmp.pysnmp_users import credentials, trouble
+from collector.snmp.varbinds import Pairs, of_get, of_walk, valueless
 from config.access import SnmpVersion
 from config.units import Seconds
 
 _NEVER: Seconds = 30.0
 """pysnmp gives up after this time, long after we did: its own clock is coarse."""
 _MODULES = ("SNMP-COMMUNITY-MIB", "SNMP-TARGET-MIB", "PYSNMP-USM-MIB", "PYSNMP-SOURCE-MIB", "SNMPv2-TM")
-_NOTHING = (rfc1905.NoSuchObject, rfc1905.NoSuchInstance, rfc1905.EndOfMibView, rfc1905.UnSpecified)
+_NOTHING = (rfc1905.NoSuchObject, rfc1905.NoSuchInstance, rfc1905.EndOfMibView)
 _WHOLE = (rfc1902.Integer32, rfc1902.Unsigned32, rfc1902.Counter32, rfc1902.Counter64, rfc1902.TimeTicks)
 
 
@@ -75,23 +76,24 @@ class PysnmpSession:
     async def get(self, oids: Sequence[str], patience: Seconds) -> Varbinds | Trouble:
         """Ask for these objects in one request."""
         found = await self._answer(hlapi.get_cmd(*self._to, *map(_object, oids), lookupMib=False), patience)
-        return found if isinstance(found, Trouble) else {oid: found.get(oid) for oid in oids}
+        return found if isinstance(found, Trouble) else of_get(oids, found)
 
     async def after(self, oid: str, most: int, patience: Seconds) -> Varbinds | Trouble:
         """Ask for up to ``most`` objects that follow an OID; v1 has no way to ask for more than one."""
         if isinstance(self._identity, Community) and self._identity.version is SnmpVersion.V1:
+            most = 1
             request = hlapi.next_cmd(*self._to, _object(oid), lookupMib=False)
         else:
             request = hlapi.bulk_cmd(*self._to, 0, most, _object(oid), lookupMib=False)
         found = await self._answer(request, patience)
         if isinstance(found, Trouble):
             return {} if found is STATUSES[NO_SUCH_NAME] else found
-        return {at: raw for at, raw in found.items() if raw is not None}
+        return of_walk(most, [pair for pair in found if pair[1] is not None])  # the end bears the last one's name
 
     def close(self) -> None:
         """Nothing is its own."""
 
-    async def _answer(self, request: Awaitable[Any], patience: Seconds) -> Varbinds | Trouble:
+    async def _answer(self, request: Awaitable[Any], patience: Seconds) -> Pairs | Trouble:
         try:
             async with asyncio.timeout(patience):
                 indication, status, _, found = await request
@@ -102,10 +104,8 @@ class PysnmpSession:
         self._heard = True
         if int(status):
             return STATUSES.get(int(status), FAULT)
-        varbinds: dict[str, Raw] = {}
-        for name, value in found:
-            varbinds.setdefault(str(name), _raw(value))  # the end of the view bears the name of the last object
-        return varbinds
+        null = next((str(name) for name, value in found if type(value) is rfc1905.UnSpecified), None)
+        return [(str(name), _raw(value)) for name, value in found] if null is None else valueless(null)
 
     def _unheard(self) -> Trouble:
         if not self._heard or isinstance(self._identity, Community):

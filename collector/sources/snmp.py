@@ -48,7 +48,7 @@ class SnmpSource:
         self._totals = Totals()
         self._tidied_at = 0.0
         soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-        self._most_kept = soft // 2
+        self._most_kept = soft // 3
 
     async def fetch(self, asked: Round) -> None:
         """Ask all agents side by side; those that answered last time go first."""

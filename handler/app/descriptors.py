@@ -1,7 +1,8 @@
 """How many files and sockets may be open: the daemon takes what it is allowed, and says when that is too little.
 
-A session with an SNMP agent keeps a socket. Sockets are kept up to half of the limit (`collector.sources.snmp`); beyond
-that each poll opens and closes one, which costs more but loses nothing.
+A session with an SNMP agent keeps a socket, and one of v3 a second descriptor for gufo-snmp. They are kept up to a
+third of the limit (`collector.sources.snmp`); beyond that each poll opens and closes them, which costs more but loses
+nothing.
 """
 
 from __future__ import annotations
@@ -29,6 +30,6 @@ def wanted(catalogue: Catalogue) -> int:
 
     >>> from types import SimpleNamespace
     >>> wanted(SimpleNamespace(groups={"web": SimpleNamespace(maximum=2000)}))
-    4200
+    6200
     """
-    return 2 * sum(group.maximum for group in catalogue.groups.values()) + _OTHERS
+    return 3 * sum(group.maximum for group in catalogue.groups.values()) + _OTHERS

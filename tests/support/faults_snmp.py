@@ -168,7 +168,7 @@ def _column(name: str, engine: Engine, phases: Sequence[Phase], unread: Reply, r
             Fault.TIMEOUT: Fails(Reply.TIMEOUT),
             Fault.SLOW: Harmless("it answers within our patience"),
             Fault.DRIPPING: _DATAGRAM,
-            Fault.EMPTY: Fails(Reply.NO_SUCH_COUNTER),
+            Fault.EMPTY: Fails(Reply.MALFORMED),
             Fault.NOT_FINITE: Fails(Reply.MALFORMED),
             Fault.WRONG_TYPE: Fails(Reply.MALFORMED),
             Fault.TRUNCATED: Fails(unread),

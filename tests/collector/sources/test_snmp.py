@@ -184,9 +184,13 @@ def test_a_community_that_cannot_be_read_fails_its_own_group_only(snmpd: Snmpd) 
     catalogue = a_catalogue([an_object(FORTY_TWO)], groups=["api", "web"], snmp=snmp)
     both = {**rosters({"a": snmpd.address}, group="api"), **rosters({"b": snmpd.address}, group="web")}
 
-    scrape = asyncio.run(poller(a_source()).poll(catalogue, both, timeout=PATIENT))
+    async def scene() -> Scrape:
+        polling = poller(a_source())
+        scrape = await polling.poll(catalogue, both, timeout=PATIENT)
+        await polling.close()
+        return scrape
 
-    assert answers(scrape) == {("a", FORTY_TWO): Reply.AUTH, ("b", FORTY_TWO): 42.0}
+    assert answers(asyncio.run(scene())) == {("a", FORTY_TWO): Reply.AUTH, ("b", FORTY_TWO): 42.0}
 
 
 def test_a_closed_port_is_refused_at_once_and_not_tried_again(snmpd: Snmpd) -> None:
@@ -231,7 +235,9 @@ def test_an_agent_is_asked_for_everything_in_one_request_even_by_several_groups(
                 snmp=access(snmpd, port=port),
             )
             both = {**rosters({"a": "127.0.0.1"}, group="api"), **rosters({"b": "127.0.0.1"}, group="web")}
-            scrape = await poller(a_source()).poll(catalogue, both, timeout=PATIENT)
+            polling = poller(a_source())
+            scrape = await polling.poll(catalogue, both, timeout=PATIENT)
+            await polling.close()
             return answers(scrape), relay.requests
 
     found, requests = asyncio.run(scene())
