@@ -24,8 +24,7 @@ test: ## all tests
 
 test-real: ## the drivers' promises, kept on real clouds: CLOUD=demo of OS_CLIENT_CONFIG_FILE, and TRIMTAB_REAL_OPENNEBULA
 	@.ci/environment requirements-dev.txt
-	@TRIMTAB_REAL_OPENSTACK=$(if $(OS_CLIENT_CONFIG_FILE),$(CLOUD)) $(BIN)/pytest tests/contracts tests/end_to_end \
-	  -k "openstack-bed or openstack_bed or opennebula-bed or opennebula_bed or oneflow-bed or oneflow_bed" $(PYTEST)
+	@TRIMTAB_REAL_OPENSTACK=$(if $(OS_CLIENT_CONFIG_FILE),$(CLOUD)) $(BIN)/pytest tests -m bed $(PYTEST)
 
 nightly: ## search the invariants of convergence for as long as a night allows: RUNS=10000, new ones each time
 	@.ci/environment requirements-dev.txt

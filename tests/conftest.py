@@ -8,6 +8,8 @@ import shutil
 import pytest
 from hypothesis import settings
 
+from tests.support.real_clouds import NAMES, is_here
+
 settings.register_profile("house", deadline=None)  # a busy machine is no defect of the code under test
 settings.load_profile("house")
 
@@ -19,6 +21,11 @@ os.environ["PATH"] += os.pathsep + "/usr/sbin"  # where Debian keeps daemons; no
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
+        for marker in item.iter_markers("bed"):
+            (cloud,) = marker.args
+            if not is_here(cloud):
+                reason = f"no real {NAMES[cloud]} is here: see make test-real in CONTRIBUTING.md"
+                item.add_marker(pytest.mark.skip(reason=reason))
         for marker in item.iter_markers("real"):
             for program in marker.args:
                 if shutil.which(program) is None:

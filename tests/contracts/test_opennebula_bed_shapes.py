@@ -18,7 +18,6 @@ from handler.orchestrators.opennebula_examined import limits_of
 from handler.world import ServerState
 from tests.support.opennebula import OpennebulaStage, opennebula_stage
 from tests.support.opennebula_bed import (
-    BED,
     NebulaBedStage,
     a_bed,
     a_quota,
@@ -32,7 +31,7 @@ from tests.support.opennebula_bed import (
 from tests.support.opennebula_wire import PASSWORD, USER
 from tests.support.waiting import until
 
-pytestmark = pytest.mark.skipif(not BED, reason="no real OpenNebula is here: see make test-real")
+pytestmark = pytest.mark.bed("opennebula")
 
 NOBODY, NETWORK = 999999, "<TEMPLATE><NIC><NETWORK_ID>{}</NETWORK_ID></NIC><TRIMTAB>{}</TRIMTAB></TEMPLATE>"
 

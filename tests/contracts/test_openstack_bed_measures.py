@@ -11,10 +11,10 @@ from config.cloud_measures import NOVA_FIELDS
 from config.counters import Counter, GnocchiMetric, Kind, NovaField
 from config.reductions import Reduce
 from config.units import CounterId, MemberName
-from tests.support.openstack_bed import CLOUD, BedStage
+from tests.support.openstack_bed import BedStage
 from tests.support.openstack_watching import Watch, replies
 
-pytestmark = pytest.mark.skipif(not CLOUD, reason="no real OpenStack is here: see make test-real")
+pytestmark = pytest.mark.bed("openstack")
 
 
 @pytest.fixture(scope="module")

@@ -14,9 +14,9 @@ from config.units import CloudId, GroupId, MemberName, PartName
 from handler.openstack.connection import BLOCK_STORAGE, NETWORK, Connection
 from handler.orchestrators.openstack_part_answers import ADDRESSES, PORTS, VOLUMES
 from tests.support.openstack import an_access, openstack_stage
-from tests.support.openstack_bed import CLOUD, BedStage, bed_stage, misfits
+from tests.support.openstack_bed import BedStage, bed_stage, misfits
 
-pytestmark = pytest.mark.skipif(not CLOUD, reason="no real OpenStack is here: see make test-real")
+pytestmark = pytest.mark.bed("openstack")
 
 NOBODY = "00000000-0000-4000-8000-000000000001"
 _MEMBER, _FRONT = MemberName("web-k3f9ab-1"), PartName("front")

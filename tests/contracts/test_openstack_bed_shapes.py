@@ -15,10 +15,10 @@ from handler.openstack.ids import Ids
 from handler.orchestrators.openstack_answers import mark_of
 from handler.orchestrators.openstack_request import request_of
 from tests.support.openstack import OpenstackStage, an_access, openstack_stage
-from tests.support.openstack_bed import CLOUD, BedStage, Front, a_front, misfits, wall
+from tests.support.openstack_bed import BedStage, Front, a_front, misfits, wall
 from tests.support.openstack_octavia_wire import Octavia
 
-pytestmark = pytest.mark.skipif(not CLOUD, reason="no real OpenStack is here: see make test-real")
+pytestmark = pytest.mark.bed("openstack")
 
 NOBODY = "00000000-0000-0000-0000-000000000001"
 

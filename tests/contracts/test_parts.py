@@ -16,7 +16,7 @@ from config.units import GroupId, MemberName, PartName
 from handler.orchestrators.parts import PartMaker
 from handler.parts import PartState
 from tests.support.openstack import openstack_stage
-from tests.support.openstack_bed import BEDS, BedStage
+from tests.support.openstack_bed import BEDS
 from tests.support.orchestrators import Stage, simulated_stage
 from tests.support.waiting import until
 
@@ -46,7 +46,7 @@ class PartsStage(Stage, Protocol):
 @pytest.fixture(params=CLOUDS)
 def stage(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[PartsStage]:
     with request.param(tmp_path_factory.mktemp("cloud")) as stage:
-        if isinstance(stage, BedStage) and not stage.makes_parts:
+        if not getattr(stage, "makes_parts", True):  # only that of a real cloud may make none
             pytest.skip("this bed has no outer network, or no Cinder")
         yield stage
 

@@ -11,12 +11,12 @@ import pytest
 from handler.orchestrators.oneflow_answers import Role
 from handler.orchestrators.opennebula_answers import Machine
 from tests.support.daemon import Daemon, a_daemon
-from tests.support.oneflow_bed import FLOW_BEDS, FlowBedStage
+from tests.support.oneflow_bed import FlowBedStage
 from tests.support.opennebula_bed import facts
 from tests.support.orchestrators import installation
 from tests.support.waiting import PATIENT, until
 
-pytestmark = pytest.mark.skipif(not FLOW_BEDS, reason="no real OneFlow is here: see make test-real")
+pytestmark = pytest.mark.bed("oneflow")
 
 
 MODEL = """

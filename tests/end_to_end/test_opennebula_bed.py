@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from tests.support.daemon import Daemon, a_daemon
-from tests.support.opennebula_bed import BED, NebulaBedStage, a_quota, a_user, facts
+from tests.support.opennebula_bed import NebulaBedStage, a_quota, a_user, facts
 from tests.support.waiting import PATIENT, until
 
-pytestmark = pytest.mark.skipif(not BED, reason="no real OpenNebula is here: see make test-real")
+pytestmark = pytest.mark.bed("opennebula")
 
 
 MODEL = """

@@ -10,10 +10,10 @@ import pytest
 
 from handler.launches import LaunchId
 from tests.support.daemon import Daemon, a_daemon
-from tests.support.openstack_bed import CLOUD, BedStage, FileAccess, Front, a_front
+from tests.support.openstack_bed import BedStage, FileAccess, Front, a_front
 from tests.support.waiting import PATIENT, until
 
-pytestmark = pytest.mark.skipif(not CLOUD, reason="no real OpenStack is here: see make test-real")
+pytestmark = pytest.mark.bed("openstack")
 
 
 _SENLIN = 197.0

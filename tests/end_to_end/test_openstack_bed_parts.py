@@ -13,10 +13,10 @@ from handler.launches import LaunchId
 from handler.openstack.pages import read_whole
 from handler.orchestrators.openstack_part_answers import SHELVES, Kind, Piece
 from tests.support.daemon import Daemon, a_daemon
-from tests.support.openstack_bed import CLOUD, OUTSIDE, BedStage, FileAccess
+from tests.support.openstack_bed import OUTSIDE, BedStage, FileAccess
 from tests.support.waiting import PATIENT, until
 
-pytestmark = pytest.mark.skipif(not CLOUD, reason="no real OpenStack is here: see make test-real")
+pytestmark = pytest.mark.bed("openstack")
 
 
 MODEL = """

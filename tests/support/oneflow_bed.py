@@ -14,8 +14,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from config.access import SecretRef
 from config.errors import Transient
 from config.model import OneflowCloud, OneflowRecipe, Profile
@@ -28,8 +26,9 @@ from handler.orchestrators.oneflow_wire import FlowWire
 from handler.orchestrators.opennebula_answers import Machine, machine_of
 from handler.orchestrators.opennebula_wire import Wire
 from handler.world import Server, ServerState
-from tests.support.opennebula_bed import BED, a_bed, a_secret, as_admin, facts, wall
+from tests.support.opennebula_bed import a_bed, a_secret, as_admin, facts, wall
 from tests.support.orchestrators import installation
+from tests.support.real_clouds import stages
 from tests.support.waiting import PATIENT, until
 
 NAMING = "$ROLE_NAME_$VM_NUMBER_(service_$SERVICE_ID)"
@@ -154,5 +153,5 @@ def flow_bed_stage(_: Path | None = None, clock: Callable[[], Instant] | None = 
         stage.clear()
 
 
-FLOW_BEDS = [pytest.param(flow_bed_stage, id="oneflow-bed")] if BED and "oneflow" in facts() else []
+FLOW_BEDS = stages("oneflow", flow_bed_stage)
 """For the contracts' tables."""

@@ -16,8 +16,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from config.access import SecretRef
 from config.model import OpennebulaCloud, OpennebulaRecipe, Profile
 from config.units import CloudId, GroupId, Instant, MemberName, ProfileId
@@ -29,15 +27,14 @@ from handler.orchestrators.opennebula_wire import Wire
 from handler.world import Server, ServerState
 from tests.beds.opennebula import Bed
 from tests.support.orchestrators import installation
+from tests.support.real_clouds import OPENNEBULA, stages
 from tests.support.waiting import PATIENT, until
-
-BED = os.environ.get("TRIMTAB_REAL_OPENNEBULA", "")
 _OWN, _NOT_DONE, _DELETE, _CREATE = -3, -1, 3, 0x8
 _KINDS = {"VM": 0x1000000000, "TEMPLATE": 0x20000000000}
 
 
 def facts() -> Mapping[str, str]:
-    told: Mapping[str, str] = json.loads(Path(BED).read_text())
+    told: Mapping[str, str] = json.loads(Path(OPENNEBULA).read_text())
     return told
 
 
@@ -145,7 +142,7 @@ def nebula_bed_stage(_: Path | None = None, clock: Callable[[], Instant] | None 
         stage.clear()
 
 
-NEBULA_BEDS = [pytest.param(nebula_bed_stage, id="opennebula-bed")] if BED else []
+NEBULA_BEDS = stages("opennebula", nebula_bed_stage)
 """For the contracts' tables."""
 
 
@@ -179,7 +176,7 @@ def a_quota(cloud: OpennebulaCloud, **limits: int) -> None:
 @contextlib.contextmanager
 def held() -> Iterator[None]:
     """Hypervisors do nothing meanwhile: machines stay in BOOT or SHUTDOWN."""
-    bed = Bed(Path(BED).parent)
+    bed = Bed(Path(OPENNEBULA).parent)
     drivers = [own for own in bed.running() if b"one_vmm_dummy.rb" in Path(f"/proc/{own}/cmdline").read_bytes()]
     for own in drivers:
         os.kill(own, signal.SIGSTOP)

@@ -14,8 +14,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from config.errors import DriverError
 from config.model import OpenstackCloud, OpenstackRecipe, Profile
 from config.openstack import CloudsYaml, OpenstackAccess
@@ -36,18 +34,18 @@ from handler.parts import MadePart, PartListing, PartState
 from handler.world import Server, ServerState
 from tests.support.openstack import marked
 from tests.support.orchestrators import installation
+from tests.support.real_clouds import OPENSTACK, stages
 from tests.support.waiting import PATIENT, until
 
 OUTSIDE = os.environ.get("TRIMTAB_REAL_OUTSIDE", "public")
 """The network that floating addresses are from."""
-CLOUD = os.environ.get("TRIMTAB_REAL_OPENSTACK", "")
 _NULLABLE = {"OS-EXT-STS:task_state", "subnet_id", "monitor_address", "monitor_port"}
 _SHELVES = {Volume: VOLUMES, Port: PORTS, Address: ADDRESSES}
 _AT = {shelf.path: shelf for shelf in SHELVES}
 
 
 def an_access() -> OpenstackAccess:
-    credentials = CloudsYaml(cloud=CLOUD, file=os.environ.get("OS_CLIENT_CONFIG_FILE"))
+    credentials = CloudsYaml(cloud=OPENSTACK, file=os.environ.get("OS_CLIENT_CONFIG_FILE"))
     return OpenstackAccess(credentials=credentials, timeout=60.0)
 
 
@@ -221,7 +219,7 @@ def bed_stage(_: Path | None = None, clock: Callable[[], Instant] | None = None)
         stage.clear()
 
 
-BEDS = [pytest.param(bed_stage, id="openstack-bed")] if CLOUD else []
+BEDS = stages("openstack", bed_stage)
 """For the contracts' tables."""
 
 
@@ -234,7 +232,7 @@ class FileAccess:
         recipe = a_recipe()
         file = os.environ.get("OS_CLIENT_CONFIG_FILE", "/etc/openstack/clouds.yaml")
         made_of = {"image": recipe.image, "flavor": recipe.flavor, "network": recipe.networks[0]}
-        return {"cloud": CLOUD, "file": file, **made_of}
+        return {"cloud": OPENSTACK, "file": file, **made_of}
 
 
 @dataclass

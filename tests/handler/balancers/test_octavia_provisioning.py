@@ -27,8 +27,8 @@ from handler.balancers.octavia_provisioning import OctaviaProvisioner
 from handler.provisioning import Act, Done, Make, Provision, Unmake, next_to_make, next_to_unmake
 from handler.world import SeatState
 from tests.support.openstack import HERE, an_access
-from tests.support.openstack_bed import CLOUD, no_secrets, wall
 from tests.support.openstack_bed import an_access as access_of_the_bed
+from tests.support.openstack_bed import no_secrets, wall
 from tests.support.openstack_making_wire import MakingOctavia
 from tests.support.openstack_wire import SECRET, OpenstackWire, error, mint
 from tests.support.orchestrators import Clock, installation
@@ -247,7 +247,7 @@ def test_members_sit_in_its_pool_and_strangers_are_told(stage: Stage) -> None:
     assert driver.seats() == {}
 
 
-@pytest.mark.skipif(not CLOUD, reason="no real OpenStack: TRIMTAB_REAL_OPENSTACK names none")
+@pytest.mark.bed("openstack")
 def test_a_real_octavia_makes_and_deletes_it() -> None:
     declared = replace(
         PLAIN,

@@ -1,0 +1,34 @@
+"""Which real clouds there are to test on. Only this module decides that; tests say ``@pytest.mark.bed("openstack")``.
+
+``TRIMTAB_REAL_OPENSTACK`` names a cloud of ``clouds.yaml``, ``TRIMTAB_REAL_OPENNEBULA`` the ``bed.json`` of an
+OpenNebula, which says whether there is a OneFlow beside it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from _pytest.mark import ParameterSet
+
+OPENSTACK = os.environ.get("TRIMTAB_REAL_OPENSTACK", "")
+OPENNEBULA = os.environ.get("TRIMTAB_REAL_OPENNEBULA", "")
+NAMES = {"openstack": "OpenStack", "opennebula": "OpenNebula", "oneflow": "OneFlow"}
+
+
+def is_here(cloud: str) -> bool:
+    """Whether there is such a cloud to test on."""
+    if cloud == "openstack":
+        return bool(OPENSTACK)
+    if cloud == "opennebula" or not OPENNEBULA:
+        return bool(OPENNEBULA)
+    return cloud in json.loads(Path(OPENNEBULA).read_text())
+
+
+def stages(cloud: str, stage: object) -> list[ParameterSet]:
+    """Return the case of a real cloud for the contracts' tables, if there is one."""
+    if not is_here(cloud):
+        return []
+    return [pytest.param(stage, id=f"{cloud}-bed", marks=pytest.mark.bed(cloud))]
