@@ -51,6 +51,10 @@ class Rolled:
     """Members that are not, without those that leave already."""
     protected: tuple[MemberName, ...]
     """Of those, whom nothing but a person makes leave."""
+    leaving: int = 0
+    """Old members that are on their way out, and still there."""
+    stuck: tuple[MemberName, ...] = ()
+    """Old members that cannot be removed: nothing waits for them."""
 
     @property
     def remaining(self) -> int:
@@ -123,14 +127,24 @@ def going(casts: Sequence[Cast]) -> int:
     return sum(map(_is_going, casts))
 
 
-def rolled(world: World, in_service: Container[MemberName]) -> Rolled:
-    """Say how far a roll of this world has come; ``in_service`` are the members that serve."""
-    old = [member for member in world.members if is_old(member, world.profile) and not _is_leaving(member)]
+def rolled(world: World, in_service: Container[MemberName], stuck: Container[MemberName] = ()) -> Rolled:
+    """Say how far a roll of this world has come.
+
+    Args:
+        world: whose profile is that of now.
+        in_service: the members that serve.
+        stuck: those whose removal is STUCK.
+    """
+    every = [member for member in world.members if is_old(member, world.profile)]
+    old = [member for member in every if not _is_leaving(member)]
+    going = [member.name for member in every if _is_leaving(member)]
     current = (member for member in world.members if member.record is not None and not is_old(member, world.profile))
     return Rolled(
         current=sum(member.name in in_service for member in current),
         old=len(old),
         protected=tuple(member.name for member in old if _is_protected(member)),
+        leaving=sum(name not in stuck for name in going),
+        stuck=tuple(name for name in going if name in stuck),
     )
 
 

@@ -120,6 +120,8 @@ class RollStatus:
     """Members that are yet to be replaced."""
     protected: tuple[MemberName, ...]
     """Members of another profile that are left as they are."""
+    leaving: int = 0
+    """Members of another profile that are on their way out, and still there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

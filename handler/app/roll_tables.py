@@ -42,7 +42,9 @@ def roll_words(roll: dict[str, Any]) -> str:
     kept = f"; protected, and left as they are: {', '.join(roll['protected'])}" if roll["protected"] else ""
     if roll["state"] == "running":
         budgets = f"surge {roll['surge']}, unavailable {roll['unavailable']}"
-        return f"rolling {progress}, {budgets}, by {roll['by']}{kept}"
+        going = roll.get("leaving", 0)
+        still = f"; {going} of another profile still {'leaves' if going == 1 else 'leave'}" if going else ""
+        return f"rolling {progress}, {budgets}, by {roll['by']}{still}{kept}"
     because = f": {roll['because']}" if roll["because"] else ""
     return f"roll {roll['state']} at {progress}{because}"
 

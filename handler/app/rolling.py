@@ -32,13 +32,15 @@ class Seen:
     """How many are desired."""
     believed: bool
     """The listing was complete, and nothing of it is doubted."""
+    stuck: Collection[MemberName] = ()
+    """Members whose removal is STUCK."""
 
 
 def after(roll: Roll, seen: Seen, now: Instant) -> Roll:
     """The roll as it stands after a pass; the same value if nothing changes.
 
-    It follows the profile of now; it halts when too many builds of that failed in a row; it is done when nobody is
-    left to be replaced and as many serve as are desired.
+    It follows the profile of now; it halts when too many builds of that failed in a row; it is done when no old member
+    is there any more (but protected ones, and those that cannot be removed) and as many serve as are desired.
     """
     if not roll.runs or seen.world.profile is None:
         return roll
@@ -46,10 +48,17 @@ def after(roll: Roll, seen: Seen, now: Instant) -> Roll:
     counted = replace(aimed, failed=_failed(aimed, seen, now))
     if because := halted_by(counted.failed, counted.target):
         return counted.ended(RollState.HALTED, because, now)
-    progress = rolled(seen.world, seen.in_service)
-    if seen.believed and progress.remaining == 0 and len(seen.in_service) >= seen.size:
-        kept = f"protected, and as they were: {', '.join(progress.protected)}" if progress.protected else ""
-        return counted.ended(RollState.DONE, kept, now)
+    progress = rolled(seen.world, seen.in_service, seen.stuck)
+    if seen.believed and not progress.remaining and not progress.leaving and len(seen.in_service) >= seen.size:
+        kept = [
+            f"{what}: {', '.join(names)}"
+            for what, names in (
+                ("protected, and as they were", progress.protected),
+                ("still there, since they cannot be removed", progress.stuck),
+            )
+            if names
+        ]
+        return counted.ended(RollState.DONE, "; ".join(kept), now)
     return counted
 
 
@@ -82,7 +91,14 @@ def news_of(stored: StoredGroup, done: Pass, in_service: Collection[MemberName],
     """
     size = stored.state.desired or 0
     believed = done.world.complete and not done.plan.doubts
-    seen = Seen(world=done.world, outcomes=done.outcomes, in_service=in_service, size=size, believed=believed)
+    seen = Seen(
+        world=done.world,
+        outcomes=done.outcomes,
+        in_service=in_service,
+        size=size,
+        believed=believed,
+        stuck=done.plan.stuck,
+    )
     roll = None if stored.roll is None else after(stored.roll, seen, now)
     if not done.plan.converged:
         return News(roll=roll, converged=stored.converged, wholly=False)

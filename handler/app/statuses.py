@@ -78,7 +78,8 @@ def progress_of(room: Room) -> Rolled:
     if seen is None:
         return Rolled(current=0, old=0, protected=())
     world = replace(seen.world, profile=room.definition.profile_digest)
-    return rolled(world, {name for name, state in seen.states.items() if state is MemberState.IN_SERVICE})
+    in_service = {name for name, state in seen.states.items() if state is MemberState.IN_SERVICE}
+    return rolled(world, in_service, seen.plan.stuck)
 
 
 def roll_of(room: Room) -> RollStatus | None:
@@ -99,6 +100,7 @@ def roll_of(room: Room) -> RollStatus | None:
         done=progress.current,
         remaining=progress.remaining,
         protected=progress.protected,
+        leaving=progress.leaving,
     )
 
 

@@ -19,7 +19,7 @@ from config.units import CloudId, Instant
 from handler.examination import About, Check, Look, clock_look, fine, found, quota_look, room_look, untold, wrong
 from handler.headroom import Limit, Quota
 from handler.openstack.answers import entries, mapping, text
-from handler.openstack.connection import COMPUTE, Connection
+from handler.openstack.connection import BLOCK_STORAGE, COMPUTE, Connection, NoService
 from handler.openstack.ids import (
     FLAVOR,
     IMAGE_KIND,
@@ -122,15 +122,27 @@ class Examination:
             *((NETWORK_KIND, network) for network in recipe.networks),
             *((SECURITY_GROUP, group) for group in recipe.security_groups),
             *((SERVER_GROUP, group) for group in (recipe.server_group,) if group is not None),
+            *((VOLUME_TYPE, disk.kind) for disk in (recipe.boot_volume,) if disk is not None and disk.kind is not None),
             *(named for part in profile.parts for named in _of_part(part.spec)),
         ]
         for kind, written in wanted:
             look = partial(self._look_for, kind, written)
             yield named(what=kind.word, look=look, mend=mending(_MENDING[kind.word], kind.word))
+        if needs := _needs_volumes(profile, recipe):
+            yield named(what="block storage", look=partial(self._block_storage, needs))
         if recipe.key_name is not None:
             yield named(what="key pair", look=partial(self._key, recipe.key_name))
         if recipe.availability_zone is not None:
             yield named(what="zone", look=partial(self._zone, recipe.availability_zone))
+
+    def _block_storage(self, needs: str) -> Look:
+        """Whether there is a Cinder that the project may use; its quotas are another question."""
+        try:
+            self.connection.ask(BLOCK_STORAGE, "GET", "/limits", but=GONE)
+        except NoService:
+            mend = f"ask whoever runs the cloud for block storage (Cinder), or take {needs} out of the profile"
+            return wrong(f"{self.cloud}: there is no block storage (Cinder) for {needs}", mend)
+        return fine(f"block storage is there for {needs}")
 
     def _look_for(self, kind: Kind, written: str) -> Look:
         own_id = self.ids.of(kind, written)
@@ -159,6 +171,13 @@ class Examination:
                 able = mapping(each, "zoneState").get("available") is True
                 return fine(f"zone {zone} is there") if able else wrong(f"zone {zone} is down", MENDING[Cause.ZONE])
         return wrong(f"{self.cloud}: there is no zone {zone}", MENDING[Cause.ZONE])
+
+
+def _needs_volumes(profile: Profile, recipe: OpenstackRecipe) -> str:
+    """What of a profile Cinder makes, by its keys; empty: nothing."""
+    boot = ["boot_volume"] if recipe.boot_volume is not None else []
+    volumes = [f"part {part.name}" for part in profile.parts if isinstance(part.spec, Volume)]
+    return ", ".join([*boot, *volumes])
 
 
 def _of_part(spec: Spec) -> Iterator[tuple[Kind, str]]:

@@ -29,6 +29,7 @@ from tests.beds.opennebula import Bed
 from tests.support.orchestrators import installation
 from tests.support.real_clouds import OPENNEBULA, stages
 from tests.support.waiting import PATIENT, until
+
 _OWN, _NOT_DONE, _DELETE, _CREATE = -3, -1, 3, 0x8
 _KINDS = {"VM": 0x1000000000, "TEMPLATE": 0x20000000000}
 

@@ -115,7 +115,7 @@ MATRIX: Mapping[type, Row] = {
         version=VERSION,
         clock=CLOCK,
         quota=("quota", "network quota", "volume quota"),
-        profile=("image", "flavor", "network"),
+        profile=("image", "flavor", "network", "block storage"),
     ),
     SharedListener: Row(version=OF_THE_DAEMON, clock=OF_THE_DAEMON, quota=OF_THE_DAEMON, state=OF_THE_DAEMON),
     HaproxyBalancer: Row(

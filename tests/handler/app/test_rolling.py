@@ -58,6 +58,24 @@ DONE = a_roll(state=RollState.DONE, ended_at=LATER)
             replace(DONE, because="protected, and as they were: web-k3f9ab-1"),
             id="done but for the protected",
         ),
+        pytest.param(
+            a_roll(),
+            seen(made_of(OLD, NEW, NEW, m1={"phase": Phase.LEAVING}), serving=(2, 3)),
+            a_roll(),
+            id="the last old member still leaves",
+        ),
+        pytest.param(
+            a_roll(),
+            replace(seen(made_of(OLD, NEW, NEW, m1={"phase": Phase.LEAVING}), serving=(2, 3)), stuck=(name_of(1),)),
+            replace(DONE, because="still there, since they cannot be removed: web-k3f9ab-1"),
+            id="done but for one that cannot be removed",
+        ),
+        pytest.param(
+            a_roll(),
+            seen(made_of(NEW, NEW, NEW, m1={"phase": Phase.LEAVING}), serving=(2, 3)),
+            DONE,
+            id="one of the new profile leaves: that is no part of it",
+        ),
         pytest.param(a_roll(), seen(made_of(OLD), REFUSED), a_roll(failed=1), id="a build failed"),
         pytest.param(
             a_roll(failed=2),

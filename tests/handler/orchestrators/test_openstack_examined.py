@@ -150,6 +150,33 @@ def test_the_disk_that_a_server_starts_from_is_a_volume_too(stage: OpenstackStag
     assert look.words == "there is room for 2 more members, and groups may want 3: volumes 0 of 2"
 
 
+@pytest.mark.parametrize(
+    ("fields", "parts", "needs"),
+    [
+        pytest.param({"boot_volume": BootVolume(size=20)}, (), "boot_volume", id="the disk to start from"),
+        pytest.param({}, DISKS, "part a, part b", id="parts"),
+    ],
+)
+def test_a_cloud_without_block_storage_is_told_of_each_profile_that_needs_it(
+    stage: OpenstackStage, fields: dict[str, object], parts: tuple[Part, ...], needs: str
+) -> None:
+    def found() -> list[Look]:
+        needy = replace(stage.launch(**fields).profile, parts=parts)
+        checks = stage.driver().checks([stage.launch().profile, needy], 4)
+        return [check.look() for check in checks if check.what == "block storage"]
+
+    assert [look.words for look in found()] == [f"block storage is there for {needs}"]
+    stage.wire.services = tuple(each for each in stage.wire.services if each is not stage.cinder)
+    (look,) = found()
+    assert (look.verdict, look.words) == (PROBLEM, f"prod: there is no block storage (Cinder) for {needs}")
+    assert look.mend == f"ask whoever runs the cloud for block storage (Cinder), or take {needs} out of the profile"
+
+
+def test_the_type_of_the_disk_to_start_from_is_looked_for(stage: OpenstackStage) -> None:
+    found = looks(stage.driver(), a_server_recipe(boot_volume=BootVolume(size=20, kind="nix")))
+    assert [each for each, seen in verdicts(found).items() if PROBLEM in seen] == ["volume type"]
+
+
 def test_what_members_do_not_take_is_not_asked_for(stage: OpenstackStage) -> None:
     assert beside(stage, "network quota", no_network=True) is None
     assert beside(stage, "volume quota") is None
