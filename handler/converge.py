@@ -17,6 +17,7 @@ from handler.causes import told
 from handler.desired import Builds, Definition, DesiredState, Limits, Rolling
 from handler.execute import Execution, Tools
 from handler.gather import Gatherer
+from handler.generation.claiming import Generation, Rival
 from handler.generation.inventory import inventory_of
 from handler.leases import Leases
 from handler.orchestrators.interface import Orchestrator, Standing
@@ -75,6 +76,7 @@ class Converger:
         probe: Callable[[str, ReadyProbe], str],
         clock: Callable[[], Instant],
         workers: int = 8,
+        generation: Generation | None = None,
     ) -> None:
         self._installation = installation
         self._store = store
@@ -82,6 +84,7 @@ class Converger:
         self._balancer_for = balancer_for
         self._clock = clock
         self._workers = workers
+        self._generation = generation
         self._traffic = Traffic()
         self._quotas = Quotas(orchestrator_for, self._traffic, clock)
         self._leases = Leases()
@@ -102,6 +105,16 @@ class Converger:
     def installation(self) -> str:
         """Whose marks are ours."""
         return self._installation
+
+    @property
+    def generation(self) -> Generation | None:
+        """The claim of this daemon; ``None``: it makes none."""
+        return self._generation
+
+    @property
+    def rival(self) -> Rival | None:
+        """Why nothing is done any more; ``None``: this daemon acts."""
+        return None if self._generation is None else self._generation.rival
 
     def cloud(self, declared: Cloud) -> Orchestrator:
         """The driver of a cloud."""
@@ -166,13 +179,36 @@ class Converger:
         Raises:
             StoreError: what we remember cannot be read. That it cannot be written ends the pass before the call.
         """
-        kept = _hands_off(stored) or stored.state.older is not None
+        self._meet(stored)
+        kept = _hands_off(stored) or stored.state.older is not None or self.rival is not None
         tended = _UNTENDED if kept or only is not None else self._provisions.tend(stored)
         done = self._pass(stored, accept_vanished=accept_vanished, only=only, latest=latest)
-        if not _hands_off(stored) and not stored.deleting and only is None:
+        if not kept and not stored.deleting and only is None:
             orchestrator = self._orchestrator_for(stored.definition.cloud)
             done = with_remarks(remarks_of(orchestrator, stored.definition, self._traffic, self._clock), done)
-        return with_tended(tended, done)
+        return self._reported(stored, with_tended(tended, done))
+
+    def _meet(self, stored: StoredGroup) -> None:
+        """Claim the group's cloud before the first step there (`handler.generation.claiming`)."""
+        cloud = stored.definition.cloud
+        if self._generation is not None and not _hands_off(stored):
+            self._generation.meet(cloud, self._orchestrator_for(cloud), self._traffic)
+
+    def _see(self, stored: StoredGroup, world: World) -> None:
+        """Look for claims of another daemon among the machines that were seen."""
+        cloud = stored.definition.cloud
+        servers = [member.server for member in world.members if member.server is not None]
+        if self._generation is not None and not _hands_off(stored):
+            self._generation.see(cloud, self._orchestrator_for(cloud), self._traffic, stored.id, servers)
+
+    def _reported(self, stored: StoredGroup, done: Pass) -> Pass:
+        """Say in what a pass leaves behind that this daemon has stopped, or cannot write its claim."""
+        if self._generation is None:
+            return done
+        failures = () if self.rival is None else (self.rival.words,)
+        unwritten = self._generation.unwritten.get(stored.definition.cloud.id)
+        retries = () if unwritten is None else (unwritten,)
+        return replace(done, failures=(*failures, *done.failures), retries=(*retries, *done.retries))
 
     def _pass(
         self,
@@ -182,12 +218,14 @@ class Converger:
         only: MemberName | None,
         latest: Callable[[], GroupState] | None,
     ) -> Pass:
-        world = self.gather(stored.id, stored.definition, mends=only is None and not _hands_off(stored))
+        mends = only is None and not _hands_off(stored) and self.rival is None
+        world = self.gather(stored.id, stored.definition, mends=mends)
+        self._see(stored, world)
         if latest is not None:
             stored = replace(stored, state=latest())
         if (accept_vanished or only is not None) and not _hands_off(stored):
             stored, world = self._lifted(stored, world, only)
-        held = _hands_off(stored) or _is_doubted(stored, world, self._clock())
+        held = self.rival is not None or _hands_off(stored) or _is_doubted(stored, world, self._clock())
         look = partial(self._look, stored, world, accept_vanished=accept_vanished, only=only)
         seen, minted, reading = look(), tuple[Record, ...](), None
         if seen.plan.makes:
@@ -206,7 +244,7 @@ class Converger:
             seated = () if not settled else unseat(self._gatherer.reverted[stored.id], stored.id, tools)
         except StoreError as error:
             return halted(seen.only(stored), str(error))
-        execution = Execution(tools, world, minted, goes_on=_goes_on(stored, latest))
+        execution = Execution(tools, world, minted, goes_on=self._goes_on(stored, latest))
         outcomes = execution.run(planned.steps)
         self._quotas.passed(stored.id, stored.definition.cloud.id, outcomes)
         for wait, members in execution.waits.items():
@@ -233,6 +271,12 @@ class Converger:
         if resets:
             stored = replace(stored, failed_builds=0, back_off_until=None, builds_of=None)
         return stored, lifted
+
+    def _goes_on(self, stored: StoredGroup, latest: Callable[[], GroupState] | None) -> Callable[[], bool]:
+        """Whether another step may begin: not once everything is paused, or another daemon keeps the members."""
+        if latest is None or stored.deleting:
+            return lambda: self.rival is None
+        return lambda: self.rival is None and latest().stopped is not Pause.ALL
 
     def _looked(self, stored: StoredGroup) -> _Look:
         world = self.gather(stored.id, stored.definition)
@@ -319,6 +363,7 @@ class Converger:
             traffic=self._traffic,
             leases=self._leases,
             quotas=self._quotas,
+            claim=None if self._generation is None else self._generation.own,
         )
 
     def _concluded(self, stored: StoredGroup, before_it: _Look, outcomes: tuple[Outcome, ...]) -> Pass:
@@ -352,13 +397,6 @@ class Converger:
 def _planned(snapshot: Snapshot) -> Plan:
     with uncollected(len(snapshot.world.members)):
         return snapshot.plan()
-
-
-def _goes_on(stored: StoredGroup, latest: Callable[[], GroupState] | None) -> Callable[[], bool]:
-    """Whether another step may begin: not once everything is paused."""
-    if latest is None or stored.deleting:
-        return lambda: True
-    return lambda: latest().stopped is not Pause.ALL
 
 
 def _hands_off(stored: StoredGroup) -> bool:

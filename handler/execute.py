@@ -20,7 +20,7 @@ from handler.abreast import abreast
 from handler.attempts import counted, judged, succeeded
 from handler.balancers.interface import Balancer, Batched, Change, Move
 from handler.desired import Definition
-from handler.launches import LaunchId
+from handler.launches import Claim, LaunchId
 from handler.leases import Leases
 from handler.lines import UNTOLD, Begun, Call, Line, Notice, changed, done, failed, head, parted, told
 from handler.orchestrators.endings import Endings
@@ -77,6 +77,8 @@ class Tools:
     traffic: Traffic
     leases: Leases
     quotas: Quotas
+    claim: Claim | None = None
+    """What new members bear; ``None``: nothing."""
 
 
 class Execution:
@@ -331,7 +333,8 @@ class Execution:
         tools = self._tools
         match step:
             case Create():
-                launch = Launch(id=self._launch(name), profile=tools.definition.profile, parts=self._parts(name))
+                profile, parts = tools.definition.profile, self._parts(name)
+                launch = Launch(id=self._launch(name), profile=profile, parts=parts, claim=tools.claim)
                 with tools.quotas.making(name):
                     return tools.orchestrator.create(launch)
             case MakePart() | RemovePart() | ReleasePart():

@@ -1,4 +1,4 @@
-"""Launch ids: the name that a create carries from before the call until the member is gone."""
+"""What members bear: the launch id that names them, and the claim of the daemon that keeps them."""
 
 from __future__ import annotations
 
@@ -39,3 +39,34 @@ class LaunchId:
         if match is None:
             return None
         return cls(installation=match["installation"], group=GroupId(match["group"]), sequence=int(match["sequence"]))
+
+
+_CLAIM = re.compile(r"(?P<counter>[1-9][0-9]{0,17})-(?P<nonce>[a-z0-9]{8})")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class Claim:
+    """A store generation: which daemon keeps the members of an installation. The highest counter has the last word.
+
+    >>> Claim(counter=12, nonce="k3f9abcd").text
+    '12-k3f9abcd'
+    >>> Claim.parse("12-k3f9abcd").counter
+    12
+    >>> Claim.parse("12") is None
+    True
+    """
+
+    counter: int
+    nonce: str
+    """Eight random lower-case letters or digits: two daemons that count alike are told apart by them."""
+
+    @property
+    def text(self) -> str:
+        """As members bear it."""
+        return f"{self.counter}-{self.nonce}"
+
+    @classmethod
+    def parse(cls, text: str) -> Claim | None:
+        """Read a claim back; ``None`` for what is none."""
+        match = _CLAIM.fullmatch(text)
+        return None if match is None else cls(counter=int(match["counter"]), nonce=match["nonce"])

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from config.model import Mode
-from config.units import GroupId, Instant, MemberName, PolicyId
+from config.units import CloudId, GroupId, Instant, MemberName, PolicyId
 from handler.rolls import RollState
 from handler.steps import Wait
 from trigger.reasons import Reason
@@ -122,6 +122,32 @@ class RollStatus:
     """Members of another profile that are left as they are."""
     leaving: int = 0
     """Members of another profile that are on their way out, and still there."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreStatus:
+    """Whether this daemon is the one that keeps the fleet, and which groups' stores wait for a person."""
+
+    claim: str | None
+    """Store generation of this daemon, as members bear it; ``None``: it claims nothing."""
+    superseded: str
+    """Why nothing is done any more; empty: this daemon acts."""
+    unwritten: Mapping[CloudId, str]
+    """Clouds on whose members the claim cannot be written, and why."""
+    doubted: tuple[GroupId, ...]
+    """Groups whose store may be older than their members; sorted."""
+    host: str
+    """Name of this machine, and the id of its boot: only for people, nothing is decided by them."""
+    boot: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Adoption:
+    """What a person's confirmation of the store has done."""
+
+    claim: str | None
+    """What this daemon claims now; ``None``: nothing, or only one group was named."""
+    groups: tuple[Adopted, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from config.causes import Cause
 from config.parts import OnDelete
 from config.units import BalancerId, GroupId, Instant, MemberName, PartName
+from handler.launches import Claim
 from handler.parts import MadePart
 
 
@@ -43,6 +44,8 @@ class Server:
     """The cloud's own word, for people."""
     zone: str | None = None
     """The part of the cloud that it runs in; ``None``: not known, or the cloud has none."""
+    claim: Claim | None = None
+    """The store generation that claimed it last; ``None``: it bears no claim, or the cloud shows none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

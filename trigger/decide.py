@@ -2,9 +2,10 @@
 
 In this order:
 
-1. **Halted.** An ORPHANED group, mode ``off`` (MODE_OFF), a store that may be older than the fleet (OLDER_STORE) and a
-   pause, of the group or of the whole fleet (PAUSED), answer every request so and change nothing. One exception: while
-   paused, a person may set any size with force. A pause of one direction halts nothing: it is a guard.
+1. **Halted.** An ORPHANED group, mode ``off`` (MODE_OFF), another daemon that keeps the members (SUPERSEDED), a store
+   that may be older than the fleet (OLDER_STORE) and a pause, of the group or of the whole fleet (PAUSED), answer every
+   request so and change nothing. One exception: while paused, a person may set any size with force. A pause of one
+   direction halts nothing: it is a guard.
 2. **Unasked.** A first listing, an alert's floor, changed bounds, those of a schedule, or blindness may change the
    size (`trigger.unasked`). All bounds are those that stand at this moment (`trigger.schedules`).
 3. **Weighed.** Each request passes the guards by itself (`trigger.guards`). Without a desired size: NOT_LISTED; of a
@@ -108,7 +109,7 @@ def decide(
         evaluation: this tick's, if there is one: whether the group is blind, and who agrees to a scale-in.
     """
     declared, group = group, bounded(group, state, now.wall)
-    halted, blind = _halted(group, state), is_blind(evaluation)
+    halted, blind = _halted(group, fleet, state), is_blind(evaluation)
     settled, cause = (unobserved(state), None) if halted else unasked(group, fleet, state, now.wall, blind=blind)
     if not halted:
         settled = observing(group, settled, fleet.in_service, evaluation, now.wall)
@@ -166,11 +167,13 @@ def lowered(group: Group, state: GroupState, count: int) -> GroupState:
     )
 
 
-def _halted(group: Group, state: GroupState) -> Reason | None:
+def _halted(group: Group, fleet: Fleet, state: GroupState) -> Reason | None:
     if state.orphaned:
         return Reason.ORPHANED
     if group.mode is Mode.OFF:
         return Reason.MODE_OFF
+    if fleet.superseded:
+        return Reason.SUPERSEDED
     if state.older is not None:
         return Reason.OLDER_STORE
     return Reason.PAUSED if state.stopped.halts else None

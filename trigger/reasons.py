@@ -55,6 +55,8 @@ class Reason(enum.Enum):
     """Another request of the same moment won."""
     DISAGREED = "disagreed"
     """A scale-in that another policy which could scale in does not agree with."""
+    SUPERSEDED = "superseded"
+    """Another daemon keeps the members, probably over a copy of the state directory: this one has stopped acting."""
     OLDER_STORE = "older_store"
     """The store may be older than the fleet: a person has to confirm its sizes first."""
     PAUSED = "paused"

@@ -62,6 +62,8 @@ class Fleet:
     """Builds failed in a row: no growth before this."""
     leaving: int = 0
     """Members that serve no more: they drain, or are being deleted, and nobody asks them."""
+    superseded: bool = False
+    """Another daemon keeps the members (`handler.generation.claiming`): this one carries out nothing."""
     ahead: GroupId | None = None
     """The group of the same service whose turn it is (`trigger.turns`); ``None``: this one may scale."""
     balancer_not_found: bool = False

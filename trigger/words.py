@@ -56,6 +56,7 @@ _SENTENCES: Mapping[Reason, str] = MappingProxyType(
         Reason.EXPIRED: "the turn of the group did not come for as long as the wish was kept",
         Reason.OUTBID: "another wish of the same moment came first",
         Reason.DISAGREED: "another policy that could scale in does not agree",
+        Reason.SUPERSEDED: "another daemon keeps these members: this one has stopped acting",
         Reason.OLDER_STORE: "the store may be older than the fleet: nothing is removed or made until it is confirmed",
         Reason.PAUSED: "paused by a person",
         Reason.ADVISED: "advice only: this is what would have been done",

@@ -8,9 +8,11 @@ time at all. Source: clock_getres(2).
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 from config.units import Instant, Moment, Monotonic
 
+_BOOT = Path("/proc/sys/kernel/random/boot_id")
 _STEADY: int = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 
@@ -22,3 +24,11 @@ def moment() -> Moment:
 def wall() -> Instant:
     """Seconds since the epoch, now."""
     return Instant(time.time())
+
+
+def boot_id() -> str:
+    """The id of this boot of the machine; empty where the system tells none."""
+    try:
+        return _BOOT.read_text().strip()
+    except OSError:
+        return ""

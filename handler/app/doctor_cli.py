@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -30,7 +31,7 @@ def doctor(
 
     with refusals(json):
         catalogue = load(file)
-        findings = examined(catalogue, _drivers(directory(state)), within)
+        findings = (*examined(catalogue, _drivers(directory(state)), within), *_unwritten(state))
     problems = sum(finding.verdict is Verdict.PROBLEM for finding in findings)
     if json:
         print_json([_row(finding) for finding in findings])
@@ -38,6 +39,32 @@ def doctor(
         lines(line for finding in findings for line in told(finding))
         typer.echo(f"{len(findings)} checks, {problems or 'no'} problem{'' if problems == 1 else 's'}")
     raise typer.Exit(PROBLEMS if problems else DONE)
+
+
+def _unwritten(state: Path | None) -> tuple[Finding, ...]:
+    """What a daemon over the same state directory reports of its claim; nothing where none runs."""
+    from config.units import CloudId
+    from handler.app import client
+    from handler.examination import About, Finding, Verdict
+
+    try:
+        code, answer = client.ask(directory(state) / "trimtab.sock", "GET", client.path_of("store"))
+    except client.NotReachable:
+        return ()
+    told = answer["unwritten"] if code == HTTPStatus.OK else {}
+    mend = "allow this account to write the metadata (user template, tags) of its machines"
+    return tuple(
+        Finding(
+            about=About.CLOUD,
+            name=CloudId(cloud),
+            what="claim",
+            verdict=Verdict.PROBLEM,
+            words=words,
+            mend=mend,
+            groups=(),
+        )
+        for cloud, words in told.items()
+    )
 
 
 def told(finding: Finding) -> list[str]:

@@ -97,9 +97,11 @@ class Door:
         decided: Callable[[Decision], None],
         *,
         storing: Callable[[], contextlib.AbstractContextManager[None]] = contextlib.nullcontext,
+        superseded: Callable[[], bool] = lambda: False,
         ahead: Callable[[Room, Mapping[GroupId, GroupState], Instant], GroupId | None] = lambda room, states, now: None,
     ) -> None:
         self._ahead = ahead
+        self._superseded = superseded
         self._store = store
         self._catalogue = catalogue
         self._decided = decided
@@ -222,6 +224,8 @@ class Door:
         state, group, fleet = states.get(room.id, room.state), room.definition.group, room.fleet()
         if (before := self._ahead(room, states, question.at.wall)) is not None:
             fleet = replace(fleet, ahead=before)
+        if self._superseded():
+            fleet = replace(fleet, superseded=True)
         changed = state if question.change is None else question.change(state)
         asked = question.requests
         if question.evaluation is not None:

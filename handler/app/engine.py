@@ -111,6 +111,7 @@ class Engine:
             recording=self.recordings.figures,
             fleet_pause=lambda: self.standstill.pause,
             endpoints=parts.endpoints,
+            generation=lambda: parts.converger.generation,
         )
         self._reporter = Reporter(self.metrics)
         self.recent = Recent(self.rooms)
@@ -121,6 +122,7 @@ class Engine:
             self.catalogue,
             self._decided,
             storing=self.metrics.storing,
+            superseded=lambda: parts.converger.rival is not None,
             ahead=self._services.ahead,
         )
         self.standstill = Standstill(parts.store, self.door, self.rooms)
@@ -209,6 +211,8 @@ class Engine:
         await self.recordings.stop()
         await self.keeper.stop()
         await self.notifier.stop()
+        if self.parts.converger.generation is not None:
+            self.parts.converger.generation.close()
         self.parts.courier.close()
         await self.parts.poller.close()
         try:
@@ -280,6 +284,8 @@ class Engine:
             self.recent.forget(room.id)
             self.notifier.forget(room.id)
             self.pushing.forget(room.id)
+            if self.parts.converger.generation is not None:
+                self.parts.converger.generation.forget(room.id)
             logs.say("group_deleted", group=room.id)
 
     def health(self) -> Health:
@@ -357,6 +363,7 @@ class Engine:
         self.recent.decided(decision)
 
     def _saw(self, room: Room, done: Pass) -> None:
+        self._reporter.superseded(self.parts.converger.rival)
         self._reporter.passed(room, done)
         self.recent.passed(room, self.parts.clock().wall)
         self.notifier.saw(room)

@@ -22,10 +22,12 @@ from handler.app.deciding import TickReport
 from handler.app.endpoint_gauges import EndpointGauges
 from handler.app.exposition import written
 from handler.app.gauges import Gauges
+from handler.app.generation_gauges import GenerationGauges
 from handler.app.recording_gauges import NOTHING, RecordingGauges
 from handler.app.replies import Replies
 from handler.app.rooms import Room
 from handler.circuits import EndpointStatus
+from handler.generation.claiming import Generation
 from handler.hooks.payloads import Sender
 from handler.hooks.replies import Result as KnockResult
 from handler.passes import Pass
@@ -67,6 +69,7 @@ class Metrics:
         recording: Callable[[], Figures] = lambda: NOTHING,
         fleet_pause: Callable[[], FleetPause | None] = lambda: None,
         endpoints: Callable[[], Sequence[EndpointStatus]] = tuple,
+        generation: Callable[[], Generation | None] = lambda: None,
     ) -> None:
         disable_created_metrics()  # type: ignore[no-untyped-call]  # a second series a counter, which nobody asks for
         self._registry = registry = _hold(CollectorRegistry(), pushes, windows)
@@ -143,8 +146,8 @@ class Metrics:
             for became in ("delivered", "failed", "given_up"):
                 self._notices.labels(kind, became)
         registry.register(Gauges(rooms, now, fleet_pause))
-        registry.register(RecordingGauges(recording))
-        registry.register(EndpointGauges(endpoints))
+        for gauges in (RecordingGauges(recording), EndpointGauges(endpoints), GenerationGauges(generation)):
+            registry.register(gauges)
 
     def text(self) -> bytes:
         """The exposition. For thousands of groups it takes a while: call it beside the event loop, from any thread."""

@@ -7,6 +7,7 @@ from handler.app.deciding import TickReport
 from handler.app.metrics import Metrics
 from handler.app.rooms import Room
 from handler.app.statuses import condition_of
+from handler.generation.claiming import Rival
 from handler.passes import Pass
 from handler.status import GroupCondition
 from handler.steps import Create, Destroy, Drain, Enable, Join, Leave, Mark, Outcome, Result, Unmark
@@ -21,6 +22,7 @@ class Reporter:
     def __init__(self, metrics: Metrics) -> None:
         self.metrics = metrics
         self._conditions: dict[str, GroupCondition] = {}
+        self._rival: Rival | None = None
         self._troubles: dict[str, frozenset[str]] = {}
 
     def decided(self, decision: Decision) -> None:
@@ -44,6 +46,14 @@ class Reporter:
     def ticked(self, report: TickReport) -> None:
         """Count a tick."""
         self.metrics.ticked(report)
+
+    def superseded(self, rival: Rival | None) -> None:
+        """Log that this daemon stops acting for another one, and that it acts again."""
+        before, self._rival = self._rival, rival
+        if rival is not None and (before is None or before.claim != rival.claim):
+            logs.warn("superseded", claim=rival.claim.text, seen=rival.where, remedy="trimtab store adopt")
+        elif rival is None and before is not None:
+            logs.say("acts_again")
 
     def passed(self, room: Room, done: Pass) -> None:
         """Log calls that were made, and a group's trouble when it begins and when it ends."""

@@ -7,9 +7,24 @@ from typing import Annotated, Any
 
 import typer
 
-from handler.app.terminal import AsJson, State, ask, directory, fail, lines, print_json, refusals
+from handler.app.terminal import AsJson, State, ask, directory, fail, get, lines, print_json, refusals
 
 store = typer.Typer(help="The store itself: whether it is believed.", no_args_is_help=True, rich_markup_mode=None)
+
+
+@store.command("status")
+def status(state: State = None, json: AsJson = False) -> None:
+    """Say what this daemon claims, whether it acts, and which groups wait for `trimtab store adopt`."""
+    answer = get(state, json, "store")
+    if json:
+        print_json(answer)
+        return
+    lines([f"claim {answer['claim']} on {answer['host']} (boot {answer['boot'] or 'unknown'})"])
+    lines(filter(None, [answer["superseded"]]))
+    lines(f"cloud {cloud}: {why}" for cloud, why in answer["unwritten"].items())
+    lines(
+        f"{group}: its store may be older than its members: trimtab store adopt {group}" for group in answer["doubted"]
+    )
 
 
 @store.command("adopt")
@@ -18,7 +33,7 @@ def adopt(
     state: State = None,
     json: AsJson = False,
 ) -> None:
-    """Confirm that the sizes of this store are right, where it may be older than the fleet."""
+    """Confirm that this store is right, where it may be older than the fleet, and that this daemon is to act."""
     _, answer = ask(state, json, "POST", "store", "adopt", body={"group": group})
     if json:
         print_json(answer)
@@ -27,8 +42,8 @@ def adopt(
 
 
 def _sentences(answer: dict[str, Any]) -> list[str]:
-    told = [_sentence(one) for one in answer["adopted"]]
-    return told or ["no group's store is in doubt"]
+    claimed = [f"this daemon acts, under claim {answer['claim']}"] if answer["claim"] else []
+    return [*claimed, *(_sentence(one) for one in answer["groups"])]
 
 
 def _sentence(one: dict[str, Any]) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import secrets
+import string
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -38,10 +40,13 @@ from handler.balancers.interface import Balancer as BalancerPort
 from handler.balancers.table import balancer_for
 from handler.circuits import Circuits
 from handler.converge import Converger
+from handler.generation.claiming import Generation
 from handler.orchestrators.interface import Orchestrator
 from handler.orchestrators.table import orchestrator_for
 from handler.probes import probe
 from handler.store.sqlite import SqliteStore
+
+_LETTERS = string.ascii_lowercase + string.digits
 
 
 def engine(file: Path, directory: StateDirectory, push_url: str) -> Engine:
@@ -72,6 +77,13 @@ def engine(file: Path, directory: StateDirectory, push_url: str) -> Engine:
 
     board, pushes = Board(), Pushes()
     store = SqliteStore.open(directory.store, installation=installation)
+    generation = Generation(
+        stored=store.generation(),
+        save=store.save_generation,
+        nonce="".join(secrets.choice(_LETTERS) for _ in range(8)),
+        installation=installation,
+        clock=clock.wall,
+    )
     return Engine(
         Parts(
             file=file,
@@ -83,6 +95,7 @@ def engine(file: Path, directory: StateDirectory, push_url: str) -> Engine:
                 balancer_for=balancer,
                 probe=probe,
                 clock=clock.wall,
+                generation=generation,
             ),
             poller=poller(board, pushes),
             balancer_for=balancer,

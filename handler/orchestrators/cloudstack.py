@@ -21,12 +21,12 @@ from config.units import GroupId, Instant, MemberName, Seconds
 from handler.circuits import Circuits
 from handler.examination import Check
 from handler.headroom import Quota
-from handler.launches import LaunchId
+from handler.launches import Claim, LaunchId
 from handler.orchestrators.cloudstack_answers import JobState, Machine, machine_of, refusal, text
 from handler.orchestrators.cloudstack_examined import Examination
 from handler.orchestrators.cloudstack_ids import AFFINITY_GROUP, NETWORK, OFFERING, TEMPLATE, ZONE, Ids
 from handler.orchestrators.cloudstack_jobs import Jobs, wait
-from handler.orchestrators.cloudstack_names import MARK, RELEASED, TAG, host_name, mark_of, member_of, short_name
+from handler.orchestrators.cloudstack_names import CLAIM, MARK, RELEASED, TAG, host_name, mark_of, member_of, short_name
 from handler.orchestrators.cloudstack_quotas import Meter
 from handler.orchestrators.cloudstack_wire import Wire
 from handler.orchestrators.interface import Launch
@@ -158,6 +158,14 @@ class CloudstackOrchestrator:
                 if machine.tag is not None:
                     self._tag("deleteTags", machine.id, TAG, machine.tag)
 
+    def claim(self, name: MemberName, claim: Claim) -> None:
+        """Tag the machine. CloudStack overwrites no tag: one that is there is taken off first."""
+        with self._turns.of(name):
+            for machine in self._bearing(name):
+                if machine.claim_tag:
+                    self._tag("deleteTags", machine.id, CLAIM, machine.claim_tag)
+                self._tag("createTags", machine.id, CLAIM, claim.text)
+
     def _refuse_marked(self, machine: Machine, named: str) -> None:
         borne = mark_of(host=machine.host, mark=machine.mark, tag=machine.last_word)
         if borne is not None:
@@ -237,6 +245,7 @@ class CloudstackOrchestrator:
             "name": host_name(launch.id, short=recipe.short_names),
             "displayname": launch.id.name,
             f"details[0].{MARK}": launch.id.name,
+            f"details[0].{CLAIM}": "" if launch.claim is None else launch.claim.text,
         }
         return {key: value for key, value in given.items() if value}
 
@@ -330,6 +339,7 @@ class CloudstackOrchestrator:
             created_at=machine.created_at,
             raw_state=machine.word,
             zone=machine.zone,
+            claim=machine.claim,
         )
 
     def _about(self, name: MemberName) -> str:

@@ -14,7 +14,8 @@ from datetime import datetime
 from config.causes import MENDING, Cause
 from config.errors import DriverError, Full, Permanent, Transient
 from config.units import Instant, Seconds
-from handler.orchestrators.cloudstack_names import MARK, RELEASED, TAG
+from handler.launches import Claim
+from handler.orchestrators.cloudstack_names import CLAIM, MARK, RELEASED, TAG
 from handler.orchestrators.said import shown
 from handler.world import ServerState
 
@@ -52,6 +53,10 @@ class Machine:
     address: str | None
     zone: str | None
     created_at: Instant
+    claim: Claim | None = None
+    """The highest of what its detail and its tag say: the detail is written once, when the machine is made."""
+    claim_tag: str = ""
+    """What the tag says; empty: there is none."""
 
     @property
     def is_gone(self) -> bool:
@@ -101,7 +106,14 @@ def machine_of(entry: object) -> Machine | None:
         address=_address(entry.get("nic")),
         zone=text(entry, "zonename") or None,
         created_at=created_at,
+        claim=_claim(text(details, CLAIM) if isinstance(details, Mapping) else "", tags.get(CLAIM, "")),
+        claim_tag=tags.get(CLAIM, ""),
     )
+
+
+def _claim(*said: str) -> Claim | None:
+    claims = (Claim.parse(each) for each in said)
+    return max((claim for claim in claims if claim is not None), default=None)
 
 
 def _address(nics: object) -> str | None:

@@ -23,6 +23,8 @@ TAG = "trimtab"
 """The key of the tag that holds the name of a member that was given to Trimtab."""
 RELEASED = "trimtab-released"
 """The key of the tag that a machine has which was made as a member, and is none any more unless it is given back."""
+CLAIM = "trimtab-claim"
+"""The key of the detail, and of the tag, that hold the store generation that claimed the machine."""
 _NETBIOS = 15
 
 

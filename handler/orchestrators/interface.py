@@ -9,7 +9,7 @@ from typing import Protocol, runtime_checkable
 
 from config.model import Profile
 from config.units import GroupId, MemberName, PartName, Seconds
-from handler.launches import LaunchId
+from handler.launches import Claim, LaunchId
 from handler.world import Listing, Server
 
 
@@ -21,6 +21,8 @@ class Launch:
     profile: Profile
     parts: Mapping[PartName, str] = field(default_factory=lambda: MappingProxyType({}))
     """The cloud's ids of its parts (`handler.orchestrators.parts`), all of them ready."""
+    claim: Claim | None = None
+    """What a cloud with `Claimable` machines writes on it in the call that makes it; ``None``: nothing."""
 
 
 Papers = Callable[[MemberName], Mapping[str, str]]
@@ -110,5 +112,19 @@ class Standing(Protocol):
 
         Raises:
             DriverError: that cannot be told.
+        """
+        ...
+
+
+@runtime_checkable
+class Claimable(Protocol):
+    """A driver of a cloud whose machines can bear a claim (`handler.launches.Claim`); listings show it."""
+
+    def claim(self, name: MemberName, claim: Claim) -> None:
+        """Write a claim on a member, over the one that it bears. One that is not there is success.
+
+        Raises:
+            Permanent: this account may not write it.
+            Transient: it may have been written all the same.
         """
         ...

@@ -53,6 +53,7 @@ def line_of(what: Kept) -> str:
         case Machine():
             turns = [(at, state.value) for at, state in what.turns]
             said = {"name": what.name, "number": what.number, "turns": turns, "gone_at": what.gone_at}
+            said |= {"claim": what.claim} if what.claim else {}
         case PlayedPart():
             said = {"part": what.name, "member": what.member, "number": what.number, "there": what.there}
         case _:
@@ -69,9 +70,20 @@ def read_line(line: bytes) -> Kept:
     match json.loads(line):
         case {"began": float(began), "until": float(until), "made": int(made)}:
             return Stamp(began=Instant(began), until=Instant(until), made=made)
-        case {"name": str(name), "number": int(number), "turns": [_, *_] as turns, "gone_at": float() | None as gone}:
-            gone_at = None if gone is None else Instant(gone)
-            return Machine(name=name, number=number, turns=tuple(map(_turn, turns)), gone_at=gone_at)
+        case {
+            "name": str(name),
+            "number": int(number),
+            "turns": [_, *_] as turns,
+            "gone_at": float() | None as gone,
+            **others,
+        }:
+            return Machine(
+                name=name,
+                number=number,
+                turns=tuple(map(_turn, turns)),
+                gone_at=None if gone is None else Instant(gone),
+                claim=str(others.get("claim", "")),
+            )
         case {"part": str(name), "member": str(member), "number": int(number), "there": bool(there)}:
             return PlayedPart(number=number, member=member, name=name, there=there)
         case _:

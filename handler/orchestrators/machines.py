@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from math import inf
 
 from config.units import Instant, MemberName
+from handler.launches import Claim
 from handler.world import Server, ServerState
 
 _ADDRESSES = (198 << 24) + (18 << 16)
@@ -33,6 +34,8 @@ class Machine:
     """What it is from an instant on, in order of time; before the first of them it is not there."""
     gone_at: Instant | None = None
     """From then on it is not there, and leaves no trace."""
+    claim: str = ""
+    """The claim that it bears (`handler.launches.Claim`); empty: none."""
 
     @property
     def id(self) -> str:
@@ -69,6 +72,7 @@ class Machine:
             address=None if state is ServerState.BUILDING else ".".join(str(host >> bits & 255) for bits in _BITS),
             created_at=self.turns[0][0],
             raw_state=state.value,
+            claim=Claim.parse(self.claim),
         )
 
     # What befalls it: a new value each

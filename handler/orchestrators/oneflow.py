@@ -27,7 +27,7 @@ from handler.orchestrators.oneflow_remarks import about, in_the_way, rivals_of
 from handler.orchestrators.oneflow_services import Services
 from handler.orchestrators.oneflow_wire import FlowWire
 from handler.orchestrators.opennebula import OpennebulaOrchestrator
-from handler.orchestrators.opennebula_answers import GIVEN, MARK, Machine
+from handler.orchestrators.opennebula_answers import GIVEN, MARK, Machine, claim_of
 from handler.orchestrators.opennebula_states import POWEROFF
 from handler.orchestrators.together import Together
 from handler.world import Server, ServerState
@@ -137,6 +137,8 @@ class OneflowOrchestrator(OpennebulaOrchestrator):
             together = self._growing.setdefault(recipe, Together(lambda names: self._grown(recipe, names)))
         machine = together.ask(launch.id.name)
         self._seen[launch.id.name] = machine.id
+        if launch.claim is not None and machine.claim != launch.claim:
+            self._write(machine, claim_of(launch.claim))
         return machine
 
     def _recipe(self, profile: Profile) -> OneflowRecipe:

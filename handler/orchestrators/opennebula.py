@@ -17,7 +17,7 @@ from config.units import GroupId, Instant, MemberName, Seconds
 from handler.circuits import Circuits
 from handler.examination import Check
 from handler.headroom import Quota
-from handler.launches import LaunchId
+from handler.launches import Claim, LaunchId
 from handler.orchestrators.interface import Launch
 from handler.orchestrators.opennebula_answers import (
     GIVEN,
@@ -27,6 +27,7 @@ from handler.orchestrators.opennebula_answers import (
     NotAllowed,
     NotThere,
     WrongState,
+    claim_of,
     id_of,
     machine_of,
     template_xml,
@@ -181,6 +182,15 @@ class OpennebulaOrchestrator:
                 self._write(machine, ((MARK, RELEASED), (GIVEN, RELEASED)))
             self._seen.pop(name, None)
 
+    def claim(self, name: MemberName, claim: Claim) -> None:
+        """Write the claim beside the mark."""
+        with self._turns.of(name):
+            for machine in self._bearing(name):
+                try:
+                    self._write(machine, claim_of(claim))
+                except NotThere:
+                    continue
+
     def _refuse_marked(self, machine: Machine, named: str) -> None:
         if machine.launch is not None:
             raise Permanent(f"{self._cloud.id}: {named} bears the mark {machine.launch.name}")
@@ -217,7 +227,7 @@ class OpennebulaOrchestrator:
         networks = [self._ids.of(NETWORK, network) for network in recipe.networks]
         nics = tuple(("NIC", (("NETWORK_ID", str(network)),)) for network in networks)
         extra = ((each.name, each.vector if each.single is None else each.single) for each in recipe.extra)
-        xml = template_xml((*extra, *nics, (MARK, name)))
+        xml = template_xml((*extra, *nics, (MARK, name), *claim_of(launch.claim)))
         answer = self._wire.ask("template.instantiate", template, name, False, xml, False)
         machine = self._machine(answer) if isinstance(answer, int) else None
         if machine is None or machine.member(self._installation) != name:
@@ -310,6 +320,7 @@ class OpennebulaOrchestrator:
             created_at=machine.created_at,
             raw_state=machine.word,
             zone=None if machine.cluster is None else f"cluster {machine.cluster}",
+            claim=machine.claim,
         )
 
     def _about(self, name: MemberName) -> str:

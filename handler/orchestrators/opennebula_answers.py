@@ -16,7 +16,7 @@ from config.errors import DriverError, Full, Permanent, Transient
 from config.node_orders import ORDER, ordered
 from config.recipes import Extra
 from config.units import Instant, MemberName
-from handler.launches import LaunchId
+from handler.launches import Claim, LaunchId
 from handler.orchestrators.opennebula_states import nebula_state
 from handler.orchestrators.said import shown
 from handler.world import ServerState
@@ -25,6 +25,8 @@ MARK = "TRIMTAB"
 """The attribute in USER_TEMPLATE that holds the member's name."""
 GIVEN = "TRIMTAB_VM"
 """Beside the mark of a machine that was given to Trimtab, and keeps its own name: its id."""
+CLAIM = "TRIMTAB_CLAIM"
+"""Beside the mark: the store generation that claimed the machine last."""
 RELEASED = "released"
 """The mark of a machine that was let go: attributes can be overwritten, but not be taken away alone."""
 
@@ -55,6 +57,7 @@ class Machine:
     cluster: int | None
     """Where it runs; ``None``: it has not run yet."""
     created_at: Instant
+    claim: Claim | None = None
 
     @property
     def word(self) -> str:
@@ -131,6 +134,7 @@ def machine_of(entry: object) -> Machine | None:
         nics=tuple(_vectors(getattr(entry, "TEMPLATE", None), "NIC")),
         cluster=_cluster(getattr(entry, "HISTORY_RECORDS", None)),
         created_at=Instant(started),
+        claim=Claim.parse(text(user_template, CLAIM)),
     )
 
 
@@ -177,6 +181,11 @@ def _cluster(records: object) -> int | None:
 
 
 # What is sent.
+
+
+def claim_of(claim: Claim | None) -> tuple[tuple[str, str], ...]:
+    """The claim as an attribute; nothing where there is none."""
+    return () if claim is None else ((CLAIM, claim.text),)
 
 
 def template_xml(attributes: Extra) -> str:

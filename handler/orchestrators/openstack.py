@@ -18,11 +18,11 @@ from config.units import GroupId, Instant, MemberName, PartName, Seconds
 from handler.circuits import Circuits
 from handler.examination import Check
 from handler.headroom import Quota
-from handler.launches import LaunchId
+from handler.launches import Claim, LaunchId
 from handler.openstack.connection import Connection
 from handler.openstack.ids import Ids
 from handler.orchestrators.interface import Launch
-from handler.orchestrators.openstack_answers import KEYS, Machine, bearing, id_of, mark_of
+from handler.orchestrators.openstack_answers import KEYS, Machine, bearing, claim_of, id_of, mark_of
 from handler.orchestrators.openstack_departures import Departures
 from handler.orchestrators.openstack_examined import Examination
 from handler.orchestrators.openstack_nova import GONE, Nova
@@ -196,6 +196,12 @@ class OpenstackOrchestrator:
                     self._nova.ask("DELETE", f"/servers/{machine.id}/metadata/{key}", but=GONE)
             self._made.pop(name, None)
 
+    def claim(self, name: MemberName, claim: Claim) -> None:
+        """Write the claim into its metadata; no other key of it is touched."""
+        with self._turns.of(name):
+            for machine in self._bearing(name):
+                self._nova.ask("POST", f"/servers/{machine.id}/metadata", body={"metadata": claim_of(claim)}, but=GONE)
+
     def _refuse_marked(self, machine: Machine, named: str) -> None:
         if machine.mark is not None:
             raise Permanent(f"{self._cloud}: {named} bears the mark {machine.mark.name}")
@@ -305,4 +311,5 @@ class OpenstackOrchestrator:
             created_at=machine.created_at,
             raw_state=machine.word,
             zone=machine.zone,
+            claim=machine.claim,
         )

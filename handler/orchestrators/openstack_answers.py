@@ -11,14 +11,15 @@ from datetime import datetime
 
 from config.recipes import Reach
 from config.units import Instant, MemberName
-from handler.launches import LaunchId
+from handler.launches import Claim, LaunchId
 from handler.openstack.answers import entries, mapping, shown, text
 from handler.orchestrators.nova_states import GONE, nova_state
 from handler.world import ServerState
 
 MEMBER, INSTALLATION, GROUP = "trimtab.member", "trimtab.installation", "trimtab.group"
 """Keys of the metadata that holds the mark."""
-KEYS = (MEMBER, INSTALLATION, GROUP)
+CLAIM = "trimtab.claim"
+KEYS = (MEMBER, INSTALLATION, GROUP, CLAIM)
 _NETWORK, _VERSION = "trimtab.network", "trimtab.ip"
 _STOPPING = "powering-off"
 
@@ -30,6 +31,11 @@ def mark_of(id: LaunchId) -> dict[str, str]:
     'web-k3f9ab-12'
     """
     return {MEMBER: id.name, INSTALLATION: id.installation, GROUP: id.group}
+
+
+def claim_of(claim: Claim | None) -> dict[str, str]:
+    """The claim as metadata; nothing where there is none."""
+    return {} if claim is None else {CLAIM: claim.text}
 
 
 def reach_of(reach: Reach) -> dict[str, str]:
@@ -53,6 +59,7 @@ class Machine:
     address: str | None
     zone: str | None
     created_at: Instant
+    claim: Claim | None = None
 
     @property
     def is_gone(self) -> bool:
@@ -102,6 +109,7 @@ def machine_of(entry: object) -> Machine | None:
         address=_address(mapping(entry, "addresses"), text(metadata, _NETWORK), text(metadata, _VERSION)),
         zone=text(entry, "OS-EXT-AZ:availability_zone") or None,
         created_at=created_at,
+        claim=Claim.parse(text(metadata, CLAIM)),
     )
 
 

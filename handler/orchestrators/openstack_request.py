@@ -14,7 +14,7 @@ from config.model import OpenstackRecipe
 from config.parts import Port, Volume
 from handler.openstack.ids import FLAVOR, IMAGE_KIND, NETWORK_KIND, SECURITY_GROUP, SERVER_GROUP, Ids
 from handler.orchestrators.interface import Launch
-from handler.orchestrators.openstack_answers import mark_of, reach_of
+from handler.orchestrators.openstack_answers import claim_of, mark_of, reach_of
 
 _Device = Mapping[str, object]
 _Kind = TypeVar("_Kind", Port, Volume)
@@ -42,7 +42,7 @@ def request_of(launch: Launch, ids: Ids) -> Mapping[str, object]:
         "availability_zone": recipe.availability_zone,
         "user_data": base64.b64encode(recipe.user_data.encode()).decode(),
         "config_drive": recipe.config_drive,
-        "metadata": {**recipe.metadata, **reach_of(recipe.reach), **mark_of(launch.id)},
+        "metadata": {**recipe.metadata, **reach_of(recipe.reach), **mark_of(launch.id), **claim_of(launch.claim)},
     }
     request: dict[str, object] = {"server": {key: value for key, value in given.items() if value or key == "imageRef"}}
     if recipe.server_group is not None:

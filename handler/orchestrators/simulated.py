@@ -13,7 +13,7 @@ from config.model import Profile, SimulatedCloud
 from config.parts import Part
 from config.units import GroupId, Instant, MemberName, PartName, Seconds
 from handler.headroom import Quota
-from handler.launches import LaunchId
+from handler.launches import Claim, LaunchId
 from handler.orchestrators.interface import Launch
 from handler.orchestrators.ledger import Ledger
 from handler.orchestrators.simulation import Answer, Simulation
@@ -69,7 +69,7 @@ class SimulatedOrchestrator:
             Transient: anything declared but a quota.
             Permanent: the quota is used up.
         """
-        return self._answered(lambda cloud, now: cloud.create(launch.id.name, now))
+        return self._answered(lambda cloud, now: cloud.create(launch.id.name, now, launch.claim))
 
     def destroy(self, name: MemberName, *, grace: Seconds) -> None:
         """Begin to remove a server: it is gone after the declared time, and ``grace`` at the latest."""
@@ -146,6 +146,11 @@ class SimulatedOrchestrator:
         server = self.find(name)
         if server is not None:
             self._answered(lambda cloud, now: cloud.rename(server.id, server.id, now))
+
+    def claim(self, name: MemberName, claim: Claim) -> None:
+        """Write a claim beside the name."""
+        if self._is_ours(name):
+            self._answered(lambda cloud, now: cloud.claim(name, claim, now))
 
     # Inside
 

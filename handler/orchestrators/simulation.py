@@ -19,7 +19,7 @@ from config.errors import DriverError, Full, Permanent, Transient
 from config.simulation import Behaviour, CallFaults, Happening, Incident
 from config.units import Instant, Seconds
 from handler.headroom import Limit
-from handler.launches import LaunchId
+from handler.launches import Claim, LaunchId
 from handler.orchestrators.fates import Slip, born, draw, slip
 from handler.orchestrators.machines import Machine, View
 from handler.orchestrators.played_parts import PlayedParts
@@ -89,8 +89,8 @@ class Simulation:
             return refused
         return Answer(takes=self.behaviour.call, given=self._seen(name, now))
 
-    def create(self, name: str, now: Instant) -> Answer[Server]:
-        """Make a server, or answer with the one that has the name."""
+    def create(self, name: str, now: Instant, claim: Claim | None = None) -> Answer[Server]:
+        """Make a server that bears a claim, or answer with the one that has the name."""
         now = self.advance(now)
         if (refused := self._refused(now)) is not None:
             return refused
@@ -104,6 +104,9 @@ class Simulation:
         made = self.add(name, now).view(now).server if seen is None else seen
         if made is None:
             raise AssertionError(f"{name} is gone as soon as it is made")
+        if seen is None and claim is not None:
+            self.put(replace(self._machines[name], claim=claim.text))
+            made = replace(made, claim=claim)
         return self._said(wrong, made, f"the cloud could not make {name}")
 
     def known(self, named: str, now: Instant) -> Answer[Server | None]:
@@ -153,6 +156,19 @@ class Simulation:
             stop = Instant(now + min(self.behaviour.stop, grace))
             self.put(self._machines[name].turned(ServerState.DELETING, now).gone(stop))
         return self._said(wrong, None, f"the cloud could not remove {name}")
+
+    def claim(self, name: str, claim: Claim, now: Instant) -> Answer[None]:
+        """Write a claim on a server, if it is there; it fails as creations do."""
+        now = self.advance(now)
+        if (refused := self._refused(now)) is not None:
+            return refused
+        failed = f"the cloud could not write a claim on {name}"
+        wrong = slip(self.behaviour.create, self._chance("claim", name))
+        if wrong is Slip.ERROR:
+            return Answer(takes=self.behaviour.call, given=Transient(failed))
+        if self._seen(name, now) is not None:
+            self.put(replace(self._machines[name], claim=claim.text))
+        return self._said(wrong, None, failed)
 
     def quota(self, now: Instant) -> Answer[Limit]:
         """Tell how many servers there may be, and how many there are, whoever made them."""
@@ -308,7 +324,7 @@ class Simulation:
 
     def _forget(self, machine: Machine) -> None:
         del self._machines[machine.name], self._marks[machine.mark][machine.name]
-        for call in ("create", "destroy", "rename"):
+        for call in ("create", "destroy", "rename", "claim"):
             self._asked.pop((call, machine.name), None)
 
 

@@ -1,4 +1,4 @@
-"""Row ↔ the pause of the whole fleet: one row of ``meta``, there for as long as it lasts.
+"""Rows of ``meta`` ↔ what holds for all groups: the pause of the whole fleet, and the store generation.
 
 Functions run inside their caller's transaction.
 """
@@ -9,11 +9,13 @@ from sqlalchemy import Connection, delete, literal, select
 from sqlalchemy.dialects.sqlite import insert
 
 from config.units import Instant
+from handler.launches import Claim
 from handler.store.codec import from_text, to_text
 from handler.store.schema import groups, meta, notes
 from trigger.requests import FleetPause
 
 _NAME = "fleet_pause"
+_GENERATION = "generation"
 
 
 def read_fleet_pause(connection: Connection) -> FleetPause | None:
@@ -27,7 +29,22 @@ def write_fleet_pause(connection: Connection, pause: FleetPause | None) -> None:
     if pause is None:
         connection.execute(delete(meta).where(meta.c.name == _NAME))
         return
-    write = insert(meta).values(name=_NAME, value=to_text(pause, FleetPause))
+    _write(connection, _NAME, to_text(pause, FleetPause))
+
+
+def read_generation(connection: Connection) -> Claim | None:
+    """The last claim of a daemon over this store, if there was one."""
+    found = connection.execute(select(meta.c.value).where(meta.c.name == _GENERATION)).scalar()
+    return None if found is None else Claim.parse(found)
+
+
+def write_generation(connection: Connection, claim: Claim) -> None:
+    """Replace it."""
+    _write(connection, _GENERATION, claim.text)
+
+
+def _write(connection: Connection, name: str, value: str) -> None:
+    write = insert(meta).values(name=name, value=value)
     connection.execute(write.on_conflict_do_update(index_elements=[meta.c.name], set_={"value": write.excluded.value}))
 
 

@@ -15,6 +15,7 @@ from config.units import BalancerId, CloudId, GroupId, Instant, MemberName, Seco
 from handler.attachments import Attachment
 from handler.declared import Converged, Pinned
 from handler.desired import Builds, Definition
+from handler.launches import Claim
 from handler.rolls import Roll
 from handler.steps import Result
 from handler.store.behind import BehindStore
@@ -186,6 +187,14 @@ class Abandoned:
 
 class Store(BehindStore, OutsideStore, RollingStore, Protocol):
     """The one place that remembers."""
+
+    def generation(self) -> Claim | None:
+        """The last claim of a daemon over this store; ``None``: there was none."""
+        ...
+
+    def save_generation(self, claim: Claim) -> None:
+        """Write down what this daemon claims, before any member bears it."""
+        ...
 
     # Groups
     def groups(self) -> tuple[StoredGroup, ...]:

@@ -16,6 +16,7 @@ from sqlalchemy import Connection, delete, update
 
 from config.units import GroupId, Instant
 from handler.desired import Builds, Definition
+from handler.launches import Claim
 from handler.store import fleet, history, outbox, retention, rows
 from handler.store.alert_rows import AlertRows
 from handler.store.behind_rows import BehindRows
@@ -79,6 +80,15 @@ class SqliteStore(AlertRows, BehindRows, MemberRows, RollingRows):
             self._closed = True
             self._reading.dispose()
             self._writer.close()
+
+    def generation(self) -> Claim | None:
+        """The last claim of a daemon over this store."""
+        with self._snapshot() as connection:
+            return fleet.read_generation(connection)
+
+    def save_generation(self, claim: Claim) -> None:
+        """Write down what this daemon claims."""
+        self._writer.do(lambda connection: fleet.write_generation(connection, claim))
 
     # Groups
 

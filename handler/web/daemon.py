@@ -18,7 +18,7 @@ from handler.hooks.tokens import Wanted
 from handler.probing import Probed
 from handler.recording.status import RecordingStatus
 from handler.snapshots.snapshot import Snapshot
-from handler.status import Adopted, GroupStatus
+from handler.status import Adoption, GroupStatus, StoreStatus
 from handler.steps import Outcome, Plan
 from handler.store.interface import EVERY_KIND, Event, EventKind, Span
 from handler.store.outside import StoredHook
@@ -121,8 +121,12 @@ class Garbage(Protocol):
 class Stores(Protocol):
     """The store itself. Every method raises as the daemon's do."""
 
-    async def adopt(self, group: GroupId | None, *, by: str) -> tuple[Adopted, ...]:
-        """Believe the store: of one group, or of every group that is in doubt."""
+    def status(self) -> StoreStatus:
+        """Whether this daemon is the one that keeps the fleet, and which groups' stores wait for a person."""
+        ...
+
+    async def adopt(self, group: GroupId | None, *, by: str) -> Adoption:
+        """Believe the store: of one group, or of every group that is in doubt, and have this daemon act."""
         ...
 
     async def flush(self) -> None:

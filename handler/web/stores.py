@@ -25,10 +25,14 @@ def store_routes(daemon: Daemon) -> APIRouter:
     """The routes."""
     routes = APIRouter(tags=["acts"])
 
+    @routes.get("/store")
+    async def status() -> JSONResponse:
+        return JSONResponse(plain(daemon.stores.status()))
+
     @routes.post("/store/adopt")
     async def adopt(body: AdoptBody | None = None, by: By = "api") -> JSONResponse:
         named = None if body is None or body.group is None else GroupId(body.group)
-        return JSONResponse({"adopted": plain(await daemon.stores.adopt(named, by=by))})
+        return JSONResponse(plain(await daemon.stores.adopt(named, by=by)))
 
     @routes.post("/store/flush")
     async def flush() -> JSONResponse:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
 from config.errors import Permanent
 from config.units import GroupId, MemberName
-from handler.orchestrators.interface import Orchestrator
+from handler.launches import Claim
+from handler.orchestrators.interface import Claimable, Orchestrator
 from tests.support.cloud_columns import STAGES
 from tests.support.oneflow_bed import FLOW_BEDS
 from tests.support.opennebula_bed import NEBULA_BEDS
@@ -172,3 +174,44 @@ def test_a_machine_that_was_let_go_can_be_given_back_under_a_new_name(cloud: Orc
 @written
 def test_taking_the_mark_off_what_never_was_is_success(cloud: Orchestrator, stage: Stage) -> None:
     cloud.unmark(stage.launch(7).id.name)
+
+
+FIRST, SECOND = Claim(counter=1, nonce="aaaaaaaa"), Claim(counter=2, nonce="bbbbbbbb")
+
+
+def claims(cloud: Orchestrator) -> list[Claim | None]:
+    listing = cloud.list_all()
+    assert listing.complete, listing.because
+    return [server.claim for server in listing.servers]
+
+
+@written
+def test_a_member_bears_the_claim_that_it_was_made_under_until_another_one_is_written(
+    cloud: Orchestrator, stage: Stage
+) -> None:
+    launch = stage.launch()
+    assert isinstance(cloud, Claimable)
+    cloud.create(replace(launch, claim=FIRST))
+    assert claims(cloud) == [FIRST]
+
+    for claim in (SECOND, replace(SECOND, counter=3)):
+        cloud.claim(launch.id.name, claim)
+        assert claims(cloud) == [claim]
+    assert names(cloud) == [launch.id.name]
+
+
+@written
+def test_a_member_that_was_made_without_a_claim_takes_one(cloud: Orchestrator, stage: Stage) -> None:
+    launch = stage.launch()
+    assert isinstance(cloud, Claimable)
+    cloud.create(launch)
+    assert claims(cloud) == [None]
+    cloud.claim(launch.id.name, FIRST)
+    assert claims(cloud) == [FIRST]
+
+
+@written
+def test_a_claim_on_a_member_that_is_not_there_is_no_failure(cloud: Orchestrator, stage: Stage) -> None:
+    assert isinstance(cloud, Claimable)
+    cloud.claim(stage.launch(7).id.name, FIRST)
+    assert claims(cloud) == []

@@ -14,6 +14,7 @@ from handler.app.fates import evicted, given
 from handler.app.rolling import news_of, write
 from handler.converge import Converger
 from handler.desired import Definition
+from handler.generation.claiming import Generation
 from handler.launches import LaunchId
 from handler.orchestrators.interface import Orchestrator
 from handler.passes import Pass
@@ -44,6 +45,8 @@ class Bed:
     unready: set[str] = field(default_factory=set)
     """Addresses whose probe says no."""
     probed: list[str] = field(default_factory=list)
+    generation: Generation | None = None
+    """The claim of this daemon; ``None``: it makes none."""
 
     def __post_init__(self) -> None:
         self.clock = FakeClock()
@@ -73,6 +76,7 @@ class Bed:
             probe=self._probe,
             clock=self.clock,
             workers=self.workers,
+            generation=self.generation,
         )
 
     def _probe(self, address: str, _: ReadyProbe) -> str:

@@ -14,7 +14,7 @@ from config.model import Profile
 from config.parts import Part
 from config.simulation import Behaviour, BootTime
 from config.units import GroupId, Instant, MemberName, PartName, Seconds
-from handler.launches import LaunchId
+from handler.launches import Claim, LaunchId
 from handler.orchestrators.interface import Launch
 from handler.orchestrators.machines import Machine
 from handler.orchestrators.simulation import Answer, Simulation
@@ -140,9 +140,13 @@ class FakeCloud:
             with self._turn:
                 made = self.simulation.made
                 try:
-                    return self._ask(lambda now: self.simulation.create(name, now))
+                    return self._ask(lambda now: self.simulation.create(name, now, launch.claim))
                 finally:
                     self.created += [name] * (self.simulation.made - made)
+
+    def claim(self, name: MemberName, claim: Claim) -> None:
+        with self.faults.around("claim"):
+            self._ask(lambda now: self.simulation.claim(name, claim, now))
 
     def destroy(self, name: MemberName, *, grace: Seconds) -> None:
         with self.instants.around(f"destroy {name}"), self.faults.around("destroy"):

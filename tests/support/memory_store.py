@@ -14,7 +14,7 @@ from config.units import AlertId, BalancerId, CloudId, GroupId, HookId, Instant,
 from handler.attachments import Attachment
 from handler.declared import Converged, Pinned, Revision
 from handler.desired import Builds, Definition
-from handler.launches import LaunchId
+from handler.launches import Claim, LaunchId
 from handler.notices import Filed, Notice, Tried
 from handler.provisioning import Binding
 from handler.rolls import Roll
@@ -61,6 +61,7 @@ class MemoryStore:
     outbox: dict[str, tuple[Filed, Instant | None]] = field(default_factory=dict)
     """What is to be told, and when to try; ``None``: no more."""
     paused: FleetPause | None = None
+    claimed: Claim | None = None
     declared: dict[GroupId, list[Revision]] = field(default_factory=dict)
     """The newest first."""
     bound: dict[tuple[GroupId, BalancerId], Binding] = field(default_factory=dict)
@@ -80,6 +81,13 @@ class MemoryStore:
                 raise StoreError("the disk is full")
             yield
             self.after_write()
+
+    def generation(self) -> Claim | None:
+        return self.claimed
+
+    def save_generation(self, claim: Claim) -> None:
+        with self._write("save generation"):
+            self.claimed = claim
 
     # Groups
 

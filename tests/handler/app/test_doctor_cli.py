@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
+from handler.app import client
 from handler.app.cli import app
 from tests.support.cloudstack_wire import KEY, SECRET, CloudstackWire
 
@@ -100,3 +101,12 @@ def test_a_file_that_is_refused_is_not_asked_about(tmp_path: Path) -> None:
     answer = CliRunner().invoke(app, ["doctor", str(file)])
 
     assert (answer.exit_code, f"{file}:1:" in answer.output) == (1, True)
+
+
+def test_a_claim_that_the_daemon_cannot_write_is_a_problem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = {"unwritten": {"prod": "the claim of this daemon could not be written on web-k3f9ab-1: not allowed"}}
+    monkeypatch.setattr(client, "ask", lambda *_: (200, said))
+    answer = doctor(tmp_path)
+
+    assert answer.exit_code == 1
+    assert answer.output.splitlines()[-3] == f"problem  cloud prod, claim: {said['unwritten']['prod']}"
