@@ -25,9 +25,8 @@ from config.model import (
     SimulatedCloud,
 )
 from config.parts import Port
+from config.profile_keys import FURTHER, NEEDED, PROGRAM
 from config.where import Where
-
-_OF_PROGRAMS = ("command", "env", "directory", "limits", "new_privileges")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,32 +52,29 @@ _CLOUDSTACK = _Machines(
     recipe=CloudstackRecipe,
     what="virtual machines of CloudStack",
     holder="template",
-    needs=("zone", "template", "offering"),
-    more=("networks", "affinity_groups", "user_data", "parameters", "short_names"),
+    needs=NEEDED["cloudstack"],
+    more=FURTHER["cloudstack"],
 )
 _OPENNEBULA = _Machines(
     recipe=OpennebulaRecipe,
     what="virtual machines of OpenNebula",
     holder="template",
-    needs=("template",),
-    more=("networks", "extra"),
+    needs=NEEDED["opennebula"],
+    more=FURTHER["opennebula"],
 )
 _ONEFLOW = _Machines(
     recipe=OneflowRecipe,
     what="nodes of a role of OneFlow",
     holder="role's template",
-    needs=("service", "role"),
-    more=(),
+    needs=NEEDED["oneflow"],
+    more=FURTHER["oneflow"],
 )
 _OPENSTACK = _Machines(
     recipe=OpenstackRecipe,
     what="servers of OpenStack",
     holder="image",
-    needs=("image", "flavor"),
-    more=(
-        *("networks", "user_data", "key_name", "security_groups", "availability_zone", "server_group"),
-        *("boot_volume", "metadata", "config_drive", "reach"),
-    ),
+    needs=NEEDED["openstack"],
+    more=FURTHER["openstack"],
     parts=True,
 )
 _KINDS = {
@@ -89,7 +85,7 @@ _KINDS = {
 }
 _OF_MACHINES = tuple(dict.fromkeys(key for kind in _KINDS.values() for key in kind.keys))
 _OF_PLAYED = {
-    **dict.fromkeys(_OF_PROGRAMS, "run no program"),
+    **dict.fromkeys(PROGRAM, "run no program"),
     **dict.fromkeys(_OF_MACHINES, "are made of nothing"),
     "snmp": "answer nobody",
     "ready": "answer nobody, and are ready when they have built",
@@ -124,7 +120,7 @@ def _of_machines(catalogue: Catalogue, profile: Profile, kind: _Machines) -> Ite
         yield _missing(profile, absent, what)
     runs = f"members on the cloud {profile.cloud} run what their {kind.holder} holds"
     others = (key for key in _OF_MACHINES if key not in kind.keys)
-    said = dict.fromkeys(_OF_PROGRAMS, runs) | dict.fromkeys(others, what)
+    said = dict.fromkeys(PROGRAM, runs) | dict.fromkeys(others, what)
     if not kind.parts:
         said["parts"] = (
             f"members on the cloud {profile.cloud} have the disks and networks that their {kind.holder} says"

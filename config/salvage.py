@@ -18,6 +18,7 @@ from config.fields import example_at, mapping_at
 from config.nearest import nearest_of
 from config.objects import Lexicon
 from config.places import Plain
+from config.profile_keys import known_keys
 from config.where import Where
 from config.wording import place
 
@@ -67,7 +68,7 @@ def _mend(data: dict[str, Plain], error: ErrorDetails) -> set[Where]:
 def _mend_key(data: dict[str, Plain], where: Where) -> set[Where]:
     """Take a stray key for the one that it was meant to be, if that is missing; else drop it."""
     holder, owner = _holder(data, where), mapping_at(where[:-1])
-    meant = nearest_of(where[-1], owner.keys()) if owner else None
+    meant = nearest_of(where[-1], known_keys(where[:-1], owner.keys(), data)) if owner else None
     value = holder.pop(where[-1], None) if isinstance(holder, dict) else None
     if meant is None:
         return {where}

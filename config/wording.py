@@ -14,6 +14,7 @@ from config.errors import Problem
 from config.fields import example_at, is_hidden, mapping_at
 from config.nearest import hint, nearest_of
 from config.places import Plain, Reading
+from config.profile_keys import known_keys
 from config.source_document import SecretDocument
 from config.where import Where, dotted
 
@@ -33,7 +34,7 @@ def problems_of(errors: Sequence[ErrorDetails], reading: Reading) -> tuple[Probl
         if error["type"] == "extra_forbidden":
             if where[-1] in unknown.get(where[:-1], ()):
                 problems.append(_unknown_key(where, reading))
-        elif not _follows(error, later, unknown):
+        elif not _follows(error, later, unknown, reading):
             problems.append(_wrong_value(error, reading))
     return tuple(problems)
 
@@ -62,7 +63,10 @@ def _stray_keys(
 
 
 def _follows(
-    error: ErrorDetails, later: Mapping[Where, Mapping[str, Sequence[str]]], unknown: Mapping[Where, Sequence[str]]
+    error: ErrorDetails,
+    later: Mapping[Where, Mapping[str, Sequence[str]]],
+    unknown: Mapping[Where, Sequence[str]],
+    reading: Reading,
 ) -> bool:
     """Whether a complaint has the cause of a stray key: what is missing is misspelt, or all is for a later version."""
     where = place(error)
@@ -70,7 +74,8 @@ def _follows(
         return False
     owner = mapping_at(where[:-1])
     strays = unknown.get(where[:-1], ())
-    misspelt = {nearest_of(stray, owner.keys()) for stray in strays} if owner else set()
+    known = known_keys(where[:-1], owner.keys(), reading.data) if owner else ()
+    misspelt = {nearest_of(stray, known) for stray in strays} if owner else set()
     return where[:-1] in later or where[-1] in misspelt
 
 
@@ -84,7 +89,7 @@ def _not_yet(where: Where, feature: str, keys: Sequence[str], reading: Reading) 
 
 def _unknown_key(where: Where, reading: Reading) -> Problem:
     owner = mapping_at(where[:-1])
-    known = owner.keys() if owner else ()
+    known = known_keys(where[:-1], owner.keys(), reading.data) if owner else ()
     head = f"{dotted(where[:-1])}: " if where[:-1] else ""
     if owner and where[-1] in owner.refused:
         return reading.problem(reading.key_site(where), f"{head}no {where[-1]} here: {owner.refused[where[-1]]}")
