@@ -19,6 +19,7 @@ from handler.execute import Execution, Tools
 from handler.gather import Gatherer
 from handler.generation.claiming import Generation, Rival
 from handler.generation.inventory import inventory_of
+from handler.journal import Journal
 from handler.leases import Leases
 from handler.orchestrators.interface import Orchestrator, Standing
 from handler.orchestrators.remarking import remarks_of
@@ -98,6 +99,7 @@ class Converger:
             workers=workers,
             traffic=self._traffic,
         )
+        self._journal = Journal(store=store, clock=clock)
         self._provisions = Provisions(store=store, balancer_for=balancer_for, clock=clock)
         self._budgets = threading.Lock()
 
@@ -223,8 +225,9 @@ class Converger:
         self._see(stored, world)
         if latest is not None:
             stored = replace(stored, state=latest())
-        if (accept_vanished or only is not None) and not _hands_off(stored):
-            stored, world = self._lifted(stored, world, only)
+        if self.rival is None and not _hands_off(stored):
+            self._journal.close(stored.id, stored.definition.cloud.id, world)
+            stored, world = self._lifted(stored, world, only, ordered=accept_vanished or only is not None)
         held = self.rival is not None or _hands_off(stored) or _is_doubted(stored, world, self._clock())
         look = partial(self._look, stored, world, accept_vanished=accept_vanished, only=only)
         seen, minted, reading = look(), tuple[Record, ...](), None
@@ -253,11 +256,15 @@ class Converger:
         done = replace(done, unread=self._quotas.news(reading), retries=(*done.retries, *seated))
         return done if execution.halted is None else halted(done, execution.halted)
 
-    def _lifted(self, stored: StoredGroup, world: World, only: MemberName | None) -> tuple[StoredGroup, World]:
-        """Lift what holds calls back that a person orders: of all members the back-off of builds, too.
+    def _lifted(
+        self, stored: StoredGroup, world: World, only: MemberName | None, *, ordered: bool
+    ) -> tuple[StoredGroup, World]:
+        """Lift what holds calls back that a person has ordered: of all members the back-off of builds, too.
 
         What cannot be written down is lifted for this pass alone: its first write that fails ends the pass and says so.
         """
+        if not ordered:
+            return stored, world
         lifted = retried(world, stored.definition.group.grace, only, self._clock())
         records = [member.record for member in lifted.members if member.record is not None]
         known = {member.name: member.record for member in world.members}

@@ -27,6 +27,7 @@ from handler.steps import (
     Step,
     TakeUp,
 )
+from handler.world import World
 
 Call = CloudCall | BalancerCall
 """Steps that change the world."""
@@ -51,6 +52,39 @@ class Begun:
     name: MemberName
     step: Step
     started: Instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenStep:
+    """A call that is written down as begun, and of which nobody wrote down how it ended."""
+
+    line: int
+    """Of the journal."""
+    call: str
+    """As history names the step."""
+    member: MemberName | None
+    at: Instant
+
+
+def closing(step: OpenStep, world: World) -> tuple[Result, str] | None:
+    """Say what became of a call during which the daemon ended; ``None``: this look does not show it yet.
+
+    Only what makes or removes a machine can be told from a look. Whatever else is still to do is planned anew.
+    """
+    member = next((each for each in world.members if each.name == step.member), None)
+    ended = "the daemon ended during this call"
+    match step.call:
+        case "create" if member is not None:
+            if member.server is not None or (member.record is not None and member.record.made_at is not None):
+                return Result.DONE, f"found: {ended}, and the machine was made"
+            disproved = member.disproved and world.complete
+            return (Result.RETRY, f"disproved: {ended}, and no machine was made") if disproved else None
+        case "destroy" if member is None:
+            return Result.DONE, f"found: {ended}, and the machine is gone"
+        case "destroy" if member is not None and member.server is None:
+            return (Result.DONE, f"found: {ended}, and the machine is gone") if member.disproved else None
+        case _:
+            return Result.RETRY, f"unknown: {ended}; what is still to do is planned again"
 
 
 def parted(lines: Iterable[Line]) -> tuple[list[tuple[MemberName, Notice]], list[Line]]:

@@ -16,6 +16,7 @@ from handler.attachments import Attachment
 from handler.declared import Converged, Pinned
 from handler.desired import Builds, Definition
 from handler.launches import Claim
+from handler.lines import OpenStep
 from handler.rolls import Roll
 from handler.steps import Result
 from handler.store.behind import BehindStore
@@ -319,6 +320,10 @@ class Store(BehindStore, OutsideStore, RollingStore, Protocol):
         self, step: int, result: Result, message: str, at: Instant, save: Sequence[Record], cloud: CloudId
     ) -> None:
         """Complete a step's journal line, and write the records that follow from it, in one transaction."""
+        ...
+
+    def open_steps(self, group: GroupId) -> tuple[OpenStep, ...]:
+        """The group's calls that were begun and not ended, oldest first."""
         ...
 
     def note_steps(self, lines: Sequence[Event], save: Sequence[Record], cloud: CloudId) -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from sqlalchemy import Connection, bindparam, update
+from sqlalchemy import Connection, bindparam, select, update
 from sqlalchemy.dialects.sqlite import insert
 
 from config.units import BalancerId, CloudId, GroupId, Instant, MemberName
+from handler.lines import OpenStep
 from handler.steps import Result
 from handler.store import rows
 from handler.store.abandoned import read_abandoned, read_names, write_abandoned
@@ -20,6 +21,11 @@ from trigger.requests import GroupState
 
 # Built once: putting a statement together takes about as long as running it.
 _NEW_STEP = insert(steps)
+_OPEN_STEPS = (
+    select(steps.c.id, steps.c.name, steps.c.member, steps.c.at)
+    .where(steps.c.group == bindparam("of"), steps.c.result.is_(None))
+    .order_by(steps.c.id)
+)
 _END_STEP = update(steps).where(steps.c.id == bindparam("row"))
 
 
@@ -136,6 +142,12 @@ class MemberRows(Session):
             connection.execute(_END_STEP, {"row": step, "result": result, "message": message, "ended_at": at})
 
         self._writer.do(write)
+
+    def open_steps(self, group: GroupId) -> tuple[OpenStep, ...]:
+        """The group's calls that were begun and not ended, oldest first."""
+        with self._snapshot() as connection:
+            found = connection.execute(_OPEN_STEPS, {"of": group})
+            return tuple(OpenStep(line=row.id, call=row.name, member=row.member, at=row.at) for row in found)
 
     def note_steps(self, lines: Sequence[Event], save: Sequence[Record], cloud: CloudId) -> None:
         """Write whole lines of steps that have no call, and the records that say so, in one transaction."""

@@ -56,7 +56,7 @@ from trigger.reasons import Reason
 from trigger.requests import Clamp, Move, Observed, OlderStore, Pause, SignalKind, Turn, Watched
 from trigger.verdicts import Direction
 
-HEAD = "0018"
+HEAD = "0019"
 """The revision that this release reads and writes."""
 
 
@@ -248,6 +248,7 @@ steps = Table(
     Column("message", Text, nullable=False),
     Index(None, "group", "at"),
     Index(None, "at"),
+    Index("ix_steps_open", "group", sqlite_where=text("result IS NULL")),
     sqlite_autoincrement=True,  # an id is an open step's only handle: never used again after retention
 )
 

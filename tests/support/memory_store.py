@@ -15,6 +15,7 @@ from handler.attachments import Attachment
 from handler.declared import Converged, Pinned, Revision
 from handler.desired import Builds, Definition
 from handler.launches import Claim, LaunchId
+from handler.lines import OpenStep
 from handler.notices import Filed, Notice, Tried
 from handler.provisioning import Binding
 from handler.rolls import Roll
@@ -394,6 +395,13 @@ class MemoryStore:
             self._keep(save, cloud)
             begun = self.events[step]
             self.events[step] = replace(begun, result=result, message=message, took=at - begun.at)
+
+    def open_steps(self, group: GroupId) -> tuple[OpenStep, ...]:
+        return tuple(
+            OpenStep(line=line, call=event.name, member=MemberName(event.by) if event.by else None, at=event.at)
+            for line, event in self.events.items()
+            if event.group == group and event.kind is EventKind.STEP and event.result is None
+        )
 
     def note_steps(self, lines: Sequence[Event], save: Sequence[Record], cloud: CloudId) -> None:
         with self._write("note steps"):

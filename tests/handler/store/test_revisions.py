@@ -18,10 +18,12 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy.exc import OperationalError
 
+from config.budgets import Budget
 from config.errors import Refused, StoreError
 from config.units import BalancerId, GroupId
 from handler.attachments import Attachment
 from handler.declared import essence
+from handler.desired import Definition
 from handler.provisioning import Binding
 from handler.store.database import writer_engine
 from handler.store.interface import Event, EventKind
@@ -136,13 +138,21 @@ def test_a_store_that_others_could_read_is_closed_to_them(file):
     store.close()
 
 
+def defined_then(group: str) -> Definition:
+    """A definition as releases stored it that had one budget for all: 10 at once and 60 an hour."""
+    definition, then = a_definition(group), Budget(outstanding=10, per_hour=60)
+    return replace(
+        definition, group=replace(definition.group, budget=then), cloud=replace(definition.cloud, budget=then)
+    )
+
+
 def test_state_of_schema_0001_is_all_there(first):
     store = opened(first)
     web, worker = store.groups()
     assert (web.id, web.state, web.definition) == (
         WEB,
         replace(full_state(), signals=(), moves=(), observed=Observed(), watched=(), turn=Turn()),
-        a_definition("web"),
+        defined_then("web"),
     )
     assert (web.failed_builds, web.back_off_until, web.deleting) == (2, at(600), False)
     assert (worker.id, worker.state.desired, worker.state.orphaned) == (GroupId("worker"), None, True)
@@ -183,7 +193,7 @@ def test_schema_0002_is_all_there(second):
     web, worker = store.groups()
     assert (web.state, web.definition, worker.state.signals) == (
         replace(full_state(), moves=(), observed=Observed(), watched=(), turn=Turn()),
-        a_definition("web"),
+        defined_then("web"),
         (),
     )
     assert store.hooks() == (a_hook(), full_hook())

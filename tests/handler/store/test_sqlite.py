@@ -71,6 +71,7 @@ def test_everything_is_there_after_closing_and_opening(file):
 CALLS = {
     "groups": lambda store: store.groups(),
     "declare": lambda store: store.declare((), NOW),
+    "open_steps": lambda store: store.open_steps(WEB),
     "save_builds": lambda store: store.save_builds(WEB, Builds()),
     "mark_deleting": lambda store: store.mark_deleting(WEB),
     "drop_group": lambda store: store.drop_group(WEB),
