@@ -17,13 +17,15 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from config.units import CounterId, GroupId, MemberName, Moment
+from config.units import CounterId, GroupId, MemberName, Moment, Seconds
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 Codes = npt.NDArray[np.uint8]
 
 
+AHEAD_AT_MOST: Seconds = 60.0
+"""How far a sample's time may be ahead of the clock of whoever sends it, or pushes it."""
 _LONGEST_SAID = 200
 
 

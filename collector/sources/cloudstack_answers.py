@@ -6,13 +6,13 @@ Source: CloudStack 4.22: ``listVirtualMachinesMetrics`` (`ListVMsMetricsCmd`, `U
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from collector.http_failures import Failure, refused
 from collector.samples import Reply
+from collector.sources.json_once import loads
 from collector.sources.numbers import number
 from config.cloud_measures import CLOUDSTACK_FIELDS, CLOUDSTACK_MOVED
 
@@ -60,6 +60,7 @@ def decode(body: bytes, status: int, *, before: int = 0, size: int = PAGE) -> Pa
         before: how many machines the pages before this one had.
         size: how many were asked for.
 
+    >>> import json
     >>> vm = {"name": "web-k3f9ab-1", "state": "Running", "cpuused": "31.5%", "memorykbs": 2097152}
     >>> said = {"listvirtualmachinesmetricsresponse": {"count": 1, "virtualmachine": [vm]}}
     >>> page = decode(json.dumps(said).encode(), 200)
@@ -96,6 +97,7 @@ def can_tell_what_moved(body: bytes, status: int) -> bool | Failure:
 def largest_page(body: bytes, status: int) -> int | None:
     """How many entries a page may have, where CloudStack refuses one for its size: its ``default.page.size``.
 
+    >>> import json
     >>> said = {"errorcode": 431, "errortext": "Page size can't exceed max allowed page size value: 50"}
     >>> largest_page(json.dumps({"listprojectsresponse": said}).encode(), 431)
     50
@@ -131,7 +133,7 @@ _MALFORMED = Failure(reply=Reply.MALFORMED, said="what answers there does not sp
 def _inside(body: bytes, status: int) -> Mapping[str, object] | Failure:
     """What is in an answer's envelope, whose only key is named after the command."""
     try:
-        answer = json.loads(body)
+        answer = loads(body)
     except (ValueError, RecursionError):
         return _MALFORMED if status == _OK else refused(status)
     inside = next(iter(answer.values())) if isinstance(answer, dict) and len(answer) == 1 else None

@@ -20,7 +20,7 @@ from types import MappingProxyType
 from urllib.parse import urlencode
 
 from collector.http import Answer, Failure
-from collector.samples import Reply, Sheet
+from collector.samples import AHEAD_AT_MOST, Reply, Sheet
 from collector.sources.cloud_wishes import Wish, Wishes, fail_all, wishes_of
 from collector.sources.gnocchi_answers import Period, decode, newest, question
 from collector.sources.interface import Round
@@ -116,6 +116,11 @@ class GnocchiSource:
         """Write one row; ``there``: what time it was over there when the answer came, at steady seconds ``at``."""
         if periods is None:
             sheet.fail(wish.row, _LACKING.reply, _LACKING.said)
+            return
+        ahead = max((period.end for period in periods), default=there) - wish.source.granularity - there
+        if ahead > AHEAD_AT_MOST:
+            said = f"it has a period that begins {ahead:.0f} s ahead of the clock there"
+            sheet.fail(wish.row, Reply.FUTURE, said)
             return
         last = newest(periods, there)
         if last is None:

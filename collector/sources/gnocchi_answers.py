@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from collector.http_failures import Failure
 from collector.samples import Reply
+from collector.sources.json_once import loads
 from config.counters import GnocchiMetric
 from config.units import Seconds
 
@@ -48,7 +49,7 @@ def decode(body: bytes, metric: GnocchiMetric) -> Mapping[str, Sequence[Period]]
     {'b06a53f2': [Period(end=1795285170.0, value=113.5)]}
     """
     try:
-        said = json.loads(body)
+        said = loads(body)
     except (ValueError, RecursionError):
         return _MALFORMED
     measures = said.get("measures") if isinstance(said, dict) else None
@@ -60,7 +61,7 @@ def decode(body: bytes, metric: GnocchiMetric) -> Mapping[str, Sequence[Period]]
         listed = aggregations.get(metric.aggregation) if isinstance(aggregations, dict) else None
         periods = [_period(entry, metric.granularity) for entry in listed] if isinstance(listed, list) else [None]
         whole = [period for period in periods if period is not None]
-        if len(whole) < len(periods):
+        if len(whole) < len(periods) or len({period.end for period in whole}) < len(whole):
             return _MALFORMED
         found[server] = sorted(whole)
     return found

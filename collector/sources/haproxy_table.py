@@ -119,6 +119,8 @@ def _table(text: str, uptime: Seconds) -> Table | Failure:
     columns = {name: place for place, name in enumerate(names) if name}
     if names[:2] != ["pxname", "svname"] or "type" not in columns:
         return _foreign(text)
+    if len(columns) < sum(map(bool, names)):
+        return Failure(reply=Reply.MALFORMED, said="a column is there twice")
     if any(len(line) != len(names) for line in lines):
         return Failure(reply=Reply.MALFORMED, said="lines have not as many columns as there are names of columns")
     rows: dict[Key, Sequence[str]] = {}

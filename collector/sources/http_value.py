@@ -16,7 +16,7 @@ from typing import assert_never
 from urllib.parse import quote, urlsplit
 
 from collector.http import Failure, HttpClient, Question
-from collector.samples import Reply, Series, Sheet
+from collector.samples import AHEAD_AT_MOST, Reply, Series, Sheet
 from collector.sources.interface import Round
 from collector.sources.metrics_text import ACCEPT
 from collector.sources.picks import LONGEST_JSON, Picked, Row, picked
@@ -112,6 +112,11 @@ class HttpSource:
             sheet.fail(wish.row, rows.reply, rows.said)
             return
         taken = min((row.taken for row in rows if row.taken is not None), default=None)
+        newest = max((row.taken for row in rows if row.taken is not None), default=there)
+        if newest - there > AHEAD_AT_MOST:
+            said = f"its sample is of a time {newest - there:.0f} s ahead of the clock there"
+            sheet.fail(wish.row, Reply.FUTURE, said)
+            return
         if taken is not None:
             age = max(there - taken, 0.0)
             if age > wish.limit:

@@ -10,7 +10,6 @@ vendor's clients.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from types import MappingProxyType
 from collector.http import Answer
 from collector.http_failures import Failure, of_server, refused
 from collector.samples import Reply
+from collector.sources.json_once import loads
 from collector.sources.numbers import number
 
 Thing = Mapping[str, object]
@@ -144,7 +144,7 @@ def _finite(found: float) -> float | Reply:
 
 def _document(body: bytes) -> dict[str, object] | None:
     try:
-        document = json.loads(body)
+        document = loads(body)
     except (ValueError, RecursionError):
         return None
     return document if isinstance(document, dict) else None

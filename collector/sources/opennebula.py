@@ -21,7 +21,7 @@ from typing import Generic, TypeVar, assert_never
 
 from collector.http import Failure, HttpClient, Question
 from collector.http_failures import of_server
-from collector.samples import Reply, Sheet
+from collector.samples import AHEAD_AT_MOST, Reply, Sheet
 from collector.sources.cloud_wishes import Wish, Wishes, fail_all, wishes_of
 from collector.sources.interface import Round
 from collector.sources.opennebula_answers import (
@@ -142,6 +142,11 @@ class OpennebulaSource:
                 sheet.fail(wish.row, reply, said)
             case Value(value=value, taken=taken):
                 age = 0.0 if taken is None else max(read.there - taken, 0.0)
+                ahead = 0.0 if taken is None else taken - read.there
+                if ahead > AHEAD_AT_MOST:
+                    said = f"it was measured at a time {ahead:.0f} s ahead of the clock there"
+                    sheet.fail(wish.row, Reply.FUTURE, said)
+                    return
                 if age > wish.limit:
                     sheet.fail(wish.row, Reply.STALE, f"it was measured {age:.0f} s ago")
                     return

@@ -7,13 +7,14 @@ What becomes of what is picked:
 * ``true`` and ``false``: MALFORMED. Many programs write ``false`` where they failed, and it would become a zero;
 * text, a list, an object, NaN, an infinity: MALFORMED;
 * several: see `collector.sources.reducing`; one row that is no number spoils them all;
+* a series or a key of an object that is there twice: AMBIGUOUS, also where rows are added up;
 * a document that is cut short, as far as that can be seen: INCOMPLETE.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -22,7 +23,8 @@ import jsonpath
 
 from collector.http import Failure
 from collector.samples import Reply
-from collector.sources.metrics_text import Sample, samples_of, stem_of
+from collector.sources.json_once import Twice, loads
+from collector.sources.metrics_text import Sample, Samples, identity, samples_of, stem_of
 from collector.sources.numbers import number
 from config.counters import JsonPick, MetricPick
 
@@ -79,11 +81,13 @@ def _document(body: bytes) -> _Document:
     if len(body) > LONGEST_JSON:
         return _Document(None, Failure(reply=Reply.MALFORMED, said=f"more than {LONGEST_JSON} bytes of JSON"))
     try:
-        return _Document(json.loads(body))
+        return _Document(loads(body))
     except json.JSONDecodeError as error:
         cut = error.pos >= len(error.doc.rstrip())
         said = f"no JSON: {error.msg} at line {error.lineno}, column {error.colno}"
         return _Document(None, Failure(reply=Reply.INCOMPLETE if cut and body else Reply.MALFORMED, said=said))
+    except Twice as error:
+        return _Document(None, Failure(reply=Reply.AMBIGUOUS, said=str(error)))
     except (ValueError, RecursionError) as error:
         return _Document(None, Failure(reply=Reply.MALFORMED, said=f"no JSON: {type(error).__name__}"))
 
@@ -129,28 +133,27 @@ def _number(found: object) -> float | Failure:
             return Failure(reply=Reply.MALFORMED, said=f"{kind} is no number")
 
 
-def _metric(samples: Sequence[Sample] | Failure, pick: MetricPick) -> Picked:
-    if isinstance(samples, Failure):
-        return samples
+def _metric(found: Samples | Failure, pick: MetricPick) -> Picked:
+    if isinstance(found, Failure):
+        return found
+    samples = found.all
     named = [sample for sample in samples if sample.name == pick.name]
     created = {
-        _name(sample.labels): sample.value for sample in samples if sample.name == f"{stem_of(pick.name)}_created"
+        identity(sample.labels): sample.value for sample in samples if sample.name == f"{stem_of(pick.name)}_created"
     }
     rows = [
         Row(
             value=sample.value,
-            name=_name(sample.labels),
+            name=identity(sample.labels),
             taken=sample.taken,
-            created=created.get(_name(sample.labels)),
+            created=created.get(identity(sample.labels)),
         )
         for sample in named
         if all(sample.labels.get(label, "") == value for label, value in pick.labels.items())
     ]
+    if any((name, row.name) in found.twice for row in rows for name in (pick.name, f"{stem_of(pick.name)}_created")):
+        return Failure(reply=Reply.AMBIGUOUS, said=f"{pick.name} is there twice with the same labels")
     return rows or Failure(reply=Reply.NO_SUCH_COUNTER, said=_missing(pick.name, samples, labelled=bool(named)))
-
-
-def _name(labels: Mapping[str, str]) -> str:
-    return repr(sorted(labels.items()))
 
 
 def _missing(name: str, samples: Sequence[Sample], *, labelled: bool) -> str:

@@ -18,16 +18,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 from urllib.parse import urlencode
 
-from collector.http import Failure, HttpClient, Question
+from collector.http import Answer, Failure, HttpClient, Question
 from collector.samples import Reply, Sheet
 from collector.sources.interface import Round
 from collector.sources.prometheus_answers import Lines, decode
 from collector.sources.prometheus_matching import Found, Wish, fulfilled
 from collector.sources.prometheus_questions import Query, form_of, wishes_of
 from collector.sources.reducing import Reading, Reducer
-from collector.sources.sample_times import SampleTimes
+from collector.sources.sample_times import SampleTimes, clock_of
 from config.access import PrometheusServer
 
 _AT_ONCE = 4
@@ -35,6 +36,11 @@ _LONG = 64 * 1024
 """From here on (1 ms) reading an answer goes to a thread, so that the event loop is not held."""
 _ERRORS = frozenset({400, 422, 500, 503})
 """Statuses with which the API says in its own words what is wrong."""
+
+
+class _Answered(NamedTuple):
+    lines: Lines
+    answer: Answer
 
 
 class PrometheusSource:
@@ -85,25 +91,27 @@ class PrometheusSource:
 
     async def _time(self, server: PrometheusServer) -> float | Failure:
         """What time it is over there, in seconds since the epoch."""
-        answer, _ = await self._answer(server, "query", {"query": "time()"})
-        if isinstance(answer, Failure):
-            return answer
-        return answer.lines[0].points[0][1] if answer.lines else Failure(reply=Reply.MALFORMED, said="it has no time()")
+        answered = await self._answer(server, "query", {"query": "time()"})
+        if isinstance(answered, Failure):
+            return answered
+        lines = answered.lines.lines
+        return lines[0].points[0][1] if lines else Failure(reply=Reply.MALFORMED, said="it has no time()")
 
     async def _fill(self, asked: Round, query: Query, wishes: Sequence[Wish], now: float | None) -> None:
         kind, form = form_of(query, now)
-        answer, at = await self._answer(query.server, kind, form)
-        if isinstance(answer, Failure):
-            _refuse(asked.sheet, wishes, answer)
+        answered = await self._answer(query.server, kind, form)
+        if isinstance(answered, Failure):
+            _refuse(asked.sheet, wishes, answered)
             return
         evaluated = None if now is None else now - query.lag
-        if len(answer.lines) + len(wishes) < _MANY:
-            done = fulfilled(wishes, answer, evaluated)
+        here = asked.clock()
+        there = clock_of(answered.answer, here)
+        if len(answered.lines.lines) + len(wishes) < _MANY:
+            done = fulfilled(wishes, answered.lines, evaluated, there)
         else:
-            done = await asyncio.to_thread(fulfilled, wishes, answer, evaluated)
-        now_here = asked.clock().steady
+            done = await asyncio.to_thread(fulfilled, wishes, answered.lines, evaluated, there)
         for wish, found in done:
-            self._put(asked.sheet, wish, found, at - query.lag, now_here)
+            self._put(asked.sheet, wish, found, answered.answer.at - query.lag, here.steady)
 
     def _put(self, sheet: Sheet, wish: Wish, found: Found | Failure, at: float, now: float) -> None:
         """Write one row; ``at``: steady seconds that the query was evaluated for."""
@@ -116,14 +124,8 @@ class PrometheusSource:
             found = reading
         sheet.fail(wish.row, found.reply, found.said)
 
-    async def _answer(
-        self, server: PrometheusServer, kind: str, form: Mapping[str, str]
-    ) -> tuple[Lines | Failure, float]:
-        """Ask one query, in turn.
-
-        Returns:
-            What was answered, and the steady seconds at which it arrived.
-        """
+    async def _answer(self, server: PrometheusServer, kind: str, form: Mapping[str, str]) -> _Answered | Failure:
+        """Ask one query, in turn."""
         question = Question(
             url=f"{server.url.rstrip('/')}/api/v1/{kind}",
             access=server.access,
@@ -137,10 +139,12 @@ class PrometheusSource:
         async with self._turns.setdefault(server.url, asyncio.Semaphore(_AT_ONCE)):
             answer = await self._http.ask(question)
         if isinstance(answer, Failure):
-            return _of_server(server, _blameless(answer)), 0.0
+            return _of_server(server, _blameless(answer))
         if len(answer.body) < _LONG:
-            return decode(answer.body, answer.status), answer.at
-        return await asyncio.to_thread(decode, answer.body, answer.status), answer.at
+            lines = decode(answer.body, answer.status)
+        else:
+            lines = await asyncio.to_thread(decode, answer.body, answer.status)
+        return lines if isinstance(lines, Failure) else _Answered(lines, answer)
 
 
 _MANY = 500

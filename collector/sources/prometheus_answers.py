@@ -2,6 +2,8 @@
 
 What becomes of an answer:
 
+* an answer whose status of HTTP is not 200: never a number, whatever is in it; only words that say what is wrong;
+* a series that is there twice: AMBIGUOUS;
 * an error: MALFORMED with the server's words where the query is wrong (``bad_data``, ``execution``), UNREACHABLE where
   the server could not answer it now (``timeout``, ``unavailable``, ``canceled``, ``internal``);
 * a warning, a partial response (VictoriaMetrics' ``isPartial``), or an info that says that samples were left out:
@@ -14,7 +16,6 @@ Source: https://prometheus.io/docs/prometheus/latest/querying/api/
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,6 +24,7 @@ from typing import Any
 
 from collector.http import Failure, refused
 from collector.samples import Reply
+from collector.sources.json_once import DECODER, loads
 from collector.sources.numbers import number
 
 STAMP = "trimtab_stamp"
@@ -69,8 +71,8 @@ def decode(body: bytes, status: int = _OK) -> Lines | Failure:
     """
     try:
         document = _document(body.decode())
-        if document["status"] != "success":
-            return _error(document)
+        if document["status"] != "success" or status != _OK:
+            return _error(document) if document["status"] != "success" else refused(status)
         if (partial := _partial(document)) is not None:
             return Failure(reply=Reply.INCOMPLETE, said=partial)
         data = document["data"]
@@ -78,9 +80,16 @@ def decode(body: bytes, status: int = _OK) -> Lines | Failure:
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
         said = "what answers there is not Prometheus' query API"
         return Failure(reply=Reply.MALFORMED, said=said) if status == _OK else refused(status)
-    if lines and data["resultType"] == "string":
+    return _odd(lines, data["resultType"]) or Lines(lines=lines, over_time=data["resultType"] == "matrix")
+
+
+def _odd(lines: Sequence[Line], kind: str) -> Failure | None:
+    """Why what was read is no answer to use."""
+    if len({_series(line) for line in lines}) < len(lines):
+        return Failure(reply=Reply.AMBIGUOUS, said="a series is there twice")
+    if lines and kind == "string":
         return Failure(reply=Reply.MALFORMED, said="the query gives text, not a number")
-    return Lines(lines=lines, over_time=data["resultType"] == "matrix")
+    return None
 
 
 _KINDS: Mapping[str, Reply] = {
@@ -150,16 +159,23 @@ def _stamped(lines: Sequence[Line]) -> Sequence[Line]:
     Raises:
         ValueError: what should be a time is none; without it a sample that is old would pass for a new one.
     """
-    stamps = {_identity(line): line.points[-1][1] for line in lines if STAMP in line.labels}
+    stamped = [line for line in lines if STAMP in line.labels]
+    stamps = {_identity(line): line.points[-1][1] for line in stamped}
+    if len(stamps) < len(stamped):
+        raise ValueError("a series has two times")
     if not all(map(math.isfinite, stamps.values())):
         raise ValueError("a time that is none")
     if not stamps:
         return lines
     return tuple(
-        Line(labels=line.labels, points=line.points, newest=min(line.newest, stamps.get(_identity(line), line.newest)))
+        Line(labels=line.labels, points=line.points, newest=stamps.get(_identity(line), line.newest))
         for line in lines
         if STAMP not in line.labels
     )
+
+
+def _series(line: Line) -> frozenset[tuple[str, str]]:
+    return frozenset(line.labels.items())
 
 
 def _identity(line: Line) -> frozenset[tuple[str, str]]:
@@ -170,7 +186,6 @@ def _identity(line: Line) -> frozenset[tuple[str, str]]:
 _LONG = 256 * 1024
 _RESULT = re.compile(r'(?<!\\)"result"\s*:\s*\[\s*(?=\{)')
 _NEXT = re.compile(r"\s*,\s*")
-_SCANNER = json.JSONDecoder()
 
 
 def _document(text: str) -> Any:  # noqa: ANN401  JSON as it came
@@ -181,15 +196,15 @@ def _document(text: str) -> Any:  # noqa: ANN401  JSON as it came
     """
     found = _RESULT.search(text) if len(text) > _LONG else None
     if found is None:
-        return json.loads(text)
+        return loads(text)
     series, place = [], found.end()
     while True:
-        one, end = _SCANNER.raw_decode(text, place)
+        one, end = DECODER.raw_decode(text, place)
         series.append(one)
         more = _NEXT.match(text, end)
         if more is None:
             break
         place = more.end()
-    document = json.loads(text[: found.end()] + text[end:])
+    document = loads(text[: found.end()] + text[end:])
     document["data"]["result"] = series
     return document

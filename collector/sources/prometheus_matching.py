@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ipaddress
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from collector.http import Failure
-from collector.samples import Reply, Series
+from collector.samples import AHEAD_AT_MOST, Reply, Series
 from collector.sources.prometheus_answers import Line, Lines
 from collector.sources.reducing import Number
 from collector.targets import Member
@@ -45,26 +46,41 @@ class Found:
     """Of that sample when the query was evaluated, by the same clock."""
 
 
-def fulfilled(wishes: Iterable[Wish], answer: Lines, asked_for: float | None) -> list[tuple[Wish, Found | Failure]]:
+def fulfilled(
+    wishes: Iterable[Wish], answer: Lines, asked_for: float | None, there: float = math.inf
+) -> list[tuple[Wish, Found | Failure]]:
     """Find what every row of the sheet is due.
 
     Args:
         wishes: the rows that asked this query.
         answer: to it.
         asked_for: the instant that the query was evaluated for, by the server's clock; ``None``: the answer's own.
+        there: what time it was over there when the answer came, by its own word.
     """
+    newest = max((line.points[-1][0] for line in answer.lines), default=0.0)
+    clock = _Clock(evaluated=newest if asked_for is None else asked_for, there=there)
     directories: dict[str, _Directory] = {}
     done: list[tuple[Wish, Found | Failure]] = []
     for wish in wishes:
         if wish.member is None:
-            done.append((wish, _found(wish, answer.lines, answer.over_time, asked_for)))
+            done.append((wish, _found(wish, answer.lines, answer.over_time, clock)))
             continue
         if wish.label not in directories:
             directories[wish.label] = _directory(answer.lines, wish.label)
         mine = directories[wish.label].of(wish.member)
-        found = _found(wish, mine, answer.over_time, asked_for) if mine else _nobody(wish, answer)
+        found = _found(wish, mine, answer.over_time, clock) if mine else _nobody(wish, answer)
         done.append((wish, found))
     return done
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Clock:
+    """The server's."""
+
+    evaluated: float
+    """What the query was evaluated for."""
+    there: float
+    """When it answered, by its own word; infinite: it does not say."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,16 +129,18 @@ def _canonical(host: str) -> str:
         return host
 
 
-def _found(wish: Wish, lines: Sequence[Line], over_time: bool, asked_for: float | None) -> Found | Failure:
+def _found(wish: Wish, lines: Sequence[Line], over_time: bool, clock: _Clock) -> Found | Failure:
     if not lines:
         return Failure(reply=Reply.NO_SUCH_COUNTER, said="the query finds nothing")
     if len(lines) > 1 and over_time:
         return Failure(reply=Reply.AMBIGUOUS, said=f"{len(lines)} series, each with points over time")
     if len(lines) > 1 and wish.counter.rows is Reduce.LAST:
         return Failure(reply=Reply.AMBIGUOUS, said=f"{len(lines)} series, none of which is the last")
-    evaluated = max(line.points[-1][0] for line in lines) if asked_for is None else asked_for
+    ahead = max(max(line.newest, line.points[-1][0]) for line in lines) - min(clock.evaluated, clock.there)
+    if ahead > AHEAD_AT_MOST:
+        return Failure(reply=Reply.FUTURE, said=f"its sample is of a time {ahead:.0f} s ahead of the server's clock")
     newest = min(line.newest for line in lines)
-    age = max(evaluated - newest, 0.0)
+    age = max(clock.evaluated - newest, 0.0)
     if age > wish.limit:
         return Failure(reply=Reply.STALE, said=f"its newest sample is {age:.0f} s old")
     return Found(rows=[*_rows(lines)], newest=newest, age=age)

@@ -66,7 +66,10 @@ def _sample(line: str, second: float) -> Said:
     match = _SAMPLE.fullmatch(line)
     if match is None:
         raise WrongShape(f"expected a sample such as orders_pending 12, found {quoted(line)}")
-    labels = dict(_labels(match["labels"] or "", line))
+    written = list(_labels(match["labels"] or "", line))
+    labels = dict(written)
+    if len(labels) < len(written):
+        raise WrongShape(f"a label is there twice in {quoted(line)}")
     return Said(
         name=match["name"],
         value=_number(match["name"], match["value"]),

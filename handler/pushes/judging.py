@@ -10,13 +10,12 @@ import enum
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from collector.samples import AHEAD_AT_MOST
 from config.counters import Per
 from config.units import GroupId, Instant, MemberName, Seconds, format_span
 from handler.launches import LaunchId
 from handler.pushes.said import Said, quoted
 
-AHEAD_AT_MOST: Seconds = 60.0
-"""How far a sender's clock may be ahead of ours."""
 _NAMED = 20
 
 

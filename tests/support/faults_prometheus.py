@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from email.utils import formatdate
 
 from collector.samples import Reply
 from collector.sources.prometheus import PrometheusSource
@@ -52,7 +53,8 @@ class _Server:
             series.append(({"__name__": "load", **labels}, str(odd(side, name, side.value(name)))))
             if STAMP in asked.form["query"]:
                 series.append(({**labels, STAMP: "1"}, str(taken)))
-        return Told(json.dumps(a_vector(*series, at=side.clock)).encode())
+        date = formatdate(side.clock, usegmt=True)
+        return Told(json.dumps(a_vector(*series, at=side.clock)).encode(), headers=(("Date", date),))
 
 
 _ITS_OWN = Harmless("ages are counted by the server's clock alone")

@@ -12,7 +12,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from collector.http import Failure
 from collector.samples import Reply
-from collector.sources.metrics_text import OPENMETRICS, samples_of
+from collector.sources.metrics_text import MOST_SAMPLES, OPENMETRICS, Samples, samples_of
 
 TEXT = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -45,7 +45,7 @@ def test_the_lines_of_one_family_give_what_the_whole_page_gives(name: str, kind:
     found = samples_of(page, kind, name)
 
     assert not isinstance(found, Failure), found
-    assert [(one.name, one.labels, one.value) for one in found if one.name == name] == whole
+    assert [(one.name, one.labels, one.value) for one in found.all if one.name == name] == whole
 
 
 HEADS = st.lists(st.sampled_from(["# TYPE {} counter", "# TYPE {} gauge", "# HELP {} a_total 1", "#{}", "# {} 7", ""]))
@@ -77,19 +77,19 @@ def test_whatever_the_whole_page_gives_is_found_among_the_lines_of_its_family(
     if isinstance(found, Failure):
         assert not whole or found.reply is Reply.INCOMPLETE
     elif families:
-        assert [(one.name, one.value) for one in found if one.name == name] == whole
+        assert [(one.name, one.value) for one in found.all if one.name == name] == whole
 
 
 def test_a_page_without_any_sample_is_whole() -> None:
-    assert samples_of(b"# EOF\n", OPENMETRICS, "jobs") == []
-    assert samples_of(b"", TEXT, "jobs") == []
+    assert samples_of(b"# EOF\n", OPENMETRICS, "jobs") == Samples([], frozenset())
+    assert samples_of(b"", TEXT, "jobs") == Samples([], frozenset())
 
 
 def test_another_family_may_be_broken() -> None:
     found = samples_of(b"jobs 42\nbroken{ 1\n", TEXT, "jobs")
 
     assert not isinstance(found, Failure)
-    assert [one.value for one in found] == [42.0]
+    assert [one.value for one in found.all] == [42.0]
 
 
 @pytest.mark.parametrize(
@@ -123,9 +123,46 @@ def test_one_sample_of_a_long_page_costs_little() -> None:
 
     assert time.process_time() - began < 0.05  # 0.2 s if every line were parsed
     assert not isinstance(found, Failure)
-    assert [one.value for one in found] == [42.0]
+    assert [one.value for one in found.all] == [42.0]
 
 
 @given(st.binary(max_size=100), st.sampled_from([TEXT, OPENMETRICS, ""]))
 def test_no_bytes_are_an_exception(noise: bytes, kind: str) -> None:
     samples_of(b"# TYPE a counter\na_total" + noise + b"\n# EOF\n", kind, "a_total")
+
+
+TWICE = {
+    "two values": "load 1\nload 2\n",
+    "the same value": "load 1\nload 1\n",
+    "labels in another order": 'load{a="1",b="2"} 1\nload{b="2",a="1"} 2\n',
+    "an escaped label": 'load{a="\\"}{\\n"} 1\nload{a="\\"}{\\n"} 2\n',
+    "a name within the braces": '{"load",a="1"} 1\nload{a="1"} 2\n',
+}
+
+
+@pytest.mark.parametrize("kind", [TEXT, OPENMETRICS])
+@pytest.mark.parametrize("lines", TWICE.values(), ids=TWICE)
+def test_a_series_that_is_there_twice_is_said_to_be_so_in_both_formats(lines: str, kind: str) -> None:
+    found = samples_of(f"# TYPE load gauge\n{lines}# EOF\n".encode(), kind, "load")
+
+    assert not isinstance(found, Failure)
+    assert {name for name, _ in found.twice} == {"load"}
+
+
+@pytest.mark.parametrize("kind", [TEXT, OPENMETRICS])
+def test_series_that_differ_in_a_label_are_there_once(kind: str) -> None:
+    found = samples_of(b'# TYPE load gauge\nload{a="1"} 1\nload{a="2"} 1\nload 1\n# EOF\n', kind, "load")
+
+    assert not isinstance(found, Failure)
+    assert (len(found.all), found.twice) == (3, frozenset())
+
+
+def test_a_metric_with_too_many_samples_is_refused_before_they_are_parsed() -> None:
+    page = b"".join(b'load{n="%d"} 1\n' % number for number in range(MOST_SAMPLES + 1))
+
+    began = time.process_time()
+    found = samples_of(page, TEXT, "load")
+
+    assert time.process_time() - began < 0.5
+    assert isinstance(found, Failure)
+    assert found.said == "the metric has more than 10,000 samples"

@@ -121,5 +121,17 @@ def test_a_sample_that_is_too_old_is_stale() -> None:
     assert found(a_wish(limit=90.0), a_line(newest=909.0)) == stale
 
 
-def test_a_sample_of_the_future_is_fresh() -> None:
-    assert found(a_wish(), a_line(newest=2000.0)) == ([1.0], 0.0)
+def test_a_sample_of_the_next_minute_is_fresh_and_one_beyond_it_is_not_heard() -> None:
+    assert found(a_wish(), a_line(newest=1060.0)) == ([1.0], 0.0)
+    later = found(a_wish(), a_line(newest=1061.0))
+    assert isinstance(later, Failure)
+    assert later == Failure(reply=Reply.FUTURE, said="its sample is of a time 61 s ahead of the server's clock")
+
+
+def test_points_of_a_later_time_than_the_server_says_it_is_are_not_heard() -> None:
+    wish, answer = a_wish(), Lines(lines=(a_line(newest=1000.0),), over_time=False)
+    ((_, near),) = fulfilled([wish], answer, None, there=940.0)
+    assert isinstance(near, Found)
+    ((_, late),) = fulfilled([wish], answer, None, there=939.0)
+    assert isinstance(late, Failure)
+    assert late.reply is Reply.FUTURE
