@@ -15,6 +15,7 @@ from config.model import Catalogue, Group, Policy, ProcessCloud, Profile, Simula
 from config.reach import Certain, certainties
 from config.swings import Resize, overlapping
 from config.units import PolicyId, Seconds, format_span
+from config.unpinned import unpinned
 from config.unseen import unchecked
 from config.unused import unused
 
@@ -40,6 +41,7 @@ def lint(catalogue: Catalogue, resize: Resize, certain: Certain) -> tuple[Proble
         *_zones_of_nowhere(catalogue),
         *vain_schedules.cancelled(catalogue),
         *unchecked(catalogue),
+        *unpinned(catalogue),
         *unused(catalogue),
     ]
     return tuple(sorted({problem_of(catalogue, finding) for finding in findings}))

@@ -205,3 +205,12 @@ def _made_of(rule: MadeRule) -> tuple[Part, ...]:
         Part.HEALTHCHECK: rule.health_check is not None,
     }
     return tuple(part for part, is_made in own.items() if is_made)
+
+
+def pinned_address(declared: ManagedBalancer) -> str | None:
+    """The address that the file names; ``None``: the cloud chooses one."""
+    if declared.rule is not None:
+        return declared.rule.address
+    if declared.vip is not None:
+        return declared.vip.address
+    return f"of load balancer {declared.loadbalancer}" if declared.loadbalancer else None

@@ -14,6 +14,7 @@ from config.units import BalancerId, GroupId, Instant, MemberName, Seconds
 from handler.abreast import abreast
 from handler.balancers.absence import Absence, missed
 from handler.balancers.interface import Balancer, Mending, Provisioner
+from handler.balancers.vanished import check_made
 from handler.desired import Definition
 from handler.distrust import Streak, lengthened
 from handler.gather_parts import with_parts
@@ -191,7 +192,7 @@ class Gatherer:
         whose = definition.group.id, balancer
         try:
             port = self.balancer_for(declared)
-            shut = closed(port.declared, port.parts()) if isinstance(port, Provisioner) else ""
+            shut = self._shut(definition.group.id, port) if isinstance(port, Provisioner) else ""
             seating = Seating(seats=_seats(port, mends=mends), closed=shut)
         except NotFound as error:
             self._absences[whose] = absence = missed(self._absences.get(whose), self.clock(), definition.group.interval)
@@ -200,6 +201,13 @@ class Gatherer:
             seating = Seating(seats=None, because=f"balancer {balancer}: {error}")
         self._absences.pop(whose, None)
         return seating
+
+    def _shut(self, group: GroupId, port: Provisioner) -> str:
+        """Say why no member can join a balancer that is made for a group; empty: they can. Raises as `check_made`."""
+        found = port.parts()
+        bindings = self.store.bindings(group)
+        check_made(port, next((each for each in bindings if each.balancer == port.declared.id), None), found)
+        return closed(port.declared, found)
 
     def _probed(self, world: World, definition: Definition) -> World:
         ready = definition.profile.ready

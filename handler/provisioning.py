@@ -90,7 +90,7 @@ class Done:
 
 Act = Make | Unmake | Await | Stuck | Done
 
-_NAMES = {
+NAMES = {
     Part.LOADBALANCER: "load balancer",
     Part.LISTENER: "listener",
     Part.POOL: "pool",
@@ -128,7 +128,7 @@ def next_to_make(declared: ManagedBalancer, found: Mapping[Part, PartStatus]) ->
         if part in own and (status is None or status.state is Provision.BEGUN):
             return Make(part=part)
         if status is None:
-            return Stuck(why=f"balancer {declared.id}: {_NAMES[part]} {_given(declared)[part]} is not there")
+            return Stuck(why=f"balancer {declared.id}: {NAMES[part]} {_given(declared)[part]} is not there")
         if status.state is not Provision.ACTIVE:
             return _unready(declared, part, status)
     return Done()
@@ -146,7 +146,7 @@ def next_to_unmake(declared: ManagedBalancer, found: Mapping[Part, PartStatus]) 
 
 
 def _unready(declared: ManagedBalancer, part: Part, status: PartStatus) -> Await | Stuck:
-    what = f"balancer {declared.id}: {_NAMES[part]} {status.id} is {status.word}"
+    what = f"balancer {declared.id}: {NAMES[part]} {status.id} is {status.word}"
     if status.state in _UNDER_WAY:
         return Await(why=what)
     return Stuck(why=f"{what}: it can only be deleted, there, by a person")
@@ -156,7 +156,7 @@ def closed(declared: ManagedBalancer, found: Mapping[Part, PartStatus]) -> str:
     """Say why nobody can be seated now; empty: they can."""
     match next_to_make(declared, found):
         case Make(part=part):
-            return f"balancer {declared.id}: its {_NAMES[part]} is not made yet"
+            return f"balancer {declared.id}: its {NAMES[part]} is not made yet"
         case Await(why=why) | Stuck(why=why):
             return why
         case _:

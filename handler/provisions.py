@@ -6,16 +6,19 @@ being repaired elsewhere. What is made is written down first, so that nothing th
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import assert_never
 
-from config.errors import DriverError, Permanent
+from config.errors import DriverError, NotFound, Permanent
 from config.managed import ManagedBalancer, Part
 from config.model import Balancer as DeclaredBalancer
-from config.units import BalancerId, Instant, Seconds
+from config.units import BalancerId, GroupId, Instant, Seconds
+from handler.balancers.absence import Absence, missed
 from handler.balancers.interface import Balancer, Provisioner
+from handler.balancers.vanished import check_made, said_remade
 from handler.provisioning import (
     Act,
     Await,
@@ -40,6 +43,7 @@ _SOON: Seconds = 2.0
 _AFTER_FAILURE: Seconds = 30.0
 _AT_ONCE = 8
 """Acts in one pass: one for each part, to make or to delete it, and some to spare."""
+Absences = dict[tuple[GroupId, BalancerId], Absence]
 _NAMED = 3
 """Strangers that a message names."""
 
@@ -65,6 +69,8 @@ class Provisions:
     store: Store
     balancer_for: Callable[[DeclaredBalancer], Balancer]
     clock: Callable[[], Instant]
+    absences: Absences = field(default_factory=dict, init=False, repr=False)
+    """For how long balancers that were made have been missing."""
 
     def tend(self, stored: StoredGroup) -> Tended:
         """Bring the balancers of one group nearer to what they should be.
@@ -91,7 +97,7 @@ class Provisions:
         port = self.balancer_for(declared)
         if not isinstance(port, Provisioner):
             return Tended(failures=(f"balancer {declared.id} cannot be made: nobody here can make one there",))
-        work = _Work(self.store, stored, port, binding, self.clock)
+        work = _Work(self.store, stored, port, binding, self.clock, self.absences)
         try:
             return work.make() if is_needed else work.unmake()
         except DriverError as error:
@@ -112,19 +118,50 @@ class _Work:
         port: Provisioner,
         binding: Binding | None,
         clock: Callable[[], Instant],
+        absences: Absences,
     ) -> None:
         self._store, self._group, self._port, self._clock = store, stored.id, port, clock
         self._cloud = stored.definition.cloud.id
         self._written = binding
         self._binding = binding or Binding(balancer=port.declared.id)
         self._may_make = not stored.deleting
+        self._interval = stored.definition.group.interval
+        self._absences, self._whose = absences, (stored.id, port.declared.id)
 
     def make(self) -> Tended:
-        """Have all parts there; in a group that is being deleted, none that is not there already."""
+        """Have all parts there; in a group that is being deleted, none that is not there already.
+
+        What was made and does not exist any more is made anew once that is so for three intervals of the group.
+        """
+        if self._may_make:
+            found = self._port.parts()
+            try:
+                check_made(self._port, self._written, found)
+            except NotFound as error:
+                absence = self._missing()
+                said = said_remade(self._port.declared, error, found)
+                if not absence.is_proved(self._interval):
+                    again = min(self._interval, _AFTER_FAILURE)
+                    wait = f"{said}, once it was missing for three intervals"
+                    return Tended(failures=(wait,), next_in=again, bound=True)
+                self._store.note(self._group, "balancer_remade", "convergence", said, self._clock())
+        self._absences.pop(self._whose, None)
         return self._done(self._acted(lambda found: next_to_make(self._port.declared, found)))
 
+    def _missing(self) -> Absence:
+        """Count one more look at which a part was missing."""
+        absence = missed(self._absences.get(self._whose), self._clock(), self._interval)
+        self._absences[self._whose] = absence
+        return absence
+
     def unmake(self) -> Tended:
-        """Have nothing there that was made here, unless somebody else uses it."""
+        """Have nothing there that was made here, unless somebody else uses it.
+
+        Raises:
+            DriverError: also where a part is not listed, and the cloud does not say that it is gone.
+        """
+        with contextlib.suppress(NotFound):
+            check_made(self._port, self._written, self._port.parts())
         if strangers := self._port.strangers():
             named = ", ".join(strangers[:_NAMED]) + (" …" if len(strangers) > _NAMED else "")
             why = f"balancer {self._port.declared.id} is not deleted: {named} sits in it, and is none of ours"

@@ -17,7 +17,15 @@ from config.errors import DriverError, Permanent, Refused, Transient
 from config.managed import ManagedBalancer, Part
 from config.units import CloudId, Instant, MemberName, Seconds
 from handler.balancers.cloudstack_address import Addresses
-from handler.balancers.cloudstack_parts import check_given, policies_of, rule_given, rule_of, stickiness_given
+from handler.balancers.cloudstack_parts import (
+    NO_ENTITY,
+    address_of,
+    check_given,
+    policies_of,
+    rule_given,
+    rule_of,
+    stickiness_given,
+)
 from handler.balancers.cloudstack_rule import CloudstackRuleDriver
 from handler.balancers.names import mark_of
 from handler.circuits import Circuits
@@ -99,6 +107,33 @@ class RuleProvisioner:
         except DriverError:
             if part in self.parts():
                 raise
+
+    def is_gone(self, part: Part, id: str) -> bool:
+        """Whether CloudStack knows no entity of this id; policies are part of their rule, whose listing shows them all.
+
+        An address that was released is listed no more. One that its network has come to go out by is nobody's.
+        """
+        match part:
+            case Part.RULE:
+                listed = self._listed_by_id("listLoadBalancerRules", "loadbalancerrule", id)
+                if listed == ():
+                    raise Transient(f"{self._about}: the rule {id} exists, and is not shown to this account")
+                return listed is None
+            case Part.ADDRESS:
+                listed = self._listed_by_id("listPublicIpAddresses", "publicipaddress", id)
+                addresses = [address_of(entry) for entry in listed or ()]
+                return all(address is None or address.source_nat for address in addresses)
+            case _:
+                return True
+
+    def _listed_by_id(self, command: str, kind: str, id: str) -> tuple[object, ...] | None:
+        """What is listed of one id; ``None``: CloudStack says that there is no such entity."""
+        try:
+            return self._every(command, kind, id=id)
+        except Permanent as error:
+            if NO_ENTITY in str(error):
+                return None
+            raise
 
     def strangers(self) -> tuple[str, ...]:
         """Machines behind the rule that are no members, and what else uses an address that was acquired for it."""

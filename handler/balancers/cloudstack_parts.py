@@ -22,6 +22,8 @@ _RULES = {
     "Revoke": Provision.LEAVING,
     "Deleting": Provision.LEAVING,
 }
+NO_ENTITY = "or entity does not exist"
+"""What CloudStack answers to a listing by an id that it does not know: error 431. Source: ``ParamProcessWorker``."""
 _ADDRESSES = {"Allocated": Provision.ACTIVE, "Releasing": Provision.LEAVING}
 
 

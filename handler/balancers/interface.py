@@ -20,6 +20,9 @@ class Balancer(Protocol):
     def seats(self) -> Mapping[MemberName, Seat]:
         """Everyone seated under a name that is a launch id. Never partial: what cannot be read whole raises.
 
+        A balancer is registered, unreadable or not found (`handler.balancers.absence`): it returns seats, raises
+        `Transient` or `Permanent`, or raises `NotFound` with proof.
+
         A seat's health is ``None`` where nobody checks it, and only a word that means *this member does not answer* is
         FAILING; any other word, and any word that is not known, is UNKNOWN:
 
@@ -153,6 +156,14 @@ class Provisioner(Balancer, Protocol):
 
     def delete(self, part: Part, id: str) -> None:
         """Begin to delete a part that was made here. Not there is success. Raises as `create`."""
+        ...
+
+    def is_gone(self, part: Part, id: str) -> bool:
+        """Whether the cloud says definitely that a part of this id, which was made here, does not exist.
+
+        Raises:
+            DriverError: it does not say, or refuses to.
+        """
         ...
 
     def strangers(self) -> tuple[str, ...]:

@@ -81,6 +81,10 @@ class OctaviaProvisioner:
         """Have a part deleted."""
         self._connection.ask(LOAD_BALANCER, "DELETE", f"{PATHS[part]}/{id}", but=_GONE)
 
+    def is_gone(self, part: Part, id: str) -> bool:
+        """Whether the part's own address is answered 404; of another project's parts it is 403."""
+        return self._connection.ask(LOAD_BALANCER, "GET", f"{PATHS[part]}/{id}", but=_GONE).status in _GONE
+
     def strangers(self) -> tuple[str, ...]:
         """Who is in the pool and is no member of anybody's group."""
         driver = self._driver()

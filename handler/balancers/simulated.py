@@ -108,6 +108,11 @@ class SimulatedBalancer:
                 if part is Part.POOL:
                     self.scene.seats.clear()
 
+    def is_gone(self, part: Part, id: str) -> bool:
+        """Whether there is no such part."""
+        with self._turn:
+            return self.scene.parts.get(part.value) != id
+
     def strangers(self) -> tuple[str, ...]:
         """Who sits in it under a name that is no launch id."""
         with self._turn:

@@ -191,6 +191,29 @@ def test_health_is_waited_for_only_where_somebody_checks_it(kind: str | None, sa
     assert said is None or (said in messages[0] and messages[0].startswith("groups.web.repair.unhealthy: "))
 
 
+_PROD = "openstack: {cloud: prod}"
+
+
+@pytest.mark.parametrize(
+    ("cloud", "made", "at"),
+    [
+        pytest.param(_PROD, "vip: {subnet: public}", "vip", id="chosen by the cloud"),
+        pytest.param(_PROD, "vip: {subnet: public, address: 192.0.2.10}", None, id="written"),
+        pytest.param(_PROD, "loadbalancer: front", None, id="of a load balancer that exists"),
+        pytest.param("simulated: {}", "vip: {subnet: public}", None, id="only played"),
+    ],
+)
+def test_a_balancer_that_is_made_should_have_its_address_written(cloud: str, made: str, at: str | None) -> None:
+    changes = (
+        _SOUND[0],
+        (_SOUND[1][0], f"  edge: {{managed: {{cloud: prod, {made}}}}}\n"),
+        ("clouds:\n", f"clouds:\n  prod: {{{cloud}}}\n"),
+    )
+    said = [problem.message for problem in lint(declared(*changes), resized, certain)]
+    found = [message.partition(": no address is written")[0] for message in said if "no address is written" in message]
+    assert found == ([] if at is None else [f"balancers.edge.managed.{at}"])
+
+
 @pytest.mark.parametrize(
     ("size", "comes_to"), [("1", "2"), ("9", "8"), ("2", None), ("8", None), ("300%", None)]
 )  # fmt: skip

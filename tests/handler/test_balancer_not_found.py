@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 
 from config.errors import DriverError, NotFound, Permanent, Transient
 from config.units import BalancerId, Instant
+from handler.balancers import absence, vanished
 from handler.balancers.absence import Absence, missed
 from handler.planning import plan
 from handler.steps import Destroy, Detach, Drain, Enable, EnterService, Forget, Join, Step, Unmark, Wait
@@ -146,6 +148,10 @@ def test_a_group_whose_balancer_is_not_found_never_counts_as_converged() -> None
     assert not plan(desired(1), world, a_definition(), limits(), NOW).converged
 
 
+def test_the_examples_are_true() -> None:
+    assert [doctest.testmod(module).failed for module in (absence, vanished)] == [0, 0]
+
+
 # The count
 
 
@@ -162,11 +168,11 @@ def test_a_group_whose_balancer_is_not_found_never_counts_as_converged() -> None
     ],
 )
 def test_a_balancer_is_not_found_once_it_was_missing_for_three_intervals(looks: list[float], proved: bool) -> None:
-    absence: Absence | None = None
+    lasting: Absence | None = None
     for look in looks:
-        absence = missed(absence, Instant(NOW + look), INTERVAL)
-    assert absence is not None
-    assert absence.is_proved(INTERVAL) is proved
+        lasting = missed(lasting, Instant(NOW + look), INTERVAL)
+    assert lasting is not None
+    assert lasting.is_proved(INTERVAL) is proved
 
 
 # Convergence

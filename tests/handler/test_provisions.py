@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from config.errors import Permanent, Transient
-from config.managed import Part
+from config.errors import DriverError, Permanent, Transient
+from config.managed import Part, Vip
+from handler.passes import Pass
 from handler.steps import Create, Destroy, Result, Wait
 from handler.world import ServerState
 from tests.support.beds import Bed
@@ -238,3 +239,119 @@ def test_a_group_without_such_balancers_asks_nothing() -> None:
     bed.store.bindings = lambda group: pytest.fail("asked")  # type: ignore[method-assign]
     bed.settle()
     assert set(bed.edge.states) == bed.machines
+
+
+# A balancer that was made and vanished. The group's interval is 30 s.
+
+
+def vanish(made: FakeProvisioner) -> None:
+    """Somebody deletes all of it, past Trimtab."""
+    made.scene.parts.clear()
+    made.scene.seats.clear()
+
+
+def look_for(bed: Bed, seconds: float) -> Pass:
+    done = bed.run()
+    for _ in range(int(seconds / 5.0)):
+        bed.clock.advance(5.0)
+        done = bed.run()
+    return done
+
+
+def notes(bed: Bed) -> list[str]:
+    return [event.message for event in bed.store.events.values() if event.name == "balancer_remade"]
+
+
+SAID = "balancer made: its load balancer loadbalancer-1 does not exist any more: it is made anew, "
+PERHAPS = "perhaps with another address: see that clients find it, and declare vip.address to keep one"
+
+
+def test_a_balancer_that_vanished_is_told_of_and_made_anew_after_three_intervals() -> None:
+    bed, made = grown(2)
+    vanish(made)
+    done = look_for(bed, 85.0)
+    assert parts(made) == []
+    assert done.failures == (f"{SAID}{PERHAPS}, once it was missing for three intervals",)
+    assert notes(bed) == []
+
+    look_for(bed, 15.0)
+    settle(bed)
+    assert notes(bed) == [SAID + PERHAPS]
+    assert parts(made) == ["loadbalancer", "listener", "pool", "healthmonitor"]
+    assert serving(made) == bed.machines
+    (binding,) = bed.store.bindings(WEB)
+    assert dict(binding.parts) == made.scene.parts
+
+
+def test_a_pinned_address_is_named() -> None:
+    bed, made = grown(1, vip=Vip(subnet="public", address="192.0.2.10"))
+    vanish(made)
+    look_for(bed, 100.0)
+    assert notes(bed) == [f"{SAID}with the address 192.0.2.10"]
+
+
+def test_a_restart_begins_the_three_intervals_anew() -> None:
+    bed, made = grown(1)
+    vanish(made)
+    look_for(bed, 85.0)
+    bed.restart()
+    look_for(bed, 85.0)
+    assert parts(made) == []
+    look_for(bed, 15.0)
+    assert len(notes(bed)) == 1
+
+
+def test_a_listing_that_wrongly_lacks_a_balancer_makes_no_second_one_and_lets_nobody_leave() -> None:
+    bed, made = grown(3)
+    made.hidden = True
+    bed.desire(2)
+    done = look_for(bed, 300.0)
+    said = "its load balancer loadbalancer-1 exists, and is not found by the name or tag that Trimtab gave it"
+    assert done.failures[0].startswith(f"balancer made: {said}")
+    assert (made.scene.made, len(bed.machines), notes(bed)) == (4, 3, [])
+
+    made.hidden = False
+    settle(bed)
+    assert (len(bed.machines), serving(made)) == (2, bed.machines)
+
+
+@pytest.mark.parametrize("answer", [Transient("too slow"), Permanent("not allowed")])
+def test_a_cloud_that_does_not_say_whether_it_is_gone_makes_no_second_one(answer: DriverError) -> None:
+    bed, made = grown(2)
+    made.hidden = True
+    made.faults.always["is_gone"] = answer
+    bed.desire(1)
+    look_for(bed, 300.0)
+    assert (made.scene.made, len(bed.machines)) == (4, 2)
+
+
+def test_a_listing_that_wrongly_lacks_a_balancer_does_not_have_it_forgotten_with_its_group() -> None:
+    bed, made = grown(0)
+    made.hidden = True
+    delete(bed)
+    look_for(bed, 60.0)
+    assert len(bed.store.bindings(WEB)) == 1
+    made.hidden = False
+    settle(bed)
+    assert (parts(made), bed.store.bindings(WEB)) == ([], ())
+
+
+def test_a_group_whose_balancer_vanished_is_deleted_with_its_members() -> None:
+    bed, made = grown(2)
+    vanish(made)
+    delete(bed)
+    look_for(bed, 100.0)
+    assert (bed.machines, bed.store.bindings(WEB), parts(made)) == (set(), (), [])
+
+
+def test_a_pool_that_vanished_is_made_anew_under_its_load_balancer() -> None:
+    bed, made = grown(2)
+    for part in (POOL, MONITOR):
+        del made.scene.parts[part.value]
+    made.scene.seats.clear()
+    look_for(bed, 100.0)
+    settle(bed)
+    assert notes(bed) == [
+        "balancer made: its pool pool-3 does not exist any more: it is made anew, with the address that it had"
+    ]
+    assert serving(made) == bed.machines

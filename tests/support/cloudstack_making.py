@@ -97,6 +97,7 @@ class MakingWire(RulesWire):
         wanted = "Free" if given.get("state") == "Free" else ""
         shown = [self._shown_address(address) for address in self.addresses.values()
                  if (address.state == "Free") == bool(wanted)
+                 and given.get("id") in {None, address.id}
                  and (wanted or address.project == given.get("projectid"))]  # fmt: skip
         return self._page("publicipaddress", sorted(shown, key=lambda entry: str(entry["ipaddress"])), given)
 

@@ -74,9 +74,12 @@ class RulesWire(CloudstackWire):
         for rule in self.rules:
             if rule.id == id:
                 return rule
-        raise ApiError(431, f"Invalid parameter id value={id} due to incorrect long value format")
+        text = f"Invalid parameter id value={id} due to incorrect long value format, or entity does not exist"
+        raise ApiError(431, text)
 
     def _list_rules(self, given: dict[str, str]) -> dict[str, Any]:
+        if "id" in given:
+            self._rule(given["id"])
         keyword = given.get("keyword", "").lower()
         shown: list[dict[str, Any]] = [
             {
@@ -89,6 +92,7 @@ class RulesWire(CloudstackWire):
             for rule in self.rules
             if keyword in rule.name.lower()
             and rule.project == given.get("projectid")
+            and given.get("id") in {None, rule.id}
             and given.get("publicipid") in {None, rule.given.get("publicipid")}
         ]
         return self._page("loadbalancerrule", shown, given)

@@ -46,9 +46,15 @@ class MakingOctavia(Octavia):
 
     def answer(self, request: Request) -> tuple[int, Any]:
         kind, *rest = request.path.strip("/").split("/")[1:]
-        if kind not in _SINGLE or len(rest) > 1 or (request.method == "GET" and rest):
+        if kind not in _SINGLE or len(rest) > 1 or (request.method == "GET" and rest and kind == "pools"):
             return super().answer(request)
         self._looked()
+        if request.method == "GET" and rest:
+            if rest[0] not in self.parts:
+                if rest[0] in self.names:
+                    return 200, {"loadbalancer": self._above(rest[0])}
+                raise _refused(404, f"{_SINGLE[kind]} {rest[0]} not found.")
+            return 200, {_SINGLE[kind]: self._shown(self.parts[rest[0]])}
         if request.method == "GET":
             return 200, {kind: [self._shown(part) for part in self.of(kind) if _is_asked(part, request)]}
         if request.method == "POST":

@@ -8,7 +8,7 @@ from typing import Any, Final
 from hypothesis import strategies as st
 
 from config.units import Instant
-from handler.world import Attempts, Health, Leaving, Phase, SeatState, ServerState, World
+from handler.world import Attempts, Health, Leaving, Phase, Seating, SeatState, ServerState, World
 from tests.support.worlds import EDGE, NOW, a_member, a_seat, a_world
 
 FRESH: Final[dict[str, Any]] = {"intended_at": NOW - 10, "made_at": NOW - 5}
@@ -63,5 +63,8 @@ def worlds(draw: st.DrawFn) -> World:
             seats.append(
                 a_seat(number, seat, draw(st.sampled_from([None, 0, 2])), draw(st.sampled_from([None, *Health])))
             )
-    readable = draw(st.booleans())
-    return a_world(*members, seats=seats if readable else None, complete=draw(st.booleans()))
+    readable, complete = draw(st.booleans()), draw(st.booleans())
+    world = a_world(*members, seats=seats if readable else None, complete=complete)
+    if not readable and draw(st.booleans()):
+        return replace(world, seatings={EDGE: Seating(seats=None, because="not there", not_found=True)})
+    return world

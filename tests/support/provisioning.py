@@ -13,6 +13,7 @@ from config.units import BalancerId, CloudId, MemberName
 from handler.balancers.simulated import SimulatedBalancer
 from handler.desired import Definition
 from handler.provisioning import PartStatus, Provision
+from handler.world import Seat
 from tests.support.beds import Bed
 from tests.support.fake_cloud import FakeClock, Faults, Instants
 from tests.support.worlds import EDGE, WEB, a_definition
@@ -42,13 +43,22 @@ class FakeProvisioner(SimulatedBalancer):
         self.clock, self.instants, self.faults = clock, instants, Faults()
         self.broken: Part | None = None
         """A part that came to nothing."""
+        self.hidden = False
+        """Listings by name show none of it, though it exists."""
 
     def parts(self) -> Mapping[Part, PartStatus]:
         with self.faults.around("parts"):
-            found = dict(super().parts())
+            found = {} if self.hidden else dict(super().parts())
         if self.broken in found:
             found[self.broken] = a_part(Provision.ERROR, id=found[self.broken].id, word="ERROR")
         return found
+
+    def seats(self) -> Mapping[MemberName, Seat]:
+        return {} if self.hidden else super().seats()
+
+    def is_gone(self, part: Part, id: str) -> bool:
+        with self.faults.around("is_gone"):
+            return super().is_gone(part, id)
 
     def create(self, part: Part, found: Mapping[Part, PartStatus]) -> None:
         with self.instants.around(f"create {part.value}"), self.faults.around("create"):

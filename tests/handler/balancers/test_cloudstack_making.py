@@ -466,3 +466,26 @@ def test_what_makes_no_sense_proves_nothing(stage: Stage, command: str, body: by
     stage.wire.script(command, replace(error(200, ""), body=body))
     with pytest.raises(Transient, match=r"makes no sense|no answer of CloudStack"):
         driver.parts()
+
+
+def test_what_is_gone_is_answered_by_its_id(stage: Stage) -> None:
+    driver = stage.driver()
+    bring(driver, next_to_make)
+    found = driver.parts()
+    assert [driver.is_gone(part, found[part].id) for part in (ADDRESS, RULE)] == [False, False]
+    assert driver.is_gone(RULE, stage.wire.mint("another"))
+
+    stage.wire.forbidden.add("listLoadBalancerRules")
+    with pytest.raises(DriverError):
+        driver.is_gone(RULE, found[RULE].id)
+    stage.wire.forbidden.clear()
+    bring(driver, next_to_unmake)
+    assert [driver.is_gone(part, found[part].id) for part in (ADDRESS, RULE)] == [True, True]
+
+
+def test_an_address_that_its_network_goes_out_by_is_gone_for_the_rule(stage: Stage) -> None:
+    driver = stage.driver()
+    bring(driver, next_to_make)
+    known = driver.parts()[ADDRESS].id
+    stage.wire.addresses[known].source_nat = True
+    assert driver.is_gone(ADDRESS, known)

@@ -33,6 +33,7 @@ from tests.support.openstack_making_wire import MakingOctavia
 from tests.support.openstack_wire import SECRET, OpenstackWire, error, mint
 from tests.support.orchestrators import Clock, installation
 from tests.support.waiting import until
+from tests.support.wire_server import answered
 
 LB, LISTENER, POOL, MONITOR, *_ = Part
 SUBNET = mint("subnet")
@@ -279,3 +280,13 @@ def test_a_real_octavia_makes_and_deletes_it() -> None:
     assert driver.occupants() == {("10.20.9.7", 8080): NAME}
     patiently(lambda: isinstance(step(driver, next_to_unmake), Done))
     assert driver.parts() == {}
+
+
+def test_what_is_gone_is_answered_by_its_id(stage: Stage) -> None:
+    driver = stage.driver()
+    own = stage.octavia.put("loadbalancers", MARK)
+    assert [driver.is_gone(LB, known) for known in (own, mint("another"))] == [False, True]
+    words = b'{"faultcode": "Client", "faultstring": "Policy does not allow this request to be performed."}'
+    stage.wire.script("GET /lbaas/loadbalancers/{id}", answered(words, status=403))
+    with pytest.raises(Permanent, match="Policy does not allow"):
+        driver.is_gone(LB, own)
