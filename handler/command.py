@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 try:
     from handler.app.cli import app
+    from handler.app.completion_cli import VARIABLE, prepare
     from handler.demo.command import demo
 except KeyboardInterrupt:  # Ctrl-C before any command has begun
     sys.exit(130)
@@ -14,7 +16,9 @@ app.command()(demo)
 
 
 def main() -> None:
-    """Entry point."""
+    """Entry point: of a person, or of a shell that completes what a person types."""
+    if VARIABLE in os.environ:
+        prepare()
     app()
 
 

@@ -64,6 +64,8 @@ def options_of(words: list[str]) -> set[str]:
     command: Any = typer.main.get_command(app)
     while hasattr(command, "commands"):
         assert words, "a command is missing"
+        if words[0].startswith("-"):  # an option of the program itself
+            break
         assert words[0] in command.commands, f"no command {words[0]!r}"
         command, words = command.commands[words[0]], words[1:]
     return {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}

@@ -8,7 +8,7 @@ import typer
 
 from handler.app.terminal import AsJson, Group, State, ask, get, lines, print_json
 
-Name = Annotated[str, typer.Argument(metavar="BALANCER")]
+Name = Annotated[str, typer.Argument(metavar="BALANCER", help="A balancer's name.")]
 
 
 def attach(
@@ -53,6 +53,8 @@ def balancers(group: Group, state: State = None, json: AsJson = False) -> None:
     if json:
         print_json(answer)
         return
+    if not answer:
+        lines([f"{group} has no balancer"])
     for each in answer:
         lines([_line(each), *(f"  {part} {known}" for part, known in each["parts"].items())])
 

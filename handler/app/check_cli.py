@@ -16,7 +16,7 @@ def check(
     strict: Annotated[bool, typer.Option("--strict", help="Exit 1 for warnings, too.")] = False,
     json: AsJson = False,
 ) -> None:
-    """Say everything that is wrong with a file, one `FILE:LINE: message` per cause, and warn of what is hardly meant.
+    """Check a file: print `FILE:LINE: message` for each problem, and warn about what is probably a mistake.
 
     A file with problems is refused, exit 1. Warnings begin with `warning:` after the place; the file runs, exit 0.
     """

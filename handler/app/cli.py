@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
+from urllib.parse import urlencode
 
 import typer
 
 from handler.app.balancer_cli import attach, balancers, detach
 from handler.app.check_cli import check
+from handler.app.commands import Commands, Program
+from handler.app.completion_cli import completion
 from handler.app.counters_cli import counters
 from handler.app.doctor_cli import doctor
 from handler.app.eval_cli import evaluate
@@ -17,6 +21,7 @@ from handler.app.garbage_cli import garbage
 from handler.app.hook_cli import hook
 from handler.app.import_cli import imports
 from handler.app.member_cli import member
+from handler.app.names import group_names
 from handler.app.probe_cli import probe
 from handler.app.record_cli import record
 from handler.app.replay_cli import replay
@@ -30,13 +35,16 @@ from handler.app.terminal import (
     AsJson,
     File,
     Group,
+    Since,
     State,
+    Until,
     act,
     ask,
-    at_query,
+    asked_instant,
     directory,
     fail,
     get,
+    instant,
     lines,
     print_json,
     refusals,
@@ -44,12 +52,32 @@ from handler.app.terminal import (
     tell_size,
 )
 
-app = typer.Typer(
-    help="Keeps fleets of virtual machines at the right size for their load, and explains every decision.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,  # help in colours takes longer to import than all the rest
+
+class _ByTask(Commands):
+    """The commands of Trimtab, by what a person wants to do."""
+
+    tasks: ClassVar[Mapping[str, Sequence[str]]] = {
+        "See and understand": ("status", "why", "history", "probe", "observe", "doctor", "garbage"),
+        "Change sizes and members": (
+            "scale",
+            "pause",
+            "resume",
+            "converge",
+            "member",
+            "attach",
+            "detach",
+            "balancers",
+            "delete",
+        ),
+        "Write and try a declaration": ("check", "counters", "eval", "replay", "plan", "snapshot", "import"),
+        "Roll out a change": ("reload", "definitions", "roll", "rollback"),
+        "Record and export": ("record", "export"),
+        "Run the daemon": ("run", "demo", "hook", "backup", "restore", "store", "completion"),
+    }
+
+
+app = Program(
+    "Keeps fleets of virtual machines at the right size for their load, and explains every decision.", _ByTask
 )
 app.add_typer(member, name="member")
 app.add_typer(hook, name="hook")
@@ -57,23 +85,30 @@ app.add_typer(record, name="record")
 app.add_typer(export, name="export")
 app.add_typer(imports, name="import")
 app.add_typer(store, name="store")
-app.command()(backup)
-app.command()(restore)
-app.command()(attach)
-app.command()(detach)
-app.command()(balancers)
-app.command()(check)
-app.command()(doctor)
-app.command()(probe)
+for _command in (
+    backup, restore, attach, detach, balancers, check, doctor, probe, counters, garbage, replay, definitions,
+    rollback, roll, snapshot, plan, completion,
+):  # fmt: skip
+    app.command()(_command)
 app.command("eval")(evaluate)
-app.command()(counters)
-app.command()(garbage)
-app.command()(replay)
-app.command()(definitions)
-app.command()(rollback)
-app.command()(roll)
-app.command()(snapshot)
-app.command()(plan)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"trimtab {version('trimtab')}")
+        raise typer.Exit(DONE)
+
+
+@app.callback()
+def _program(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    pass
+
 
 Direction = Annotated[
     Literal["out", "in"] | None, typer.Option("--direction", help="Only scale-outs, or only scale-ins.")
@@ -85,7 +120,7 @@ def run(
     file: File,
     state: State = None,
     host: Annotated[str, typer.Option(help="Loopback address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="TCP port; 0 takes a free one.")] = 8460,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="TCP port; 0 takes a free one.")] = 8460,
     json: AsJson = False,
 ) -> None:
     """Run the daemon until INT or TERM. Members go on serving when it stops; HUP reloads."""
@@ -101,7 +136,7 @@ def run(
 
 @app.command()
 def reload(state: State = None, json: AsJson = False) -> None:
-    """Have the daemon read its file again: all of it, or, with any problem, none of it."""
+    """Make the daemon read its file again: all of it, or, with any problem, none of it."""
     status, answer = ask(state, json, "POST", "reload", body={})
     if json:
         print_json(answer)
@@ -115,7 +150,11 @@ def reload(state: State = None, json: AsJson = False) -> None:
 
 @app.command()
 def status(
-    group: Annotated[str | None, typer.Argument(metavar="[GROUP]")] = None, state: State = None, json: AsJson = False
+    group: Annotated[
+        str | None, typer.Argument(metavar="[GROUP]", help="One group.", autocompletion=group_names)
+    ] = None,
+    state: State = None,
+    json: AsJson = False,
 ) -> None:
     """Show every group in a line, or one group with its members."""
     parts = ("groups", group) if group else ("groups",)
@@ -131,42 +170,62 @@ def status(
 @app.command()
 def why(
     group: Group,
-    at: Annotated[str | None, typer.Option("--at", help="An instant as history prints it, or epoch seconds.")] = None,
+    at: Annotated[
+        str | None,
+        typer.Option("--at", help="An instant as history prints it, a time ago such as -5m, or epoch seconds."),
+    ] = None,
     state: State = None,
     json: AsJson = False,
 ) -> None:
-    """Explain the last decision, or the one of an instant: that of a whole second or minute, if it names no more."""
-    query = at_query(at) if at else ""
+    """Explain the last decision, or the one of an instant.
+
+    An instant that names no second is a whole minute, and one without a fraction a whole second.
+    """
+    query, asked = asked_instant(at, json=json) if at else ("", None)
     answer = get(state, json, "groups", group, "why", query=query)
     if json:
         print_json(answer)
         return
     from handler.app.why_lines import why_lines
 
-    lines(why_lines(answer, at or None))
+    lines(why_lines(answer, asked))
 
 
 @app.command()
-def history(
+def history(  # noqa: PLR0913, PLR0917  # an option each
     group: Group,
-    limit: Annotated[int, typer.Option(min=1, max=1000)] = 30,
+    limit: Annotated[
+        int | None,
+        typer.Option(min=1, max=1000, show_default="30; 1000 with --since", help="How many at most, the newest."),
+    ] = None,
+    decisions: Annotated[bool, typer.Option("--decisions", help="Decisions about the size only.")] = False,
+    since: Since = None,
+    until: Until = None,
     state: State = None,
     json: AsJson = False,
 ) -> None:
     """List decisions, steps and acts, newest first."""
-    answer = get(state, json, "groups", group, "history", query=f"?limit={limit}")
+    most = limit or (30 if since is None else 1000)
+    asked: list[tuple[str, object]] = [("limit", most)]
+    asked += [("kind", "decision")] if decisions else []
+    asked += [("since", instant(since, json=json))] if since is not None else []
+    asked += [("before", instant(until, json=json))] if until is not None else []
+    answer = get(state, json, "groups", group, "history", query=f"?{urlencode(asked)}")
     if json:
         print_json(answer)
         return
+    from handler.app.moments import moment_text
     from handler.app.tables import history_table
 
     show(history_table(answer))
+    if since is not None and len(answer) >= most:
+        lines([f"only the newest {most}: for older ones, --until {moment_text(answer[-1]['at'])}"], err=True)
 
 
 @app.command()
 def scale(
     group: Group,
-    size: Annotated[int, typer.Argument(metavar="N", min=0)],
+    size: Annotated[int, typer.Argument(metavar="N", min=0, help="How many members.")],
     force: Annotated[bool, typer.Option("--force", help="Go outside the bounds.")] = False,
     state: State = None,
     json: AsJson = False,
@@ -176,7 +235,7 @@ def scale(
 
 
 Fleet = Annotated[bool, typer.Option("--all", help="The whole fleet, groups to come included.")]
-AnyGroup = Annotated[str | None, typer.Argument(metavar="[GROUP]")]
+AnyGroup = Annotated[str | None, typer.Argument(metavar="[GROUP]", help="One group.", autocompletion=group_names)]
 
 
 @app.command()
@@ -229,7 +288,10 @@ def converge(
     state: State = None,
     json: AsJson = False,
 ) -> None:
-    """Gather, plan and carry out, now. This also believes that many members have vanished, if so."""
+    """Look at the cloud and the balancers, plan, and carry the plan out, now.
+
+    It also confirms that many members have vanished at once, if the listing says so.
+    """
     _, answer = ask(state, json, "POST", "groups", group, "converge", body={"dry_run": dry_run})
     if json:
         print_json(answer)
@@ -241,7 +303,7 @@ def converge(
 
 @app.command()
 def observe(group: Group, state: State = None, json: AsJson = False) -> None:
-    """Look at the cloud and the balancers now, and say what is there."""
+    """Look at the cloud and the balancers now, and show what is there. Changes nothing."""
     _, answer = ask(state, json, "POST", "groups", group, "observe", body={})
     if json:
         print_json(answer)

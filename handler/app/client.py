@@ -20,8 +20,8 @@ class NotReachable(Exception):
 
 
 class _UnixConnection(http.client.HTTPConnection):
-    def __init__(self, path: Path) -> None:
-        super().__init__("trimtab", timeout=_PATIENCE)
+    def __init__(self, path: Path, within: float) -> None:
+        super().__init__("trimtab", timeout=within)
         self._path = path
 
     def connect(self) -> None:
@@ -30,7 +30,14 @@ class _UnixConnection(http.client.HTTPConnection):
         self.sock.connect(str(self._path))
 
 
-def ask(socket_path: Path, method: str, path: str, body: dict[str, object] | bytes | None = None) -> tuple[int, Any]:
+def ask(
+    socket_path: Path,
+    method: str,
+    path: str,
+    body: dict[str, object] | bytes | None = None,
+    *,
+    within: float = _PATIENCE,
+) -> tuple[int, Any]:
     """Send one request; the status and the JSON that came back. Bytes are JSON already.
 
     An answer that is no JSON (the daemon broke) is told as an ``error``.
@@ -38,7 +45,7 @@ def ask(socket_path: Path, method: str, path: str, body: dict[str, object] | byt
     Raises:
         NotReachable: nobody listens there, or the daemon went away in between.
     """
-    connection = _UnixConnection(socket_path)
+    connection = _UnixConnection(socket_path, within)
     headers = {"X-Trimtab-User": _user()}
     payload = None
     if body is not None:

@@ -21,7 +21,7 @@ def doctor(
     state: State = None,
     json: AsJson = False,
 ) -> None:
-    """Ask every cloud and balancer of a file whether groups can work with it, and say how to mend what is wrong.
+    """Test every cloud and balancer of a file, and say how to fix what is wrong.
 
     Checks access, versions, clocks, quotas, and what members are made of. Changes nothing. Exit 1 for problems.
     """

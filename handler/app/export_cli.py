@@ -11,11 +11,15 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Literal
 
 import typer
 
+from handler.app.commands import Program
+from handler.app.names import group_names
 from handler.app.terminal import (
     PROBLEMS,
     USAGE,
     AsJson,
+    Since,
     State,
+    Until,
     directory,
     fail,
     instant,
@@ -28,13 +32,12 @@ if TYPE_CHECKING:
     from handler.recording.exporting import Exported, Sink
     from handler.recording.wanted import Wanted
 
-export = typer.Typer(
-    help="Write what was recorded to files, for replay and other programs.", no_args_is_help=True, rich_markup_mode=None
-)
+export = Program("Write what was recorded to files, for replay and other programs.")
 
-Groups = Annotated[list[str] | None, typer.Option("--group", metavar="GROUP", help="Only this one; may be repeated.")]
-Since = Annotated[str | None, typer.Option("--from", metavar="T", help="Epoch seconds or ISO 8601 (UTC).")]
-Until = Annotated[str | None, typer.Option("--to", metavar="T", help="Likewise; not included.")]
+Groups = Annotated[
+    list[str] | None,
+    typer.Option("--group", metavar="GROUP", help="Only this one; may be repeated.", autocompletion=group_names),
+]
 Out = Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Standard output, if left out.")]
 
 
@@ -43,7 +46,7 @@ def series(  # noqa: PLR0913, PLR0917  # an option each
     groups: Groups = None,
     since: Since = None,
     until: Until = None,
-    format: Annotated[Literal["csv", "parquet"], typer.Option("--format")] = "csv",
+    format: Annotated[Literal["csv", "parquet"], typer.Option("--format", help="CSV, or Parquet.")] = "csv",
     out: Out = None,
     state: State = None,
     json: AsJson = False,
@@ -52,7 +55,7 @@ def series(  # noqa: PLR0913, PLR0917  # an option each
     folder = directory(state) / "recording"
     if out is None and (json or (format == "parquet" and sys.stdout.isatty())):
         fail("--json and a terminal need --out FILE", USAGE, json=json)
-    wanted = _wanted(groups, since, until)
+    wanted = _wanted(groups, since, until, json=json)
     if not folder.is_dir():
         fail(f"nothing was ever recorded in {folder}: trimtab record on", PROBLEMS, json=json)
     from handler.recording.exporting import export_series
@@ -85,7 +88,7 @@ def events(  # an option each
     from handler.recording.events import write_events
     from handler.store.timeline import read_timeline
 
-    wanted = _wanted(groups, since, until)
+    wanted = _wanted(groups, since, until, json=json)
     with refusals(json), _unbroken(), _target(out, json=json) as file:
         text = TextIOWrapper(file, "utf-8", newline="")
         told = read_timeline(directory(state) / "trimtab.sqlite")
@@ -98,7 +101,7 @@ def events(  # an option each
         lines([f"{out}: {count} events"], err=True)
 
 
-def _wanted(groups: list[str] | None, since: str | None, until: str | None) -> Wanted:
+def _wanted(groups: list[str] | None, since: str | None, until: str | None, *, json: bool) -> Wanted:
     from math import inf
 
     from config.units import GroupId
@@ -106,8 +109,8 @@ def _wanted(groups: list[str] | None, since: str | None, until: str | None) -> W
 
     return Wanted(
         groups=frozenset(GroupId(group) for group in groups or ()),
-        since=-inf if since is None else instant(since),
-        until=inf if until is None else instant(until),
+        since=-inf if since is None else instant(since, json=json),
+        until=inf if until is None else instant(until, json=json),
     )
 
 

@@ -7,22 +7,27 @@ from urllib.parse import quote
 
 import typer
 
+from handler.app.names import group_names
 from handler.app.terminal import PROBLEMS, AsJson, State, act, get, lines, print_json, show
 
 
 def garbage(
-    group: Annotated[str | None, typer.Argument(metavar="[GROUP]", help="Only what bears its mark.")] = None,
+    group: Annotated[
+        str | None, typer.Argument(metavar="[GROUP]", help="Only what bears its mark.", autocompletion=group_names)
+    ] = None,
     abandon: Annotated[
         str | None, typer.Option("--abandon", metavar="NAME", help="Forget it: it is never touched again.")
     ] = None,
     state: State = None,
     json: AsJson = False,
 ) -> None:
-    """List what bears Trimtab's mark and is not wanted, with its age and why. Exits 1 if not all could be seen."""
+    """List what bears Trimtab's mark and belongs to no member, with age and reason. Exits 1 if a listing is partial."""
     if abandon is not None:
         act(state, json, "DELETE", "garbage", abandon, said=f"{abandon}: abandoned; it is never touched again")
         return
     found = get(state, json, "garbage", query="" if group is None else f"?group={quote(group, safe='')}")
+    if group is not None and not found["garbage"]:
+        get(state, json, "groups", group)  # garbage may outlive its group; without any, the name must be known
     if json:
         print_json(found)
     else:

@@ -8,6 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
+from handler.app.commands import Program
+from handler.app.names import hook_names
 from handler.app.terminal import (
     DONE,
     PROBLEMS,
@@ -24,9 +26,10 @@ from handler.app.terminal import (
     show,
 )
 
-hook = typer.Typer(help="Webhooks that take alerts and pushed values.", no_args_is_help=True)
+hook = Program("Webhooks that take alerts and pushed values.")
 
-Name = Annotated[str, typer.Argument(metavar="NAME")]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="A name for it.")]
+Known = Annotated[str, typer.Argument(metavar="NAME", help="A webhook's name.", autocompletion=hook_names)]
 _ALL_EFFECTS = "fire,floor,shield,freeze,value"
 
 
@@ -60,7 +63,7 @@ def new(  # noqa: PLR0913, PLR0917  # an option each
 
 def _new_for_values(name: str, groups: str, *, given: bool, state: Path | None, json: bool) -> None:
     if given:
-        fail("--push names the groups; --groups and signatures are for webhooks that take alerts", USAGE)
+        fail("--push names the groups; --groups and signatures are for webhooks that take alerts", USAGE, json=json)
     _, answer = ask(state, json, "POST", "hooks", body={"name": name, "groups": _words(groups), "push": True})
     _show_token(answer, json=json)
 
@@ -95,7 +98,7 @@ def list_(state: State = None, json: AsJson = False) -> None:
 
 @hook.command("rotate")
 def rotate(
-    name: Name,
+    name: Known,
     finish: Annotated[bool, typer.Option("--finish", help="Only end the old token.")] = False,
     state: State = None,
     json: AsJson = False,
@@ -111,7 +114,7 @@ def rotate(
 
 
 @hook.command("revoke")
-def revoke(name: Name, state: State = None, json: AsJson = False) -> None:
+def revoke(name: Known, state: State = None, json: AsJson = False) -> None:
     """Have a webhook take nothing any more."""
     act(state, json, "DELETE", "hooks", name, said=f"{name}: revoked")
 
@@ -125,13 +128,13 @@ def check(
     json: AsJson = False,
 ) -> None:
     """Say what a saved payload would do now. Nothing is changed."""
-    body = _bytes(payload)
+    body = _bytes(payload, json=json)
     answer = _offline(file, body, json=json) if file is not None else _online(state, body, hook, json=json)
     if json:
         print_json(answer)
-    elif "error" in answer:
+    if "error" in answer:
         fail(f"{answer['status']}: {answer['error']}", PROBLEMS)
-    else:
+    if not json:
         lines(_effect(effect) for effect in answer["effects"])
         if answer.get("unmatched"):
             typer.echo(f"{answer['unmatched']} alert(s) fit nothing that is declared")
@@ -156,11 +159,11 @@ def _offline(file: Path, body: bytes, *, json: bool) -> dict[str, Any]:
     raise AssertionError  # refusals exits
 
 
-def _bytes(payload: Path) -> bytes:
+def _bytes(payload: Path, *, json: bool) -> bytes:
     try:
         return payload.read_bytes()
     except OSError as error:
-        fail(f"{payload}: {error.strerror}", USAGE)
+        fail(f"{payload} cannot be read: {error.strerror}", PROBLEMS, json=json)
 
 
 def _words(text: str) -> list[str]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from config.errors import DeclarationError, Refused
+from handler.app.commands import Program
 from handler.app.terminal import PROBLEMS, USAGE, AsJson, fail, lines, print_json, refusals
 
 if TYPE_CHECKING:
@@ -19,11 +20,7 @@ if TYPE_CHECKING:
     from config.oneflow.notes import Note
     from config.places import Reading
 
-imports = typer.Typer(
-    help="Read what other systems declare, and write it as a declaration of Trimtab's.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
+imports = Program("Translate what other systems declare into a declaration of Trimtab.")
 
 _MOST_BYTES = 1 << 22
 _HEADINGS = {
@@ -45,7 +42,7 @@ def oneflow(  # noqa: PLR0913, PLR0917 an option each
         Path, typer.Argument(metavar="FILE", help="A service template, JSON, comments allowed; - is standard input.")
     ],
     output: Annotated[
-        Path | None, typer.Option("--output", metavar="FILE", help="A new file; standard output, if left out.")
+        Path | None, typer.Option("--out", metavar="FILE", help="A new file; standard output, if left out.")
     ] = None,
     base: Annotated[
         Path | None,
@@ -67,7 +64,7 @@ def oneflow(  # noqa: PLR0913, PLR0917 an option each
 ) -> None:
     """Write a service template of OneFlow as a declaration, and say what became of each part of it.
 
-    The declaration goes to standard output and the report to standard error; with --output, to a file and to standard
+    The declaration goes to standard output and the report to standard error; with --out, to a file and to standard
     output. A template that OneFlow itself would refuse is refused, one `FILE:LINE: message` per cause, exit 1.
     """
     options = _options(profile, interval, timezone, json=json)

@@ -6,11 +6,10 @@ from typing import Annotated
 
 import typer
 
-from handler.app.terminal import AsJson, Group, State, act, ask, get, lines, print_json, show, tell_size
+from handler.app.commands import Program
+from handler.app.terminal import AsJson, Group, Member, State, act, ask, get, lines, print_json, show, tell_size
 
-member = typer.Typer(help="Look at members, and act on one by name.", no_args_is_help=True, rich_markup_mode=None)
-
-Name = Annotated[str, typer.Argument(metavar="NAME")]
+member = Program("Look at members, and act on one by name.")
 
 
 @member.command("list")
@@ -26,13 +25,13 @@ def member_list(group: Group, state: State = None, json: AsJson = False) -> None
 
 
 @member.command("replace")
-def member_replace(group: Group, name: Name, state: State = None, json: AsJson = False) -> None:
+def member_replace(group: Group, name: Member, state: State = None, json: AsJson = False) -> None:
     """Have another member in this one's place: the new one comes first."""
     act(state, json, "POST", "groups", group, "members", name, "replace", body={}, said=f"{name}: will be replaced")
 
 
 @member.command("observe")
-def member_observe(group: Group, name: Name, state: State = None, json: AsJson = False) -> None:
+def member_observe(group: Group, name: Member, state: State = None, json: AsJson = False) -> None:
     """Look at one member now: what is remembered, listed and seated, what follows, and what would be done about it."""
     _, answer = ask(state, json, "POST", "groups", group, "members", name, "observe")
     if json:
@@ -44,7 +43,7 @@ def member_observe(group: Group, name: Name, state: State = None, json: AsJson =
 
 
 @member.command("converge")
-def member_converge(group: Group, name: Name, state: State = None, json: AsJson = False) -> None:
+def member_converge(group: Group, name: Member, state: State = None, json: AsJson = False) -> None:
     """Do now what is to be done about one member, and believe what is seen of it; nobody else is touched."""
     _, answer = ask(state, json, "POST", "groups", group, "members", name, "converge", body={})
     if json:
@@ -58,7 +57,7 @@ def member_converge(group: Group, name: Name, state: State = None, json: AsJson 
 @member.command("delete")
 def member_delete(
     group: Group,
-    name: Name,
+    name: Member,
     force: Annotated[bool, typer.Option("--force", help="Also if protected; while paused also below min.")] = False,
     state: State = None,
     json: AsJson = False,
@@ -84,7 +83,7 @@ def member_adopt(
 @member.command("evict")
 def member_evict(  # an option each
     group: Group,
-    name: Name,
+    name: Member,
     replace: Annotated[bool, typer.Option("--replace", help="Keep the size: another one is made.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Also if protected; while paused also below min.")] = False,
     state: State = None,
@@ -102,7 +101,7 @@ def member_evict(  # an option each
 @member.command("protect")
 def member_protect(
     group: Group,
-    name: Name,
+    name: Member,
     off: Annotated[bool, typer.Option("--off", help="Allow it to leave again.")] = False,
     state: State = None,
     json: AsJson = False,

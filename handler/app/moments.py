@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
-from config.units import Instant
+from config.units import Instant, parse_span
 from trigger.time_words import say_moment, whole_milliseconds
 
 _DAY = 86_400_000_000
+_MILLISECOND = 1_000
 _WIDTHS = (3_600_000_000, 60_000_000, 1_000_000)
 """Microseconds of an hour, a minute and a second."""
 _ZONE = re.compile(r"(Z|[+-]\d\d(:?\d\d){0,2}(\.\d+)?)$")
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)")
+_NUMBER = re.compile(r"\+?(\d+\.?\d*|\.\d+)")
 _LATEST = 1e12
 """Seconds."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -45,7 +46,9 @@ class Written:
 
 
 def written(text: str, now: float) -> Written:
-    """Read what a person wrote: epoch seconds, ISO 8601 (UTC where it names no zone), or a time of the last 24 hours.
+    """Read what a person wrote: a time ago, epoch seconds, ISO 8601 (UTC where it names no zone), or a time of day.
+
+    A time of day is that of the last 24 hours; a time ago is one instant, to the millisecond; ``now`` is no time ago.
 
     Raises:
         ValueError: it is none of these.
@@ -56,7 +59,13 @@ def written(text: str, now: float) -> Written:
     Written(at=1772366400.5, until=1772366400.6)
     >>> written("12:00:00.531", 1772370000.0)
     Written(at=1772366400.531, until=1772366400.532)
+    >>> written("-5m", 1772366700.0)
+    Written(at=1772366400.0, until=1772366400.001)
     """
+    if text == "now":
+        return _wide(round(now * 1_000_000), _MILLISECOND)
+    if text.startswith("-"):
+        return _wide(round((now - parse_span(text[1:])) * 1_000_000), _MILLISECOND)
     if _NUMBER.fullmatch(text):
         number = Decimal(text)
         if abs(number) > _LATEST:

@@ -6,11 +6,10 @@ from typing import Annotated, Any
 
 import typer
 
+from handler.app.commands import Program
 from handler.app.terminal import USAGE, AsJson, State, ask, fail, get, lines, print_json
 
-record = typer.Typer(
-    help="Keep every sample of every tick, for export and replay.", no_args_is_help=True, rich_markup_mode=None
-)
+record = Program("Keep every sample of every tick, for export and replay.")
 
 For = Annotated[str | None, typer.Option("--for", metavar="SPAN", help="Only for so long, such as 1h.")]
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from handler.app.terminal import USAGE, AsJson, fail, instant, lines, print_json, refusals, show
+from handler.app.terminal import USAGE, AsJson, Since, Until, fail, instant, lines, print_json, refusals, show
 
 if TYPE_CHECKING:
     from config.model import Catalogue
@@ -51,8 +51,6 @@ Against = Annotated[
     Path | None, typer.Option("--against", metavar="OTHER", help="Compare with this file.", show_default=False)
 ]
 Groups = Annotated[list[str] | None, typer.Option("--group", metavar="GROUP", help="Only this one; may be repeated.")]
-Since = Annotated[str | None, typer.Option("--from", metavar="T", help="Epoch seconds or ISO 8601 (UTC).")]
-Until = Annotated[str | None, typer.Option("--to", metavar="T", help="Likewise; not included.")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +84,7 @@ def replay(  # noqa: PLR0913, PLR0917  # an option each
     until: Until = None,
     json: AsJson = False,
 ) -> None:
-    """Say what a file would have decided, with the code that decides live and a clock of its own. Changes nothing."""
+    """Show what a file would have decided, by the same code that decides live. Changes nothing."""
     if (series is None) == (load is None):
         fail("either --series FILE, or --load TRACE with --capacity N", USAGE, json=json)
     if load is not None and (capacity is None or not capacity > 0 or events is not None):
@@ -94,7 +92,7 @@ def replay(  # noqa: PLR0913, PLR0917  # an option each
     if load is not None and model != "recorded":
         fail("--load is a model of its own: leave --model out", USAGE, json=json)
     if series is not None and series.startswith(_PROMETHEUS) and (since is None or until is None):
-        fail("--series prometheus:URL needs --from T and --to T", USAGE, json=json)
+        fail("--series prometheus:URL needs --since T and --until T", USAGE, json=json)
     over = _Over(
         series=series,
         model=model,
@@ -104,8 +102,8 @@ def replay(  # noqa: PLR0913, PLR0917  # an option each
         boot=_span(boot, json=json),
         feeds=_feeds(feeds or (), json=json),
         groups=groups or (),
-        since=float("-inf") if since is None else instant(since),
-        until=float("inf") if until is None else instant(until),
+        since=float("-inf") if since is None else instant(since, json=json),
+        until=float("inf") if until is None else instant(until, json=json),
     )
     from config.load import load as declared
 

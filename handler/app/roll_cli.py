@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -25,12 +26,14 @@ from handler.app.terminal import (
 if TYPE_CHECKING:
     from pathlib import Path
 
+_WHOLE = re.compile(r"[0-9]{1,7}")
+_PERCENTAGE = re.compile(r"(100|[0-9]{1,2})%")
 _LOOK_AGAIN = 1.0
 """Seconds between two looks at a roll that is waited for."""
 
 
 def definitions(group: Group, state: State = None, json: AsJson = False) -> None:
-    """List what a group declared, newest first: what changed, who is made of it, and whether it converged."""
+    """List a group's definitions, newest first: what changed, which members are made of it, whether it converged."""
     answer = get(state, json, "groups", group, "definitions")
     if json:
         print_json(answer)
@@ -47,7 +50,7 @@ def rollback(
     state: State = None,
     json: AsJson = False,
 ) -> None:
-    """Have new members made of the last definition that converged, whatever the file says; nobody is moved by it."""
+    """Make new members of the last definition that converged, whatever the file says. Replaces no member."""
     if off and to is not None:
         fail("say --to or --off, not both", USAGE, json=json)
     if off:
@@ -63,27 +66,32 @@ def roll(  # noqa: PLR0913, PLR0917  # an option each
     unavailable: Annotated[
         str | None, typer.Option("--unavailable", metavar="N|N%", help="Members that may be missing in service.")
     ] = None,
-    stop: Annotated[bool, typer.Option("--stop", help="Replace nobody else.")] = False,
+    stop: Annotated[bool, typer.Option("--stop", help="Replace no more members.")] = False,
     wait: Annotated[bool, typer.Option("--wait", help="Until all are replaced, or the roll stops.")] = False,
     state: State = None,
     json: AsJson = False,
 ) -> None:
-    """Replace every member that is not made of the profile of now, a few at a time; or go on doing so."""
+    """Replace every member that is not made of the newest profile, a few at a time; or go on doing so."""
     if stop and (wait or surge is not None or unavailable is not None):
         fail("--stop goes with no other option", USAGE, json=json)
     if stop:
         _, answer = ask(state, json, "DELETE", "groups", group, "roll")
     else:
-        body: dict[str, object] = {"surge": _allowance(surge), "unavailable": _allowance(unavailable)}
+        allowed = {"surge": surge, "unavailable": unavailable}
+        body: dict[str, object] = {name: _allowance(f"--{name}", text, json=json) for name, text in allowed.items()}
         _, answer = ask(state, json, "POST", "groups", group, "roll", body=body)
     if wait:
         _wait(group, answer, state, json=json)
     _say(group, answer, json=json)
 
 
-def _allowance(text: str | None) -> int | str | None:
+def _allowance(option: str, text: str | None, *, json: bool) -> int | str | None:
     """As JSON has it: a number of members, or a percentage."""
-    return int(text) if text is not None and text.isascii() and text.isdigit() else text
+    if text is None or _PERCENTAGE.fullmatch(text):
+        return text
+    if not _WHOLE.fullmatch(text):
+        fail(f"{option} {text}: expected a number of members, or a percentage from 0% to 100%", USAGE, json=json)
+    return int(text)
 
 
 def _say(group: str, answer: dict[str, Any], *, json: bool) -> None:

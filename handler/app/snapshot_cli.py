@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 
-from handler.app.terminal import USAGE, AsJson, State, ask, fail, lines, print_json, refusals
+from handler.app.terminal import PROBLEMS, AsJson, Group, State, ask, fail, lines, print_json, refusals
 
 
-def snapshot(group: Annotated[str, typer.Argument(metavar="GROUP")], state: State = None, json: AsJson = False) -> None:
-    """Look at the cloud and the balancers now, and print the world that a pass would plan from. Nothing is changed.
+def snapshot(group: Group, state: State = None, json: AsJson = False) -> None:
+    """Look at the cloud and the balancers now, and print the world that a plan is made from. Changes nothing.
 
     What is printed is JSON, and `trimtab plan` reads it; with --json all of it stands on one line.
     """
@@ -33,7 +33,7 @@ def plan(
     ],
     json: AsJson = False,
 ) -> None:
-    """Print the steps that would be taken in a world, and what would be waited for. Needs no daemon."""
+    """Print the steps that Trimtab would take in a saved world, and what it would wait for. Needs no daemon."""
     from handler.app.tables import plan_lines
     from handler.snapshots.reading import read_snapshot
     from handler.uncollected import uncollected
@@ -62,4 +62,4 @@ def _content(world: str, *, json: bool) -> bytes:
         with Path(world).open("rb") as file:
             return file.read(LONGEST + 1)
     except OSError as error:
-        fail(f"{world}: {error.strerror or error}", USAGE, json=json)
+        fail(f"{world} cannot be read: {error.strerror or error}", PROBLEMS, json=json)

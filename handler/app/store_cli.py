@@ -7,9 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
+from handler.app.commands import Program
 from handler.app.terminal import AsJson, State, ask, directory, fail, get, lines, print_json, refusals
 
-store = typer.Typer(help="The store itself: whether it is believed.", no_args_is_help=True, rich_markup_mode=None)
+store = Program("The store itself: whether it is believed.")
 
 
 @store.command("status")

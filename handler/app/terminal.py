@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from config.errors import TrimtabError
+from handler.app.names import group_names, member_names
 
 if TYPE_CHECKING:
     from handler.app.moments import Written
@@ -25,7 +26,17 @@ State = Annotated[
     Path | None, typer.Option("--state", metavar="DIR", help="State directory [env TRIMTAB_STATE].", show_default=False)
 ]
 File = Annotated[Path, typer.Argument(metavar="FILE", help="The declared model, YAML.")]
-Group = Annotated[str, typer.Argument(metavar="GROUP")]
+Group = Annotated[str, typer.Argument(metavar="GROUP", help="A group's name.", autocompletion=group_names)]
+Member = Annotated[str, typer.Argument(metavar="NAME", help="A member's name.", autocompletion=member_names)]
+Since = Annotated[
+    str | None,
+    typer.Option(
+        "--since", metavar="T", help="From this instant on: as why --at takes it, such as -2h.", show_default=False
+    ),
+]
+Until = Annotated[
+    str | None, typer.Option("--until", metavar="T", help="Before this instant, likewise.", show_default=False)
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -93,25 +104,29 @@ def act(
         typer.echo(said)
 
 
-def instant(text: str) -> float:
-    """Read an instant: epoch seconds, ISO 8601, or a time of day. Exits if it is none of these."""
-    return _written(text).at
+def instant(text: str, *, json: bool = False) -> float:
+    """Read an instant: epoch seconds, ISO 8601, a time of day, or a time ago. Exits if it is none of these."""
+    return _written(text, json=json).at
 
 
-def at_query(text: str) -> str:
-    """The query that asks for the decision of an instant, as wide as it is written. Exits as `instant`."""
-    found = _written(text)
-    return f"?at={found.at!r}&until={found.until!r}"
+def asked_instant(text: str, *, json: bool) -> tuple[str, str]:
+    """Return the query for the decision of an instant, and the words for the instant. Exits as `instant`."""
+    from handler.app.moments import moment_text
+
+    found = _written(text, json=json)
+    words = moment_text(found.at) if text == "now" or text.startswith("-") else text
+    return f"?at={found.at!r}&until={found.until!r}", words
 
 
-def _written(text: str) -> Written:
+def _written(text: str, *, json: bool) -> Written:
     from handler.app.clock import wall
     from handler.app.moments import written
 
     try:
         return written(text, wall())
     except (ValueError, OverflowError):
-        fail(f"{text!r} is not an instant: epoch seconds, or ISO 8601 such as 2026-03-01T12:00:00.250", USAGE)
+        said = "a time ago such as -5m, a time of day such as 12:00, ISO 8601 such as 2026-03-01T12:00:00.250 (UTC)"
+        fail(f"{text!r} is not an instant: expected {said}, or epoch seconds", USAGE, json=json)
 
 
 def lines(text: Iterable[str], *, err: bool = False) -> None:
@@ -144,4 +159,14 @@ def tell_size(what: str, code: int, answer: dict[str, Any], *, json: bool) -> No
     else:
         sentence = answer["answers"][0]["words"] if answer["answers"] else answer["reason"]
         typer.echo(f"{what}: {answer['desired_from']} → {answer['desired_to']} ({sentence})")
+        lines(_quiet_lines(answer.get("quiet")))
     raise typer.Exit(PROBLEMS if code == HTTPStatus.FORBIDDEN else DONE)
+
+
+def _quiet_lines(quiet: dict[str, Any] | None) -> Iterator[str]:
+    """Say which quiet time a size begins, and what policies may not do meanwhile."""
+    from config.units import format_span
+
+    if quiet is not None:
+        stopped = "scales in or out" if quiet["direction"] == "out" else "scales in"
+        yield f"quiet time of {format_span(quiet['seconds'])} begins: until it ends, no policy {stopped}"

@@ -113,4 +113,6 @@ def explained(error: Exception, path: Path) -> StoreError:
     advice = next((text for prefix, text in _ADVICE.items() if code.startswith(prefix)), "")
     if code.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
         advice = f"{advice}; {RECOVERY}"
+    if isinstance(cause, OSError):  # its own words name a draft that no reader knows
+        return StoreError(f"{path} cannot be read or written: {cause.strerror or cause}")
     return StoreError(f"store {path}: {advice} ({code}: {cause})" if advice else f"store {path}: {cause}")

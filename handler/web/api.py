@@ -16,7 +16,7 @@ from starlette.exceptions import HTTPException
 from config.errors import Refused, StoreError
 from config.units import CounterId, GroupId, Instant, PolicyId
 from handler.snapshots.writing import written
-from handler.store.interface import Span
+from handler.store.interface import EVERY_KIND, EventKind, Span
 from handler.web.asking import By, NeedsToken, decided
 from handler.web.balancers import balancer_routes
 from handler.web.daemon import Asked, Daemon, NoSuch
@@ -223,10 +223,16 @@ def _looking(daemon: Daemon) -> APIRouter:
 
     @routes.get("/groups/{group}/history")
     async def history(
-        group: str, before: float | None = None, limit: Annotated[int, Query(ge=1, le=1000)] = 50
+        group: str,
+        before: float | None = None,
+        since: Annotated[float | None, Query(description="Nothing that is older.")] = None,
+        limit: Annotated[int, Query(ge=1, le=1000)] = 50,
+        kind: Annotated[list[EventKind] | None, Query(description="Only these; all if left out.")] = None,
     ) -> JSONResponse:
         at = Instant(before) if before is not None else None
-        return JSONResponse(plain(await daemon.history(GroupId(group), before=at, limit=limit)))
+        kinds = EVERY_KIND if kind is None else frozenset(kind)
+        found = await daemon.history(GroupId(group), before=at, limit=limit, kinds=kinds)
+        return JSONResponse(plain(tuple(event for event in found if since is None or event.at >= since)))
 
     return routes
 

@@ -12,6 +12,7 @@ from handler.web.gate import BEARER, UNAUTHORIZED
 from handler.web.render import Json, plain
 from trigger.reasons import Reason
 from trigger.requests import Decision
+from trigger.verdicts import Direction
 from trigger.words import sentence_of
 
 By = Annotated[str, Header(alias="X-Trimtab-User", max_length=64, description="Who asks; recorded in the history.")]
@@ -35,10 +36,20 @@ def decided(decision: Decision) -> JSONResponse:
         "desired_to": decision.desired_to,
         "revision": decision.state.revision,
         "answers": list(answers),
+        "quiet": _quiet(decision),
     }
     if decision.winner is not None or any(each.reason is Reason.WAITING_TURN for each in decision.answers):
         return JSONResponse(body, 202)
     return JSONResponse(body, 200 if all(each.reason is Reason.NO_CHANGE for each in decision.answers) else 403)
+
+
+def _quiet(decision: Decision) -> Json:
+    """The quiet time that the decision begins, if it begins one."""
+    if decision.winner is None or decision.desired_from is None or decision.desired_to is None or not decision.changed:
+        return None
+    span = decision.winner.request.quiet_time
+    direction = Direction.OUT if decision.desired_to > decision.desired_from else Direction.IN
+    return {"seconds": span, "direction": direction.value} if span > 0 else None
 
 
 def _answer(request: str, reason: Reason, clamps: Json) -> Json:

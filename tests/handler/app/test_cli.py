@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from handler.command import app
-from tests.support.daemon import Daemon, Said, trimtab, typed
+from tests.support.daemon import Daemon, Said, a_daemon, trimtab, typed
 from tests.support.waiting import until
 
 _BAD = """\
@@ -281,7 +281,7 @@ def test_a_world_that_is_wrong_is_refused_with_its_places(tmp_path: Path) -> Non
         {"error": f"{file}:2: world.members[1].name: needs a record, a server, or both"},
     )
     assert typed("plan", "--world", str(file)).err == f"{said.json['error']}\n"
-    assert typed("plan", "--world", str(tmp_path)).code == 2
+    assert typed("plan", "--world", str(tmp_path)).code == 1
 
 
 def test_a_world_may_come_from_a_pipe() -> None:
@@ -353,4 +353,33 @@ def test_a_fleet_in_order_has_no_garbage(daemon: Daemon) -> None:
     told, found = both(daemon, "garbage")
     assert told.out.strip() == "no garbage"
     assert found == {"garbage": [], "unseen": []}
-    assert daemon.json("garbage", "group-99")["garbage"] == []
+    assert daemon.json("garbage", "group-1")["garbage"] == []
+    assert daemon.trimtab("garbage", "group-99").code == 1
+
+
+def test_history_shows_only_decisions_and_only_a_time_where_that_is_asked_for(daemon: Daemon, group: str) -> None:
+    daemon.json("scale", group, "2")
+    daemon.settled(2, group)
+    everything = daemon.json("history", group, "--limit", "200")
+    decisions = daemon.json("history", group, "--decisions", "--since", "-1h")
+    last = decisions[0]["at"]
+
+    assert {event["kind"] for event in everything} > {"decision"}
+    assert decisions == [event for event in everything if event["kind"] == "decision"]
+    assert daemon.json("history", group, "--since", str(last)) == [event for event in everything if event["at"] >= last]
+    assert daemon.json("history", group, "--until", str(last)) == [event for event in everything if event["at"] < last]
+
+
+def test_scale_says_which_quiet_time_it_begins(tmp_path: Path) -> None:
+    declared = """\
+clouds: {local: {process: {}}}
+profiles: {web: {cloud: local, command: [sleep, "3600"]}}
+groups: {web: {profile: web, min: 0, max: 3, interval: 1s, quiet_time: 7m, grace: 1s}}
+"""
+    with a_daemon(declared) as daemon:
+        daemon.start().settled(0)
+        out = daemon.trimtab("scale", "web", "1").out.splitlines()
+        same, less = daemon.json("scale", "web", "1"), daemon.json("scale", "web", "0")
+
+    assert out[1] == "quiet time of 7m begins: until it ends, no policy scales in or out"
+    assert (same["quiet"], less["quiet"]) == (None, {"seconds": 420.0, "direction": "in"})

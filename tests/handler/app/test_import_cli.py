@@ -43,7 +43,7 @@ def test_the_declaration_goes_to_standard_output_and_the_report_to_standard_erro
 def test_upon_a_base_the_file_that_is_written_passes_trimtab_check(template: Path, base: Path, tmp_path: Path) -> None:
     written = tmp_path / "shop.yaml"
 
-    answer = imported(template, "--base", base, "--profile", "web", "--interval", "10s", "--output", written)
+    answer = imported(template, "--base", base, "--profile", "web", "--interval", "10s", "--out", written)
 
     assert (answer.exit_code, answer.stderr) == (0, "")
     assert "trimtab check" not in answer.stdout
@@ -60,7 +60,7 @@ def test_upon_opennebula_values_are_read_where_oneflow_reads_them(
     base.write_text(f"clouds: {{{one}}}\nprofiles: {{web: {{cloud: one, template: web}}}}\n")
     written = tmp_path / "shop.yaml"
 
-    answer = imported(template, "--base", base, *words, "--output", written)
+    answer = imported(template, "--base", base, *words, "--out", written)
 
     assert answer.exit_code == 0
     assert "ATT → counters.att: read from OpenNebula" in answer.stdout
@@ -71,7 +71,7 @@ def test_a_file_that_is_there_is_not_written_over(template: Path, tmp_path: Path
     written = tmp_path / "shop.yaml"
     written.write_text("mine")
 
-    answer = imported(template, "--output", written)
+    answer = imported(template, "--out", written)
 
     assert (answer.exit_code, written.read_text()) == (1, "mine")
     assert answer.stderr == f"{written} is there already: name another file, or remove it\n"
@@ -127,7 +127,7 @@ def test_a_template_with_problems_exits_1_and_writes_nothing(text: str, said: st
     file, written = tmp_path / "shop.json", tmp_path / "shop.yaml"
     file.write_text(text)
 
-    answer = imported(file, "--output", written)
+    answer = imported(file, "--out", written)
 
     assert (answer.exit_code, answer.stdout, written.exists()) == (1, "", False)
     assert said in answer.stderr

@@ -40,15 +40,20 @@ def test_the_exact_number_of_json_is_read_as_exactly_that_instant(at: float) -> 
         ("1772366400.25", NOON + 0.25, 0.01),
         ("12:00:00", NOON, 1),
         ("12:31", NOON + 1860 - 86400, 60),
+        ("-5m", NOON + 1500, 0.001),
+        ("-1h30m", NOON - 3600, 0.001),
+        ("now", NOON + 1800, 0.001),
     ],
 )
 def test_an_instant_is_as_wide_as_it_is_written(text: str, at: float, width: float) -> None:
     """The clock shows half past twelve: a later time of day is yesterday's."""
     found = written(text, NOON + 1800)
-    assert (found.at, found.until - found.at) == (at, pytest.approx(width, rel=1e-6))
+    assert (found.at, found.until - found.at) == (at, pytest.approx(width, rel=1e-3))
 
 
-@pytest.mark.parametrize("text", ["yesterday", "nan", "inf", "1e9", "9" * 400, "25:00", "2026-02-30", ""])
+@pytest.mark.parametrize(
+    "text", ["yesterday", "-5", "-", "--5m", "-5y", "nan", "inf", "1e9", "9" * 400, "25:00", "2026-02-30", ""]
+)
 def test_what_is_no_instant_is_refused(text: str) -> None:
     with pytest.raises((ValueError, OverflowError)):
         written(text, NOON)

@@ -71,7 +71,7 @@ def test_samples_of_a_daemon_are_kept_through_a_kill(daemon: Daemon, tmp_path: P
     assert (summary["rows"], summary["remarks"]) == (done, [])
     assert pq.read_metadata(out).num_rows == done
     assert series(daemon, "--group", "other") == []
-    assert series(daemon, "--to", "2020-01-01") == []
+    assert series(daemon, "--until", "2020-01-01") == []
 
 
 def _metric(daemon: Daemon, name: str) -> float:
@@ -99,7 +99,7 @@ def test_events_tell_sizes_acts_and_members(daemon: Daemon, tmp_path: Path) -> N
     [
         (("record", "on", "--for", "soon"), 2, "a duration with a unit"),
         (("export", "series", "--json"), 2, "--out"),
-        (("export", "series", "--from", "yesterday"), 2, "is not an instant"),
+        (("export", "series", "--since", "yesterday"), 2, "is not an instant"),
         (("export", "series", "--out", "/nowhere/at/all.csv"), 1, "cannot be written"),
     ],
     ids=str,

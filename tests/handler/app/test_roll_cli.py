@@ -61,7 +61,7 @@ def test_a_profile_is_rolled_out_and_back_and_a_kill_in_between_costs_nothing(da
 
 def test_what_cannot_be_is_refused_with_words_and_exit_codes(daemon: Daemon) -> None:
     assert daemon.trimtab("roll", "web", "--surge", "0").code == 1
-    assert daemon.trimtab("roll", "web", "--surge", "lots").code == 1
+    assert daemon.trimtab("roll", "web", "--surge", "lots").code == 2
     assert daemon.trimtab("roll", "web", "--stop").code == 1
     assert daemon.trimtab("roll", "web", "--stop", "--wait").code == 2
     assert daemon.trimtab("rollback", "web", "--off", "--to", "1").code == 2

@@ -169,7 +169,7 @@ def test_a_long_time_is_asked_in_pages_and_replayed(
     monkeypatch.chdir(tmp_path)
     Path("model.yaml").write_text(MODEL)
 
-    done = replayed(f"prometheus:{prometheus.url}", "--from", str(start), "--to", str(start + STEP * TICKS))
+    done = replayed(f"prometheus:{prometheus.url}", "--since", str(start), "--until", str(start + STEP * TICKS))
 
     assert done.exit_code == 0, done.stderr
     told = [json.loads(line) for line in done.stdout.splitlines()]
