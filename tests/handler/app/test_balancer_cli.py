@@ -45,3 +45,26 @@ def test_a_group_is_attached_and_detached_by_a_person_or_a_program(daemon: Daemo
     until(lambda: daemon.json("balancers", "web") == [])
     assert daemon.trimtab("detach", "web", "edge").code == 1
     assert len(daemon.json("member", "list", "web")) == 2
+
+
+_AWAY = """\
+clouds: {local: {process: {}}}
+balancers: {edge: {haproxy: {socket: /nowhere/haproxy.sock, backend: web}}}
+profiles: {web: {cloud: local, command: [sleep, "3600"]}}
+groups: {web: {profile: web, BEHINDmin: 1, max: 2, interval: 0.5s, drain: 0s, grace: 1s}}
+"""
+
+
+def test_a_balancer_that_does_not_answer_is_dropped_by_force_with_a_warning() -> None:
+    with a_daemon(_AWAY.replace("BEHIND", "balancers: [{use: edge, port: 80}], ")) as daemon:
+        daemon.start()
+        until(lambda: len(daemon.json("member", "list", "web")) == 1)
+        daemon.declare(_AWAY.replace("BEHIND", ""))
+        assert daemon.trimtab("reload").code == 0
+        refused = daemon.trimtab("detach", "web", "edge")
+        assert (refused.code, "trimtab detach web edge --force" in refused.err) == (1, True)
+
+        done = daemon.trimtab("detach", "web", "edge", "--force")
+        assert (done.code, done.out) == (0, "web: dropped edge; it is asked nothing more about 1 of its members\n")
+        assert "warning: edge could not be asked" in done.err
+        daemon.settled(1, "web")
