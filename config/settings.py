@@ -43,6 +43,22 @@ def loose_secrets(catalogue: Catalogue) -> tuple[Problem, ...]:
     )
 
 
+def unread_secrets(catalogue: Catalogue, environ: Mapping[str, str]) -> tuple[Problem, ...]:
+    """Find secrets that cannot be read here and now, in the order of the file; each is a warning, told once.
+
+    The file may be checked on another machine, or by another account, than those that it is written for.
+    """
+    found: dict[SecretRef, Problem] = {}
+    for ref, site in secret_places(catalogue):
+        if ref in found:
+            continue
+        try:
+            read_secret(ref, environ)
+        except Refused as error:
+            found[ref] = Problem(file=site.file, line=site.line, column=site.column, message=f"{error} (as seen here)")
+    return tuple(sorted(found.values()))
+
+
 def secret_places(catalogue: Catalogue) -> Iterator[tuple[SecretRef, Site]]:
     """Yield every reference to a secret with the place of the entry that it belongs to."""
     for section in ("sources", "clouds", "balancers", "profiles"):

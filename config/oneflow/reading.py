@@ -14,6 +14,7 @@ from config.errors import DeclarationError, Problem
 from config.expressions import Expression, ExpressionError
 from config.nearest import hint
 from config.oneflow import keys
+from config.oneflow.crons import refusal
 from config.oneflow.template import (
     Adjust,
     AdjustmentType,
@@ -133,6 +134,8 @@ def _scheduled(part: _Part, leftovers: list[Leftover]) -> ScheduledPolicy:
     recurrence, start_time = part.text("recurrence"), part.text("start_time")
     if (part.data.get("recurrence") is None) == (part.data.get("start_time") is None):
         part.wrong((), "a scheduled policy has a recurrence or a start_time: one of the two")
+    if recurrence and (unread := refusal(recurrence)):
+        part.wrong(("recurrence",), f"OneFlow refuses the recurrence {show(recurrence)}: it does not read {unread}")
     return ScheduledPolicy(
         where=part.where,
         adjust=_adjust(part),

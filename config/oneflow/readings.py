@@ -44,7 +44,7 @@ def _differs(groups: Sequence[Group], timezone: str | None) -> Iterator[str]:
     if timezone is None and any(policy.local for group in groups for policy in group.scheduled):
         yield "times are UTC, where OneFlow reads them in the zone of its server: --timezone names it"
     if any(policy.verb is Verb.SET for policy in followed):
-        yield "a size outside min to max is brought to the nearest bound, where OneFlow refuses it each time"
+        yield "set: a size above max is brought to max, as in OneFlow; one below min to min, where OneFlow does nothing"
     if followed:
         yield (
             "a quiet time begins with the decision and is the group's own, where a cooldown begins when VMs run and "

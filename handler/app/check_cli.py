@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from typing import Annotated
 
@@ -19,10 +20,11 @@ def check(
     """Check a file: print `FILE:LINE: message` for each problem, and warn about what is probably a mistake.
 
     A file with problems is refused, exit 1. Warnings begin with `warning:` after the place; the file runs, exit 0.
+    Secrets that cannot be read here are warnings that `--strict` does not count: they may be kept elsewhere.
     """
     from config.lint import lint
     from config.load import load
-    from config.settings import loose_secrets
+    from config.settings import loose_secrets, unread_secrets
     from config.vain_schedules import lint_at
     from handler.app import clock
     from trigger.expressions import certain
@@ -33,15 +35,14 @@ def check(
     except DeclarationError as error:
         print_json(_rows(error.problems, "error")) if json else lines(str(problem) for problem in error.problems)
         raise typer.Exit(PROBLEMS) from error
-    warnings = sorted(
-        (*lint(catalogue, resized, certain), *lint_at(catalogue, clock.wall()), *loose_secrets(catalogue))
-    )
+    counted = (*lint(catalogue, resized, certain), *lint_at(catalogue, clock.wall()), *loose_secrets(catalogue))
+    warnings = sorted((*counted, *unread_secrets(catalogue, os.environ)))
     if json:
         print_json(_rows(warnings, "warning"))
     else:
         lines(f"{warning.file}:{warning.line}: warning: {warning.message}" for warning in warnings)
         typer.echo(f"{file}: no problems{_count(len(warnings))}; groups: {', '.join(catalogue.groups) or 'none'}")
-    if warnings and strict:
+    if counted and strict:
         raise typer.Exit(PROBLEMS)
 
 

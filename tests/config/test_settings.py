@@ -8,7 +8,7 @@ import pytest
 from config.access import SecretRef
 from config.errors import Refused
 from config.load import parse
-from config.settings import loose_secrets, read_secret, state_directory
+from config.settings import loose_secrets, read_secret, state_directory, unread_secrets
 
 
 def secret_file(path: Path, content: bytes = b"hunter2\n", mode: int = 0o600) -> Path:
@@ -90,6 +90,27 @@ def test_a_secret_that_is_open_to_a_group_without_need_is_warned_of_at_its_entry
 
 def test_a_secret_that_is_not_there_is_no_matter_of_permissions(tmp_path: Path) -> None:
     assert loose_secrets(parse(MODEL % (tmp_path / "missing"), "model.yaml")) == ()
+
+
+def test_secrets_that_cannot_be_read_here_are_told_at_their_entries_and_never_shown(tmp_path: Path) -> None:
+    file, missing = secret_file(tmp_path / "s", mode=0o600), tmp_path / "missing"
+
+    def told(file: Path, environ: dict[str, str]) -> list[tuple[int, str]]:
+        return [(each.line, each.message) for each in unread_secrets(parse(MODEL % file, "model.yaml"), environ)]
+
+    assert told(file, {"COMMUNITY": "public"}) == []
+    assert told(missing, {}) == [
+        (3, f"the secret's file {missing} cannot be read: No such file or directory (as seen here)"),
+        (
+            4,
+            "the environment variable COMMUNITY holds no secret: set it before starting trimtab (as seen here)",
+        ),
+    ]
+
+
+def test_a_secret_that_several_entries_share_is_told_once() -> None:
+    text = MODEL.replace("{file: %s}", "{env: COMMUNITY}")
+    assert [each.line for each in unread_secrets(parse(text, "model.yaml"), {})] == [3]
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files to another account")

@@ -187,7 +187,9 @@ times = st.fixed_dictionaries(
 ).flatmap(
     lambda entry: st.one_of(
         st.builds(
-            dict, st.just(entry), recurrence=st.sampled_from(["@daily", "*/10 * * * mon,FRI", "0 9 31 2 *", "x"])
+            dict,
+            st.just(entry),
+            recurrence=st.sampled_from(["@daily", "*/10 * * * mon,FRI", "0 9 31 2 *", "0 9 * * fri-mon"]),
         ),
         st.builds(
             dict, st.just(entry), start_time=st.text(max_size=12) | st.sampled_from(["0", "1st sep 2030 9:00pm"])

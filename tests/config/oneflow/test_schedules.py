@@ -23,7 +23,7 @@ def entry_of(policy: Object, **options: object) -> Object:
             scheduled(recurrence="0 9 * * mon,tue"), {"schedule": "0 9 * * mon,tue", "set": 6}, id="a calendar"
         ),
         pytest.param(scheduled(recurrence="@daily"), {"schedule": "0 0 * * *", "set": 6}, id="a word"),
-        pytest.param(scheduled(recurrence=" 0  9 * * 7 *"), {"schedule": "0 9 * * 7", "set": 6}, id="a sixth field"),
+        pytest.param(scheduled(recurrence="0  9 * * 7 *"), {"schedule": "0 9 * * 7", "set": 6}, id="a sixth field"),
         pytest.param(
             scheduled("PERCENTAGE_CHANGE", 10, start_time="2nd oct 2027 15:45"),
             {"at": "2027-10-02T15:45:00Z", "add": "10%", "rounding": "truncate"},

@@ -68,11 +68,23 @@ def test_check_prints_every_problem_with_its_place_and_exits_1(tmp_path: Path) -
     ]
 
 
-def test_check_of_a_good_file_exits_0(daemon: Daemon) -> None:
+def test_check_of_a_good_file_exits_0(daemon: Daemon, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COMMUNITY", "public")
     said = typed("check", str(daemon.file))
     assert said.code == 0
     assert "no problems" in said.out
     assert typed("check", str(daemon.file), "--json").json == []
+
+
+def test_a_secret_that_is_not_here_is_a_warning_and_no_reason_to_refuse_the_file(daemon: Daemon) -> None:
+    said = typed("check", str(daemon.file), "--strict")
+    assert (said.code, said.out.splitlines()[0]) == (
+        0,
+        (
+            f"{daemon.file}:5: warning: the environment variable COMMUNITY holds no secret: set it before starting "
+            "trimtab (as seen here)"
+        ),
+    )
 
 
 def test_check_warns_and_exits_1_for_it_only_where_that_is_asked_for(tmp_path: Path) -> None:
