@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import contextlib
 import ssl
 import zlib
 from collections.abc import Callable, Mapping
@@ -23,6 +24,7 @@ from collector.http_failures import Failure as Failure  # noqa: PLC0414  sources
 from collector.http_failures import failure_of, no_authority, retry_after
 from collector.http_failures import refused as refused  # noqa: PLC0414  likewise
 from collector.names import Names
+from collector.parsing import Parser
 from collector.samples import Reply
 from config.access import Basic, Bearer, HttpAccess, SecretRef, Trust
 from config.errors import TrimtabError
@@ -31,8 +33,11 @@ from config.units import Moment, Seconds
 _IN_FLIGHT = 512
 _KEPT: Seconds = 75.0
 """How long an idle connection is kept: longer than the usual interval, so that the next poll finds it."""
-_LARGEST = 16 * 1024 * 1024
+LARGEST = 16 * 1024 * 1024
+"""Bytes of an answer of a server that answers for many members."""
 _CHUNK = 65536
+_LARGE_AT_ONCE = 16
+"""Answers of more than a chunk that are read at once."""
 _OK = 200
 _OK_AND_MORE = 299
 _WAITING = frozenset({429, 503})
@@ -55,8 +60,10 @@ class Question:
     """Statuses beside 200 to 299 whose body the asker wants to read for itself."""
     only_reads: bool = False
     """A POST that changes nothing over there, so that it may be sent twice, as every GET may."""
-    largest: int = _LARGEST
+    largest: int = LARGEST
     """Bytes that the answer may have, unpacked."""
+    raised_by: str = ""
+    """The key with which an operator may allow for more; empty: there is none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +110,9 @@ class HttpClient:
         self._slots = asyncio.Semaphore(_IN_FLIGHT)
         self._trusting: dict[Trust, asyncio.Task[_Trusting]] = {}
         self._held: dict[str, _Held] = {}
+        self._large = asyncio.Semaphore(_LARGE_AT_ONCE)
+        self.parser = Parser(clock)
+        """Where long answers are parsed; closed together with the client."""
 
     async def ask(self, question: Question) -> Answer | Failure:
         """Ask, and wait for the whole answer or the end of the question's time. Failures are never exceptions.
@@ -123,6 +133,7 @@ class HttpClient:
         for reading in self._trusting.values():
             reading.cancel()
         self._trusting = {}
+        self.parser.close()
         if self._session is not None:
             await self._session.close()
             self._session = None
@@ -172,11 +183,9 @@ class HttpClient:
             ssl=trusted,
             allow_redirects=False,
         ) as response:
-            raw = bytearray()
-            async for chunk in response.content.iter_chunked(_CHUNK):
-                raw += chunk
-                if len(raw) > question.largest:
-                    return _too_long(question)
+            raw = await self._body(response, question.largest)
+            if len(raw) > question.largest:
+                return _too_long(question)
             said = {name.lower(): value for name, value in response.headers.items()}
             if response.status in _WAITING:
                 self._hold(question.url, response.status, said)
@@ -189,6 +198,18 @@ class HttpClient:
             if response.status > _OK_AND_MORE:
                 body = _masked(body, headers)
             return Answer(status=response.status, headers=said, body=body, at=at)
+
+    async def _body(self, response: aiohttp.ClientResponse, largest: int) -> bytearray:
+        """Read an answer, or more bytes than it may have. Few long ones are read at once: all of them lie in memory."""
+        raw = bytearray()
+        async with contextlib.AsyncExitStack() as held:
+            async for chunk in response.content.iter_chunked(_CHUNK):
+                if len(raw) <= _CHUNK < len(raw) + len(chunk):
+                    await held.enter_async_context(self._large)
+                raw += chunk
+                if len(raw) > largest:
+                    break
+        return raw
 
     def _opened(self) -> aiohttp.ClientSession:
         if self._session is None:
@@ -261,7 +282,8 @@ class HttpClient:
 
 
 def _too_long(question: Question) -> Failure:
-    return Failure(reply=Reply.MALFORMED, said=f"the answer is longer than {question.largest} bytes")
+    hint = f": raise {question.raised_by} if all of it is needed" if question.raised_by else ""
+    return Failure(reply=Reply.MALFORMED, said=f"the answer is longer than {question.largest} bytes{hint}")
 
 
 async def _unpacked(raw: bytes, encoding: str, largest: int) -> bytes:

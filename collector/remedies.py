@@ -42,6 +42,10 @@ _REMEDIES: Mapping[tuple[str, Reply], str] = MappingProxyType(
             _ANY,
             Reply.OUTSIDE_RANGE,
         ): "a value that cannot be counts as no answer: repair what measures it, or correct the counter's range",
+        (
+            _ANY,
+            Reply.PUT_OFF,
+        ): "let the endpoint show less, ask for another one, or lengthen the group's interval",
         (_ANY, Reply.FUTURE): "set the clocks: the sample's time is more than a minute ahead of the clock here",
         (_ANY, Reply.AMBIGUOUS): "several values where one is due: narrow it, or say with rows how they become one",
         ("snmp", Reply.TIMEOUT): "no answer: look whether the agent runs, whether UDP reaches it from here, and at the "

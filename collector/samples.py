@@ -55,6 +55,8 @@ class Reply(enum.IntEnum):
     """A number, but outside the range that its counter declares: it was not heard."""
     FUTURE = 13
     """Stamped with a time that is still to come, by more than clocks differ."""
+    PUT_OFF = 14
+    """Not read: answers of this kind have cost more processor time than their share."""
 
 
 class Series(NamedTuple):

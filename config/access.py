@@ -138,6 +138,8 @@ class HttpAccess:
 
     credentials: Credentials | None = None
     trust: Trust = BY_SYSTEM
+    body_limit: int | None = None
+    """Bytes that an answer may have, unpacked; ``None``: as many as this kind of source allows by itself."""
 
 
 OPEN = HttpAccess()

@@ -21,6 +21,7 @@ from config.access import (
     SnmpVersion,
     Trust,
 )
+from config.body_limits import BodyLimit
 from config.declared import Declared, key, must
 from config.scalars import AbsolutePath, BackendName, BaseUrl, Given, Port, PositiveSpan, Text, Variable, Yes
 
@@ -176,6 +177,11 @@ class HttpAccessDocument(TrustingDocument):
     password: Annotated[SecretDocument | None, Given] = key("Where the user's password is kept.", {"env": "PASSWORD"})
     bearer: Annotated[SecretDocument | None, Given] = key("Where a bearer token is kept.", {"env": "TOKEN"})
     timeout: PositiveSpan = key("How long an answer may take.", "5s", default="5s")
+    body_limit: Annotated[BodyLimit | None, Given] = key(
+        "How large an answer may be, unpacked, from 1KiB to 64MiB: 1MiB if left out, for an entry of sources 16MiB. A "
+        "larger one is malformed.",
+        "4MiB",
+    )
 
     @model_validator(mode="after")
     def _one_identity(self) -> Self:
@@ -192,7 +198,7 @@ class HttpAccessDocument(TrustingDocument):
             credentials = Basic(user=self.user, password=self.password.ref)
         elif self.bearer is not None:
             credentials = Bearer(token=self.bearer.ref)
-        return HttpAccess(credentials=credentials, trust=self.trust)
+        return HttpAccess(credentials=credentials, trust=self.trust, body_limit=self.body_limit)
 
 
 # The section ``sources``.

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from collector.http import HttpClient, Question
+from collector.http import LARGEST, HttpClient, Question
 from collector.http_failures import Failure, of_server
 from collector.samples import Reply
 from collector.sources.haproxy_table import Table, decode_answer, decode_page
@@ -65,7 +65,17 @@ class Reader:
 
     async def _page(self, page: HaproxyStats) -> Table | Failure:
         url = page.url if page.url.endswith(";csv") else f"{page.url};csv"
-        answer = await self._http.ask(Question(url=url, access=page.access, timeout=page.timeout, headers=_CLOSE))
+        largest = page.access.body_limit or LARGEST
+        answer = await self._http.ask(
+            Question(
+                url=url,
+                access=page.access,
+                timeout=page.timeout,
+                headers=_CLOSE,
+                largest=largest,
+                raised_by="body_limit",
+            )
+        )
         if isinstance(answer, Failure):
             return of_server(answer)
         return await _decoded(decode_page, answer.body.decode(errors="replace"))

@@ -19,7 +19,7 @@ from collector.http import Failure, HttpClient, Question
 from collector.samples import AHEAD_AT_MOST, Reply, Series, Sheet
 from collector.sources.interface import Round
 from collector.sources.metrics_text import ACCEPT
-from collector.sources.picks import LONGEST_JSON, Picked, Row, picked
+from collector.sources.picks import Picked, Row, picked
 from collector.sources.reducing import Number, Reading, Reducer
 from collector.sources.sample_times import SampleTimes, clock_of
 from collector.targets import Member, rows_of
@@ -27,11 +27,10 @@ from config.access import HttpAccess
 from config.counters import Counter, FixedAddress, HttpValue, MemberAddress, MetricPick
 from config.units import GroupId, Seconds
 
-_LONG = 128 * 1024
-"""From here on (a few ms) picking goes to a thread, so that the event loop is not held."""
 _AT_ONCE = 16
 """Requests that are begun in one turn of the event loop (0.1 ms each), so that others get theirs."""
-_LONGEST_PAGE = 16 * 1024 * 1024
+_LONGEST = 1024 * 1024
+"""Bytes of an answer, where the counter does not say otherwise."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,13 +83,16 @@ class HttpSource:
         """Nothing to give back: the client is not ours."""
 
     async def _read(self, asked: Round, page: Page, wishes: Sequence[Wish]) -> None:
-        answer = await self._http.ask(
+        payer = f"http {min(wish.series.group for wish in wishes)}"
+        late = self._http.parser.put_off(payer)
+        answer = late or await self._http.ask(
             Question(
                 url=page.url,
                 access=page.access,
                 timeout=max(wish.source.timeout for wish in wishes),
                 headers={"Accept": ACCEPT if page.metrics else "application/json"},
-                largest=_LONGEST_PAGE if page.metrics else LONGEST_JSON,
+                largest=page.access.body_limit or _LONGEST,
+                raised_by="body_limit",
             )
         )
         if isinstance(answer, Failure):
@@ -98,10 +100,9 @@ class HttpSource:
                 asked.sheet.fail(wish.row, answer.reply, f"{place_of(page.url)}: {answer.said}")
             return
         kind, picks = answer.headers.get("content-type", ""), [wish.source.pick for wish in wishes]
-        if len(answer.body) < _LONG:
-            found = picked(answer.body, kind, picks)
-        else:
-            found = await asyncio.to_thread(picked, answer.body, kind, picks)
+        found = await self._http.parser.run(payer, len(answer.body), lambda: picked(answer.body, kind, picks))
+        if isinstance(found, Failure):
+            found = [found] * len(wishes)
         there = clock_of(answer, asked.clock())
         for wish, rows in zip(wishes, found, strict=True):
             self._put(asked.sheet, wish, rows, answer.at, there)

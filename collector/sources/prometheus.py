@@ -21,7 +21,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 from urllib.parse import urlencode
 
-from collector.http import Answer, Failure, HttpClient, Question
+from collector.http import LARGEST, Answer, Failure, HttpClient, Question
 from collector.samples import Reply, Sheet
 from collector.sources.interface import Round
 from collector.sources.prometheus_answers import Lines, decode
@@ -32,8 +32,6 @@ from collector.sources.sample_times import SampleTimes, clock_of
 from config.access import PrometheusServer
 
 _AT_ONCE = 4
-_LONG = 64 * 1024
-"""From here on (1 ms) reading an answer goes to a thread, so that the event loop is not held."""
 _ERRORS = frozenset({400, 422, 500, 503})
 """Statuses with which the API says in its own words what is wrong."""
 
@@ -135,15 +133,15 @@ class PrometheusSource:
             body=urlencode({**form, "timeout": f"{server.timeout:g}"}).encode(),
             accept=_ERRORS,
             only_reads=True,
+            largest=server.access.body_limit or LARGEST,
+            raised_by="body_limit",
         )
+        parser, payer = self._http.parser, f"prometheus {server.id} {form['query']}"
         async with self._turns.setdefault(server.url, asyncio.Semaphore(_AT_ONCE)):
-            answer = await self._http.ask(question)
+            answer = parser.put_off(payer) or await self._http.ask(question)
         if isinstance(answer, Failure):
             return _of_server(server, _blameless(answer))
-        if len(answer.body) < _LONG:
-            lines = decode(answer.body, answer.status)
-        else:
-            lines = await asyncio.to_thread(decode, answer.body, answer.status)
+        lines = await parser.run(payer, len(answer.body), lambda: decode(answer.body, answer.status))
         return lines if isinstance(lines, Failure) else _Answered(lines, answer)
 
 

@@ -250,7 +250,11 @@ def test_the_failure_of_one_member_is_its_own() -> None:
         (a_response(b'{"n": true}', headers=JSON), Reply.MALFORMED, "true is no number"),
         (a_response(b'{"n": NaN}', headers=JSON), Reply.MALFORMED, "nan is not a number to count with"),
         (a_response(b'{"n": 1e999}', headers=JSON), Reply.MALFORMED, "inf is not a number to count with"),
-        (a_response(b'{"n": ' + b" " * 3_000_000 + b"1}"), Reply.MALFORMED, "the answer is longer than 2097152 bytes"),
+        (
+            a_response(b'{"n": ' + b" " * 3_000_000 + b"1}"),
+            Reply.MALFORMED,
+            "the answer is longer than 1048576 bytes: raise body_limit",
+        ),
         (a_response(b'{"m": 1}', headers=JSON), Reply.NO_SUCH_COUNTER, "$.n finds nothing"),
     ],
 )
