@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -10,11 +9,11 @@ from functools import partial
 
 from config.errors import StoreError
 from config.model import Balancer as DeclaredBalancer
-from config.model import Cloud, Mode, ReadyProbe
+from config.model import Cloud, ReadyProbe
 from config.units import GroupId, Instant, MemberName
 from handler.balancers.interface import Balancer
 from handler.causes import told
-from handler.desired import Builds, Definition, DesiredState, Limits, Rolling
+from handler.desired import Definition, DesiredState, Limits
 from handler.execute import Execution, Tools
 from handler.gather import Gatherer
 from handler.generation.claiming import Generation, Rival
@@ -23,12 +22,22 @@ from handler.journal import Journal
 from handler.leases import Leases
 from handler.orchestrators.interface import Orchestrator, Standing
 from handler.orchestrators.remarking import remarks_of
+from handler.orders import lifted
 from handler.pacing import builds_after, next_in
-from handler.passes import Pass, budgets_left, halted, seen_only, with_remarks, with_tended
+from handler.passes import (
+    Pass,
+    all_stopped,
+    budgets_left,
+    halted,
+    hands_off,
+    rolling_of,
+    seen_only,
+    with_remarks,
+    with_tended,
+)
 from handler.provisions import Provisions, Tended
 from handler.quotas import Quotas, Reading
 from handler.records import surrendered, ungiven
-from handler.removals import retried
 from handler.snapshots.snapshot import Snapshot
 from handler.steps import Create, MakePart, Outcome, Plan
 from handler.store.interface import Creates, Store, StoredGroup
@@ -182,7 +191,7 @@ class Converger:
             StoreError: what we remember cannot be read. That it cannot be written ends the pass before the call.
         """
         self._meet(stored)
-        kept = _hands_off(stored) or stored.state.older is not None or self.rival is not None
+        kept = hands_off(stored) or stored.state.older is not None or self.rival is not None
         tended = _UNTENDED if kept or only is not None else self._provisions.tend(stored)
         done = self._pass(stored, accept_vanished=accept_vanished, only=only, latest=latest)
         if not kept and not stored.deleting and only is None:
@@ -193,14 +202,14 @@ class Converger:
     def _meet(self, stored: StoredGroup) -> None:
         """Claim the group's cloud before the first step there (`handler.generation.claiming`)."""
         cloud = stored.definition.cloud
-        if self._generation is not None and not _hands_off(stored):
+        if self._generation is not None and not hands_off(stored):
             self._generation.meet(cloud, self._orchestrator_for(cloud), self._traffic)
 
     def _see(self, stored: StoredGroup, world: World) -> None:
         """Look for claims of another daemon among the machines that were seen."""
         cloud = stored.definition.cloud
         servers = [member.server for member in world.members if member.server is not None]
-        if self._generation is not None and not _hands_off(stored):
+        if self._generation is not None and not hands_off(stored):
             self._generation.see(cloud, self._orchestrator_for(cloud), self._traffic, stored.id, servers)
 
     def _reported(self, stored: StoredGroup, done: Pass) -> Pass:
@@ -220,15 +229,15 @@ class Converger:
         only: MemberName | None,
         latest: Callable[[], GroupState] | None,
     ) -> Pass:
-        mends = only is None and not _hands_off(stored) and self.rival is None
-        world = self.gather(stored.id, stored.definition, mends=mends)
+        ordered, quiet = accept_vanished or only is not None, self.rival is not None or hands_off(stored)
+        world = self.gather(stored.id, stored.definition, mends=only is None and not quiet)
         self._see(stored, world)
         if latest is not None:
             stored = replace(stored, state=latest())
-        if self.rival is None and not _hands_off(stored):
+        if self.rival is None and not hands_off(stored):
             self._journal.close(stored.id, stored.definition.cloud.id, world)
-            stored, world = self._lifted(stored, world, only, ordered=accept_vanished or only is not None)
-        held = self.rival is not None or _hands_off(stored) or _is_doubted(stored, world, self._clock())
+            stored, world = lifted(self._store, stored, world, only, self._clock(), ordered=ordered)
+        held = self.rival is not None or hands_off(stored) or _is_doubted(stored, world, self._clock())
         look = partial(self._look, stored, world, accept_vanished=accept_vanished, only=only)
         seen, minted, reading = look(), tuple[Record, ...](), None
         if seen.plan.makes:
@@ -255,29 +264,6 @@ class Converger:
         done = self._concluded(stored, replace(seen, plan=planned), outcomes)
         done = replace(done, unread=self._quotas.news(reading), retries=(*done.retries, *seated))
         return done if execution.halted is None else halted(done, execution.halted)
-
-    def _lifted(
-        self, stored: StoredGroup, world: World, only: MemberName | None, *, ordered: bool
-    ) -> tuple[StoredGroup, World]:
-        """Lift what holds calls back that a person has ordered: of all members the back-off of builds, too.
-
-        What cannot be written down is lifted for this pass alone: its first write that fails ends the pass and says so.
-        """
-        if not ordered:
-            return stored, world
-        lifted = retried(world, stored.definition.group.grace, only, self._clock())
-        records = [member.record for member in lifted.members if member.record is not None]
-        known = {member.name: member.record for member in world.members}
-        changed = tuple(record for record in records if record is not known[record.name])
-        resets = only is None and stored.builds != Builds()
-        with contextlib.suppress(StoreError):
-            if changed:
-                self._store.save(changed, stored.definition.cloud.id)
-            if resets:
-                self._store.save_builds(stored.id, Builds())
-        if resets:
-            stored = replace(stored, failed_builds=0, back_off_until=None, builds_of=None)
-        return stored, lifted
 
     def _goes_on(self, stored: StoredGroup, latest: Callable[[], GroupState] | None) -> Callable[[], bool]:
         """Whether another step may begin: not once everything is paused, or another daemon keeps the members."""
@@ -325,8 +311,8 @@ class Converger:
                 size=stored.state.desired,
                 revision=stored.state.revision,
                 deleting=stored.deleting,
-                paused=_all_stopped(stored),
-                roll=_rolling(stored),
+                paused=all_stopped(stored),
+                roll=rolling_of(stored),
                 unconfirmed=stored.state.older is not None,
             ),
             world=world,
@@ -406,25 +392,9 @@ def _planned(snapshot: Snapshot) -> Plan:
         return snapshot.plan()
 
 
-def _hands_off(stored: StoredGroup) -> bool:
-    held = stored.state.orphaned or _all_stopped(stored) or stored.definition.group.mode is not Mode.ACT
-    return held and not stored.deleting
-
-
 def _is_doubted(stored: StoredGroup, world: World, now: Instant) -> bool:
     """Whether what was seen changes how far the store is believed: that is written down before anything is done."""
     if stored.deleting:
         return False
     seen = inventory_of(world, stored.state.desired)
     return compared(stored.definition.group, stored.state, seen, now) is not stored.state
-
-
-def _rolling(stored: StoredGroup) -> Rolling | None:
-    if stored.roll is None or not stored.roll.runs or not stored.state.desired or stored.state.older is not None:
-        return None
-    surge, unavailable = stored.roll.budgets.of(stored.state.desired)
-    return Rolling(surge=surge, unavailable=unavailable)
-
-
-def _all_stopped(stored: StoredGroup) -> bool:
-    return stored.state.stopped is Pause.ALL

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from config.causes import MENDING, Cause
+from config.model import Mode
 from config.units import BalancerId, Instant, Seconds, format_span
-from handler.desired import Builds
+from handler.desired import Builds, Rolling
 from handler.generation.inventory import inventory_of
 from handler.provisions import Tended
 from handler.removals import words_of
@@ -15,6 +16,7 @@ from handler.steps import MarkLeaving, Outcome, Plan, Wait
 from handler.store.interface import Creates, StoredGroup
 from handler.world import Member, Phase, Record, World
 from trigger.older import Inventory
+from trigger.requests import Pause
 
 _STORE_RETRY: Seconds = 5.0
 
@@ -197,3 +199,22 @@ def _overdue(stored: StoredGroup, world: World, planned: Plan) -> Iterator[str]:
 def halted(done: Pass, message: str) -> Pass:
     """A pass that ended early, since something could not be written down."""
     return replace(done, next_in=_STORE_RETRY, failures=(*done.failures, message))
+
+
+def hands_off(stored: StoredGroup) -> bool:
+    """Say whether nothing of a group may be touched, only looked at."""
+    held = stored.state.orphaned or all_stopped(stored) or stored.definition.group.mode is not Mode.ACT
+    return held and not stored.deleting
+
+
+def all_stopped(stored: StoredGroup) -> bool:
+    """Say whether convergence is paused, and not only decisions."""
+    return stored.state.stopped is Pause.ALL
+
+
+def rolling_of(stored: StoredGroup) -> Rolling | None:
+    """Return what a roll that is under way may cost now; ``None``: there is none."""
+    if stored.roll is None or not stored.roll.runs or not stored.state.desired or stored.state.older is not None:
+        return None
+    surge, unavailable = stored.roll.budgets.of(stored.state.desired)
+    return Rolling(surge=surge, unavailable=unavailable)
