@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 
 from pydantic import ValidationError
 
@@ -18,6 +20,7 @@ from config.places import Reading, read_places
 from config.plugins import installed
 from config.salvage import salvage
 from config.settings import cache_directory
+from config.statement import values_of
 from config.well_known import WELL_KNOWN
 from config.where import Where, dotted
 from config.wording import problems_of
@@ -65,7 +68,7 @@ def parse(text: str, file: str) -> Catalogue:
     found.extend(check(catalogue, refused, installed(catalogue)))
     if found:
         raise DeclarationError(tuple(sorted(set(found))))
-    return catalogue
+    return replace(catalogue, written=MappingProxyType(values_of(reading.data)))
 
 
 def _lexicon(reading: Reading) -> tuple[Lexicon, tuple[Problem, ...]]:

@@ -377,6 +377,8 @@ class Catalogue:
     record: Recording | None = None
     """Keep every sample of every tick, and how; ``None``: the file does not ask for it.
     No decision depends on it, nor does the digest."""
+    written: Mapping[tuple[str, ...], str] = field(default_factory=lambda: MappingProxyType({}))
+    """Every value of the file as it is written (`config.statement`); the digest does not depend on it."""
     sites: Mapping[tuple[str, ...], Site]
     """``("groups", "web")`` → where it is declared: who owns it. ``("groups", "web", "min")`` → where that value is."""
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from config.counters import AlertedValue, Counter, HaproxyField, NetscalerField, PrometheusQuery
+from config.counters import AlertedValue
 from config.effects import BringValue
 from config.findings import Finding
 from config.model import Catalogue
+from config.uses import servers_of
 
 _WITHOUT_EFFECT: Mapping[str, str] = {
     "sources": "no counter asks it",
@@ -41,7 +42,7 @@ def _named(catalogue: Catalogue) -> Mapping[str, set[str]]:
     """Section → the names that something asks for."""
     groups = catalogue.groups.values()
     return {
-        "sources": {server for counter in catalogue.counters.values() for server in _servers(counter)},
+        "sources": {server for counter in catalogue.counters.values() for server in servers_of(counter)},
         "counters": {name for condition in catalogue.conditions.values() for name in condition.counters},
         "conditions": {name for policy in catalogue.policies.values() for name in policy.when},
         "policies": {name for group in groups for name in (*group.policies, *(each.id for each in group.schedules))},
@@ -49,10 +50,3 @@ def _named(catalogue: Catalogue) -> Mapping[str, set[str]]:
         "balancers": {use.balancer for group in groups for use in group.balancers},
         "profiles": {group.profile for group in groups},
     }
-
-
-def _servers(counter: Counter) -> tuple[str, ...]:
-    source = counter.source
-    if isinstance(source, HaproxyField | NetscalerField | PrometheusQuery) and source.server is not None:
-        return (source.server,)
-    return ()

@@ -6,7 +6,7 @@ from grafana_foundation_sdk.builders import table
 from grafana_foundation_sdk.builders.dashboard import Row
 from grafana_foundation_sdk.models.dashboard import Dashboard, DynamicConfigValue
 
-from grafana.build.frame import HERE, decisions, filled, frame
+from grafana.build.frame import HERE, decisions, edits, filled, frame
 from grafana.build.panels import SHARE, Ask, Panel, bars, figure, lines, mapping, rows, stacked, timeline, to_group
 from grafana.build.states import STATES, rank
 
@@ -16,7 +16,7 @@ _SERVING = f'trimtab_group_members{{{HERE}, state="in_service"}}'
 def dashboard() -> Dashboard:
     """The finished dashboard."""
     whole = frame("fleet", "Trimtab / Fleet", "Every group: size, bounds, condition, reasons, drift.")
-    whole.annotation(decisions(HERE).enable(False))
+    whole.annotation(decisions(HERE).enable(False)).annotation(edits(HERE).enable(False))
     filled(whole, *_figures(), _groups(), _conditions())
     filled(whole.with_row(Row("Sizes")), *_sizes())
     filled(whole.with_row(Row("Why")), *_reasons())

@@ -86,6 +86,14 @@ def decisions(selector: str) -> board.AnnotationQuery:
     return _Prepared(_Marks("Decisions", changed, "purple", "{{group}}: {{direction}}, {{reason}}"))
 
 
+def edits(selector: str) -> board.AnnotationQuery:
+    """A mark for each minute in which the file was edited in what a group goes by, also while the daemon was down."""
+    edited = f"changes(trimtab_group_edited_timestamp_seconds{{{selector}}}[1m]) > 0"
+    return _Prepared(
+        _Marks("Edits of the file", edited, "orange", "{{group}}: trimtab definitions {{group}} says what")
+    )
+
+
 def calls(selector: str) -> board.AnnotationQuery:
     """A mark for each minute in which a cloud or a balancer was asked for something."""
     made = f"increase(trimtab_actions_total{{{selector}}}[1m]) > 0"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from grafana_foundation_sdk.builders.dashboard import Row
 from grafana_foundation_sdk.models.dashboard import Dashboard
 
-from grafana.build.frame import GROUP, HERE, calls, choice, decisions, filled, frame
+from grafana.build.frame import GROUP, HERE, calls, choice, decisions, edits, filled, frame
 from grafana.build.panels import (
     BLUE,
     GREEN,
@@ -38,7 +38,7 @@ def dashboard() -> Dashboard:
     whole.with_variable(choice("group", "Group", f"label_values(trimtab_group_min{{{HERE}}}, group)"))
     judged = f"label_values(trimtab_condition_threshold{{{GROUP}}}, condition)"
     whole.with_variable(choice("condition", "Condition", judged, several=True))
-    whole.annotation(decisions(GROUP)).annotation(calls(GROUP))
+    whole.annotation(decisions(GROUP)).annotation(calls(GROUP)).annotation(edits(GROUP))
     filled(whole, *_figures(), *_size())
     filled(whole.with_row(Row("Conditions")), *_conditions())
     filled(whole.with_row(Row("Timers and guards")), *_guards())

@@ -143,8 +143,9 @@ def reload(state: State = None, json: AsJson = False) -> None:
     elif status == HTTPStatus.CONFLICT:
         lines(f"{p['file']}:{p['line']}: {p['message']}" for p in answer["problems"])
     else:
-        changes = [f"{word} {', '.join(answer[word])}" for word in ("added", "changed", "orphaned") if answer[word]]
-        typer.echo("; ".join(changes) or "nothing changed")
+        from handler.app.edit_lines import reload_lines
+
+        lines(reload_lines(answer))
     raise typer.Exit(PROBLEMS if status == HTTPStatus.CONFLICT else DONE)
 
 

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from config.edits import edits
 from config.errors import DeclarationError, Problem
 from config.model import Balancer, Catalogue
+from config.statement import Statement
 from config.units import BalancerId, GroupId
+from config.uses import used
 from handler.attachments import Attachment, attached
 from handler.desired import Definition
+from handler.store.edits import Edited
 from handler.store.interface import Store, StoredGroup
 
 
@@ -59,6 +63,14 @@ def definitions(catalogue: Catalogue, store: Store, file: Path) -> list[Definiti
     if problems := tuple(problem for problem in found if problem is not None):
         raise DeclarationError(problems)
     return [_declared(catalogue, group, before.get(group), store) for group in sorted(catalogue.groups)]
+
+
+def edited_by(by: str, catalogue: Catalogue, store: Store, file: Path) -> Edited:
+    """What was edited since a file was taken before; nothing where none was. Reads the store."""
+    before = store.statement()
+    after = Statement(values=catalogue.written, used=used(catalogue))
+    found = () if before is None else edits(before, after, catalogue.sites, str(file))
+    return Edited(by=by, statement=after, edits=found)
 
 
 def _declared(catalogue: Catalogue, group: GroupId, before: StoredGroup | None, store: Store) -> Definition:

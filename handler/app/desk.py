@@ -322,9 +322,9 @@ class Desk:
         await self._engine.recordings.switch(on=on, span=span, by=by)
         return await self._engine.recordings.status()
 
-    async def reload(self) -> Reloaded:
+    async def reload(self, *, by: str = "api") -> Reloaded:
         """Read the file again: all or nothing."""
-        return await self._engine.reload()
+        return await self._engine.reload(by=by)
 
     async def _note(self, room: Room, act: str, by: str, message: str) -> None:
         now = self._engine.parts.clock().wall

@@ -14,6 +14,7 @@ from collector.board import Board
 from collector.poll import Poller
 from collector.pushes import Pushes
 from config.access import SecretRef
+from config.edits import Edit
 from config.errors import DeclarationError, Refused, StoreError
 from config.load import load
 from config.model import Balancer, Catalogue, Mode
@@ -25,7 +26,7 @@ from handler.app.balancer_watch import BalancerWatch
 from handler.app.converging import Keeper
 from handler.app.courier import Courier
 from handler.app.deciding import Decider
-from handler.app.definitions import definition_of, definitions
+from handler.app.definitions import definitions, edited_by
 from handler.app.door import Door, Question
 from handler.app.guard import Guard
 from handler.app.hooks import Hooks
@@ -53,7 +54,7 @@ _WATCH: Seconds = 2.0
 _FLUSH: Seconds = 30.0
 _PRUNE: Seconds = 3600.0
 _TOLD = 20
-"""Problems of a refused file that the log repeats; the reload's answer has all of them."""
+"""Problems of a refused file, and edits of one that is taken, that the log repeats; the reload's answer has all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,7 +190,7 @@ class Engine:
         await self.notifier.recall()
         await self.standstill.recall()
         async with self.changing:
-            await self._take(await asyncio.to_thread(load, self.parts.file))
+            await self._take(await asyncio.to_thread(load, self.parts.file), by="start")
         self.notifier.start()
         await self.hooks.load()
         self.alerting.start()
@@ -220,26 +221,27 @@ class Engine:
         except StoreError as error:
             logs.warn("store_not_flushed", error=str(error))  # the last moments of spans, no decision
 
-    async def reload(self) -> Reloaded:
+    async def reload(self, *, by: str = "api") -> Reloaded:
         """Take the file again: all or nothing. A refused file leaves the old catalogue in force."""
         async with self.changing:
             before = self.catalogue()
             try:
                 after = await asyncio.to_thread(load, self.parts.file)
-                await self._take(after)
+                found = await self._take(after, by=by)
             except DeclarationError as error:
                 self.metrics.refused()
                 logs.warn("reload_refused", problems=len(error.problems))
                 for problem in error.problems[:_TOLD]:
                     logs.warn("reload_problem", at=f"{problem.file}:{problem.line}", message=problem.message)
-                return Reloaded(problems=error.problems, added=(), changed=(), orphaned=())
+                return Reloaded(problems=error.problems, added=(), changed=(), orphaned=(), edits=())
             await self.hooks.load()
         kept = before.groups.keys() & after.groups.keys()
         return Reloaded(
             problems=(),
             added=tuple(sorted(after.groups.keys() - before.groups.keys())),
-            changed=tuple(sorted(group for group in kept if _story(before, group) != _story(after, group))),
+            changed=tuple(sorted(kept & {group for edit in found for group in edit.groups})),
             orphaned=tuple(sorted(before.groups.keys() - after.groups.keys())),
+            edits=found,
         )
 
     def refuse_declared(self, room: Room) -> None:
@@ -301,14 +303,15 @@ class Engine:
         }
         return Health(ready=all(check == "ok" for check in checks.values()), checks=checks)
 
-    async def _take(self, catalogue: Catalogue) -> None:
-        now = self.parts.clock()
+    async def _take(self, catalogue: Catalogue, *, by: str) -> tuple[Edit, ...]:
+        now, store = self.parts.clock(), self.parts.store
         await self._decider.stop()
         try:
             async with self.door.shut():
-                defined = await asyncio.to_thread(definitions, catalogue, self.parts.store, self.parts.file)
-                await asyncio.to_thread(self.parts.store.declare, defined, now.wall)
-                for stored in await asyncio.to_thread(self.parts.store.groups):
+                defined = await asyncio.to_thread(definitions, catalogue, store, self.parts.file)
+                edited = await asyncio.to_thread(edited_by, by, catalogue, store, self.parts.file)
+                await asyncio.to_thread(store.declare, defined, now.wall, edited)
+                for stored in await asyncio.to_thread(store.groups):
                     self._furnish(stored, catalogue)
                 self._arrange()
                 self._catalogue = catalogue
@@ -320,12 +323,15 @@ class Engine:
         for warning in await asyncio.to_thread(loose_secrets, catalogue):
             logs.warn("secret_exposed", at=f"{warning.file}:{warning.line}", message=warning.message)
         logs.say("catalogue", digest=catalogue.digest[:12], groups=len(catalogue.groups))
+        for edit in edited.edits[:_TOLD]:
+            logs.say("edited", at=f"{edit.file}:{edit.line}", change=edit.words, groups=len(edit.groups), by=by)
         for room in sorted(self.rooms.values(), key=lambda room: not room.is_pending):  # those that wait come first
             self.keeper.start(room)
             room.wake.set()
         declared = [room for room in self.rooms.values() if room.state.desired is not None and not room.state.orphaned]
         with contextlib.suppress(StoreError):  # the groups' status tells it, and the next tick looks again
             await self.door.ask_all([Question(room=room, at=now) for room in declared])  # bounds may have changed
+        return edited.edits
 
     def _arrange(self) -> None:
         """Tell each group which others it shares a service or the budget of a cloud with."""
@@ -346,7 +352,7 @@ class Engine:
         if room.state.orphaned is not stored.state.orphaned:
             logs.say("orphaned" if stored.state.orphaned else "declared_again", group=room.id)
         room.definition, room.declared, room.pinned = stored.definition, stored.declared, stored.pinned
-        room.deleting = stored.deleting
+        room.deleting, room.edited_at = stored.deleting, stored.edited_at
         room.state = replace(room.state, orphaned=stored.state.orphaned, watched=stored.state.watched)
         before = self._catalogue
         same = {
@@ -397,11 +403,6 @@ class Engine:
             due = self.parts.clock().steady + _HEARTBEAT
             await asyncio.sleep(_HEARTBEAT)
             self.metrics.held(max(self.parts.clock().steady - due, 0.0))
-
-
-def _story(catalogue: Catalogue, group: GroupId) -> tuple[object, ...]:
-    """All that is declared of a group, wherever in the file."""
-    return definition_of(catalogue, group), *rules_of(catalogue, catalogue.groups[group].policies)
 
 
 def _late(room: Room, now: float) -> bool:

@@ -194,6 +194,11 @@ _PER_GROUP: tuple[tuple[str, str, Callable[[Room, Instant], float | None]], ...]
     ("group_revision", "Revision of the desired size.", lambda room, _: room.state.revision),
     ("group_interval_seconds", "How often it is judged; absent while it is not (orphaned, mode off).", _interval),
     ("group_decided_timestamp_seconds", "When it was last decided.", lambda room, _: room.decided_at),
+    (
+        "group_edited_timestamp_seconds",
+        "When the file was last edited in what the group goes by; 0: not since that is written down.",
+        lambda room, _: room.edited_at or 0.0,
+    ),
     ("group_converged_timestamp_seconds", "When a pass last had nothing to do.", lambda room, _: room.converged_at),
     ("group_definition", "Revision that new members are made of.", lambda room, _: room.stored().in_force),
     ("group_pending", "1 while its last change has not converged.", lambda room, _: float(room.is_pending)),

@@ -38,9 +38,14 @@ def definitions(group: Group, state: State = None, json: AsJson = False) -> None
     if json:
         print_json(answer)
         return
+    from handler.app.edit_lines import edits_table
     from handler.app.roll_tables import definitions_table
 
     show(definitions_table(answer))
+    edited = edits_table(answer)
+    if edited is not None:
+        lines([""])
+        show(edited)
 
 
 def rollback(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
@@ -25,6 +26,9 @@ from handler.store.interface import Event, EventKind
 from handler.web.daemon import NoSuch
 from handler.web.revisions import RevisionStatus, Steered
 
+_EDITS = 200
+"""Edits of the file that are told with the revisions: the newest."""
+
 
 class RollDesk:
     """Every change is recorded in the group's history with who asked."""
@@ -37,10 +41,14 @@ class RollDesk:
         room, store = room_of(self._engine, group), self._engine.parts.store
         found = await asyncio.to_thread(store.revisions, group)
         made_of = Counter(record.profile for record in await asyncio.to_thread(store.members, group))
-        before = (*found[1:], None)
+        edited = await asyncio.to_thread(store.edits, group, _EDITS)
+        before, ends = (*found[1:], None), (math.inf, *(each.at for each in found))
         return tuple(
-            _told(each, old, room, made_of[each.definition.profile_digest])
-            for each, old in zip(found, before, strict=True)
+            replace(
+                _told(each, old, room, made_of[each.definition.profile_digest]),
+                edits=tuple(edit for edit in edited if (old is None or each.at <= edit.at) and edit.at < end),
+            )
+            for each, old, end in zip(found, before, ends, strict=False)
         )
 
     async def rollback(self, group: GroupId, to: int | None, *, by: str) -> Steered:
@@ -166,6 +174,7 @@ def _told(revision: Revision, before: Revision | None, room: Room, members: int)
         converged_at=revision.converged_at,
         declared=revision.number == room.declared,
         in_force=revision.number == room.stored().in_force,
+        edits=(),
     )
 
 

@@ -87,6 +87,8 @@ class Room:
     """The revision that every member was made of when one last converged so; ``None``: not known."""
     beside: int = 0
     """The sum of ``max`` over the other groups that use its cloud."""
+    edited_at: Instant | None = None
+    """When the file was last edited in what the group goes by; ``None``: not since that is written down."""
     accept_vanished: bool = False
     """A person ordered convergence; the next pass believes that many are gone."""
 
@@ -104,6 +106,7 @@ class Room:
             pinned=stored.pinned,
             roll=stored.roll,
             converged=stored.converged,
+            edited_at=stored.edited_at,
             converged_at=None if stored.converged is None else stored.converged.at,
         )
 

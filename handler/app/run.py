@@ -104,4 +104,4 @@ async def _reload_on(asked: asyncio.Event, desk: Desk) -> None:
     while True:
         await asked.wait()
         asked.clear()
-        await guard.run(desk.reload)
+        await guard.run(lambda: desk.reload(by="signal HUP"))

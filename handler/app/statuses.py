@@ -19,6 +19,8 @@ from trigger.older import say_older
 from trigger.reasons import Reason
 from trigger.requests import Pause
 
+_IN_A_ROW = 3
+"""Calls to make a member that fail before it is said that all of them do: one may fail by chance."""
 _NAMED = 5
 """Members that a message names; the rest are in the member list."""
 
@@ -141,8 +143,8 @@ def _down(room: Room) -> tuple[str, ...]:
     """Say that no member is in service and none can be made; nothing while a member serves or is on its way."""
     seen, size = room.seen, room.state.desired
     acting = room.definition.group.mode is Mode.ACT and room.state.stopped is not Pause.ALL
-    if seen is None or not size or not acting or not seen.world.complete or seen.fleet.in_service:
-        return ()
+    if seen is None or not size or not acting or not seen.world.complete or seen.fleet.in_service or seen.failures:
+        return ()  # of failures the messages tell themselves
     why = _cannot_make(room, seen)
     return (f"0 of {size} members are in service, and {why}",) if why else ()
 
@@ -153,7 +155,8 @@ def _cannot_make(room: Room, seen: Seen) -> str:
         return f"the last {room.builds.failed} builds failed" if room.builds.failed > 1 else "the last build failed"
     if any(member.server is not None for member in seen.world.members):
         return ""
-    if any(member.record is not None and member.record.create_attempts for member in seen.world.members):
+    attempts = [member.record.create_attempts for member in seen.world.members if member.record is not None]
+    if min(attempts, default=0) >= _IN_A_ROW:
         return "every call to make one fails"
     return "the cloud has no room for one" if seen.plan.quota else ""
 

@@ -20,6 +20,7 @@ from handler.lines import OpenStep
 from handler.rolls import Roll
 from handler.steps import Result
 from handler.store.behind import BehindStore
+from handler.store.edits import Edited, EditStore
 from handler.store.outside import OutsideStore
 from handler.store.rolling import RollingStore
 from handler.world import Record
@@ -52,6 +53,8 @@ class StoredGroup:
     """The last one."""
     converged: Converged | None = None
     """What it was when a pass last found nothing to do."""
+    edited_at: Instant | None = None
+    """When the file was last edited in what the group goes by; ``None``: not since that is written down."""
     beside: int = 0
     """The sum of ``max`` over the other groups that use its cloud; not stored, since the file says it."""
 
@@ -186,7 +189,7 @@ class Abandoned:
     by: str
 
 
-class Store(BehindStore, OutsideStore, RollingStore, Protocol):
+class Store(BehindStore, EditStore, OutsideStore, RollingStore, Protocol):
     """The one place that remembers."""
 
     def generation(self) -> Claim | None:
@@ -202,8 +205,11 @@ class Store(BehindStore, OutsideStore, RollingStore, Protocol):
         """Every group ever declared and not deleted, sorted by id."""
         ...
 
-    def declare(self, definitions: Sequence[Definition], at: Instant) -> None:
-        """Write the declared groups in one transaction: new ones have no desired size, all others become ORPHANED."""
+    def declare(self, definitions: Sequence[Definition], at: Instant, edited: Edited | None = None) -> None:
+        """Write the declared groups in one transaction: new ones have no desired size, all others become ORPHANED.
+
+        ``edited``: what the file says now, and what was edited; told to the groups that were there before.
+        """
         ...
 
     def fleet_pause(self) -> FleetPause | None:

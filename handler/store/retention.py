@@ -1,9 +1,9 @@
 """What may be deleted, oldest first, a slice per transaction so that nobody waits long.
 
 Never deleted: state; members that are not GONE; the last span of a group (the one that a tick may extend, and that
-explains a quiet group); the last notice of a group, and those to be sent; webhooks; by the disk budget also not
-answers and steps under way. A delivery may go by the budget, or a flood would fill the disk: whatever it fired still
-has its answer.
+explains a quiet group); the last notice of a group, and those to be sent; the last edit of the file that touched a
+group; webhooks; by the disk budget also not answers and steps under way. A delivery may go by the budget, or a flood
+would fill the disk: whatever it fired still has its answer.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Table, and_, delete, func, literal_column, se
 from sqlalchemy.sql import ColumnElement
 
 from config.units import Instant, Seconds
-from handler.store.schema import answers, decisions, deliveries, groups, members, notes, notices, spans, steps
+from handler.store.schema import answers, decisions, deliveries, edits, groups, members, notes, notices, spans, steps
 from handler.world import Phase
 
 Do = Callable[[Callable[[Connection], int]], int]
@@ -46,6 +46,7 @@ def _delete_aged(connection: Connection, before: Instant) -> int:
         (decisions, decisions.c.at < before, true()),
         (steps, steps.c.at < before, true()),
         (notes, notes.c.at < before, true()),
+        (edits, edits.c.at < before, _followed_edits()),
         (answers, answers.c.at < before, true()),
         (deliveries, deliveries.c.last_at < before, true()),
         (notices, notices.c.at < before, _told()),
@@ -66,6 +67,7 @@ def _delete_oldest(connection: Connection, bytes_at_most: int) -> int:
         (decisions, decisions.c.at, true()),
         (steps, steps.c.at, steps.c.result.is_not(None)),
         (notes, notes.c.at, true()),
+        (edits, edits.c.at, _followed_edits()),
         (deliveries, deliveries.c.last_at, true()),
         (notices, notices.c.at, _told()),
     )
@@ -93,6 +95,12 @@ def _followed() -> ColumnElement[bool]:
     other = spans.alias()
     last = select(func.max(other.c.id)).where(other.c.group == groups.c.id).scalar_subquery()
     return spans.c.id.not_in(select(func.coalesce(last, 0)).select_from(groups))
+
+
+def _followed_edits() -> ColumnElement[bool]:
+    """Edits after which another one touched the same group, or whose group is no more."""
+    last = select(func.max(edits.c.id)).where(edits.c.group.in_(select(groups.c.id))).group_by(edits.c.group)
+    return edits.c.id.not_in(last)
 
 
 def _told() -> ColumnElement[bool]:

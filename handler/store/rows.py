@@ -15,6 +15,8 @@ from handler.attachments import Attachment
 from handler.desired import Definition
 from handler.launches import LaunchId
 from handler.store.declared import overrides, revise
+from handler.store.editing import last_edits, write_edited
+from handler.store.edits import Edited
 from handler.store.fleet import read_fleet_pause
 from handler.store.interface import Creates, StoredGroup
 from handler.store.schema import attachments, every, groups, members, notes, quiets, sequences, signals
@@ -94,7 +96,7 @@ def read_groups(connection: Connection) -> tuple[StoredGroup, ...]:
         group: tuple(Attachment(**row) for row in found) for group, found in _lists(connection, attachments, "at")
     }
     fleet_pause = read_fleet_pause(connection)
-    in_force = overrides(connection)
+    in_force, edited_at = overrides(connection), last_edits(connection)
     rows = connection.execute(every(groups).order_by(groups.c.id)).mappings()
     return tuple(
         in_force(
@@ -106,6 +108,7 @@ def read_groups(connection: Connection) -> tuple[StoredGroup, ...]:
                     fleet_pause=fleet_pause,
                 ),
                 attachments=behind.get(row["id"], ()),
+                edited_at=edited_at.get(row["id"]),
                 **named(row, leaving_out=_STATE),
             )
         )
@@ -113,8 +116,8 @@ def read_groups(connection: Connection) -> tuple[StoredGroup, ...]:
     )
 
 
-def declare(connection: Connection, definitions: Sequence[Definition], at: Instant) -> None:
-    """Make the declared groups those that are not ORPHANED, and note what that changes."""
+def declare(connection: Connection, definitions: Sequence[Definition], at: Instant, edited: Edited | None) -> None:
+    """Make the declared groups those that are not ORPHANED, and note what that changes, and what was edited."""
     orphaned: dict[GroupId, bool] = {}
     before: dict[GroupId, Definition] = {}
     for row in connection.execute(select(groups.c.id, groups.c.orphaned, groups.c.definition)):
@@ -143,6 +146,8 @@ def declare(connection: Connection, definitions: Sequence[Definition], at: Insta
     rows = [{"group": group, "at": at, "name": act, "by": "file", "message": ""} for group, act in acts]
     if rows:
         connection.execute(insert(notes), rows)
+    if edited is not None:
+        write_edited(connection, edited, orphaned.keys() & declared.keys(), at)
 
 
 def write_states(

@@ -28,6 +28,7 @@ from sqlalchemy import (
     ForeignKey,
     Index,
     Integer,
+    LargeBinary,
     MetaData,
     Select,
     Table,
@@ -38,6 +39,7 @@ from sqlalchemy import (
 )
 
 from config.access import SecretRef
+from config.edits import Edit
 from config.effects import EffectKind
 from config.model import QuietScope
 from config.notices import NotifyTarget
@@ -56,7 +58,7 @@ from trigger.reasons import Reason
 from trigger.requests import Clamp, Move, Observed, OlderStore, Pause, SignalKind, Turn, Watched
 from trigger.verdicts import Direction
 
-HEAD = "0019"
+HEAD = "0020"
 """The revision that this release reads and writes."""
 
 
@@ -359,6 +361,26 @@ spans = Table(
     Index(None, "group", "first_at"),
     Index(None, "group"),
     Index(None, "last_at"),
+)
+
+
+statements = Table(
+    "statements",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("body", LargeBinary, nullable=False),
+)
+"""One row: what the file says that was taken last."""
+
+edits = Table(
+    "edits",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    _group(),
+    Column("at", REAL, nullable=False),
+    Column("by", Text, nullable=False),
+    Column("edits", Document(tuple[Edit, ...]), nullable=False),
+    Index(None, "group", "at"),
 )
 
 

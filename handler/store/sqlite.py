@@ -21,6 +21,8 @@ from handler.store import fleet, history, outbox, retention, rows
 from handler.store.alert_rows import AlertRows
 from handler.store.behind_rows import BehindRows
 from handler.store.database import checkpoint, reader_engine, translated, writer_engine
+from handler.store.edit_rows import EditRows
+from handler.store.edits import Edited
 from handler.store.interface import (
     EVERY_KIND,
     Event,
@@ -41,7 +43,7 @@ from handler.store.writer import Writer
 from trigger.requests import FleetPause, GroupState
 
 
-class SqliteStore(AlertRows, BehindRows, MemberRows, RollingRows):
+class SqliteStore(AlertRows, BehindRows, EditRows, MemberRows, RollingRows):
     """The one place that remembers; `open` makes one."""
 
     @classmethod
@@ -97,12 +99,12 @@ class SqliteStore(AlertRows, BehindRows, MemberRows, RollingRows):
         with self._snapshot() as connection:
             return tuple(_seen_until_its_last_tick(connection, stored) for stored in rows.read_groups(connection))
 
-    def declare(self, definitions: Sequence[Definition], at: Instant) -> None:
+    def declare(self, definitions: Sequence[Definition], at: Instant, edited: Edited | None = None) -> None:
         """Write the declared groups in one transaction: new ones have no desired size, all others become ORPHANED.
 
-        Groups that are there keep their state; who comes, goes or returns is noted in its history.
+        Groups that are there keep their state; what comes, goes, returns or was edited is noted in its history.
         """
-        self._writer.do(lambda connection: rows.declare(connection, definitions, at))
+        self._writer.do(lambda connection: rows.declare(connection, definitions, at, edited))
 
     def fleet_pause(self) -> FleetPause | None:
         """What is stopped in all groups."""

@@ -303,8 +303,8 @@ def _acts(daemon: Daemon) -> APIRouter:
         return JSONResponse({"group": group, "deleted": True, "members": members}, 202)
 
     @routes.post("/reload")
-    async def reload() -> JSONResponse:
-        done = await daemon.reload()
+    async def reload(by: By = "api") -> JSONResponse:
+        done = await daemon.reload(by=by)
         return JSONResponse(plain(done), 409 if done.problems else 200)
 
     return routes

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from config.edits import Edit
 from config.errors import Problem
 from config.units import BalancerId, CounterId, GroupId, Instant, MemberName, PolicyId, Seconds
 from handler.attachments import Behind, Detached
@@ -45,6 +46,8 @@ class Reloaded:
     added: tuple[GroupId, ...]
     changed: tuple[GroupId, ...]
     orphaned: tuple[GroupId, ...]
+    edits: tuple[Edit, ...]
+    """What was edited in the file, in all its sections, since it was taken before."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -332,7 +335,7 @@ class Daemon(Protocol):
         """Forget an ORPHANED group; with ``members``, empty it first."""
         ...
 
-    async def reload(self) -> Reloaded:
+    async def reload(self, *, by: str = "api") -> Reloaded:
         """Read the file again: all or nothing."""
         ...
 

@@ -8,6 +8,7 @@ from typing import Protocol
 from config.rolling import Allowance
 from config.units import GroupId, Instant
 from handler.status import RollStatus
+from handler.store.edits import GroupEdit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +30,8 @@ class RevisionStatus:
     """It is what the file says now."""
     in_force: bool
     """New members are made of its profile."""
+    edits: tuple[GroupEdit, ...]
+    """What was edited in the file while it was the newest, in all that the group goes by; newest first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -169,6 +169,8 @@ class Prometheus:
 def watched_fleet(folder: Path) -> Iterator[Prometheus]:
     """Run ``trimtab run`` with quick clocks, and Prometheus: a fleet that grows, one that is mute, one that cannot be.
 
+    Its file is edited once Prometheus has seen it unedited.
+
     Afterwards nothing of it runs.
     """
     command = [sys.executable, "-m", "handler.demo.member", "--listener", "edge", "--snmp-port", "1161"]
@@ -176,6 +178,9 @@ def watched_fleet(folder: Path) -> Iterator[Prometheus]:
     clock = "interval: 1s, warm_up: 0s, grace: 2s, drain: 1s"
     text = _FLEET.format(service=_free_port(), command=json.dumps(command), clock=clock)
     with a_daemon(text, {"SNMP_COMMUNITY": "public"}) as daemon, _prometheus(folder, daemon.start().port) as prometheus:
+        until(lambda: prometheus.values("trimtab_group_edited_timestamp_seconds"))
+        daemon.declare(text.replace("remove: 1", "remove: 2"))
+        assert daemon.trimtab("reload").code == 0
         yield prometheus
 
 

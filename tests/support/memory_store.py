@@ -10,6 +10,7 @@ from threading import RLock
 
 from config.errors import StoreError
 from config.notices import NotifyTarget
+from config.statement import Statement
 from config.units import AlertId, BalancerId, CloudId, GroupId, HookId, Instant, MemberName
 from handler.attachments import Attachment
 from handler.declared import Converged, Pinned, Revision
@@ -20,6 +21,7 @@ from handler.notices import Filed, Notice, Tried
 from handler.provisioning import Binding
 from handler.rolls import Roll
 from handler.steps import Result
+from handler.store.edits import Edited, GroupEdit
 from handler.store.interface import (
     EVERY_KIND,
     Abandoned,
@@ -66,6 +68,8 @@ class MemoryStore:
     declared: dict[GroupId, list[Revision]] = field(default_factory=dict)
     """The newest first."""
     bound: dict[tuple[GroupId, BalancerId], Binding] = field(default_factory=dict)
+    said: Statement | None = None
+    edited: list[tuple[Instant, Edited]] = field(default_factory=list)
     after_write: Callable[[], None] = lambda: None
 
     def __post_init__(self) -> None:
@@ -106,8 +110,21 @@ class MemoryStore:
                 line = Event(at=at, group=group, kind=EventKind.NOTE, name=act, by=by, message=message)
                 self.events[next(self._ids)] = line
 
-    def declare(self, definitions: Sequence[Definition], at: Instant) -> None:
+    def statement(self) -> Statement | None:
+        return self.said
+
+    def edits(self, group: GroupId, limit: int) -> tuple[GroupEdit, ...]:
+        told = (
+            GroupEdit(at=at, by=edited.by, edits=tuple(edit for edit in edited.edits if group in edit.groups))
+            for at, edited in reversed(self.edited)
+        )
+        return tuple(each for each in told if each.edits)[:limit]
+
+    def declare(self, definitions: Sequence[Definition], at: Instant, edited: Edited | None = None) -> None:
         with self._write("declare"):
+            if edited is not None:
+                self.said = edited.statement
+                self.edited.append((at, edited))
             declared = {definition.group.id: definition for definition in definitions}
             for group, stored in self.kept.items():
                 if group not in declared:

@@ -44,7 +44,7 @@ class Mark:
 
     at: Instant
     kind: str
-    """``out``, ``in``, ``refused`` or ``note``: each has its own shape."""
+    """``out``, ``in``, ``refused``, ``edit`` (of the file) or ``note``: each has its own shape."""
     title: str
     why: tuple[str, ...]
     id: str
@@ -228,6 +228,7 @@ _SHAPES = {
     "in": "M0 6L6 -5L-6 -5Z",
     "refused": "M-4 -4L4 4M4 -4L-4 4",
     "note": "M-4 -4H4V4H-4Z",
+    "edit": "M0 -6L6 0L0 6L-6 0Z",
 }
 
 

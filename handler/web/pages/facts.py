@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from config.units import GroupId, Instant
 from handler.status import GroupStatus
+from handler.store.edits import EDITED
 from handler.store.interface import Event, EventKind, Span
 from handler.web.daemon import Daemon
 from handler.web.pages.charts import Mark
@@ -117,7 +118,7 @@ def mark_of(event: Event, why: tuple[str, ...]) -> Mark:
 def _kind(event: Event) -> str:
     before, after = event.desired_from, event.desired_to
     if event.kind is EventKind.NOTE or after is None:
-        return "note"
+        return "edit" if event.kind is EventKind.NOTE and event.name == EDITED else "note"
     if before == after:
         return "refused"
     return "out" if before is None or after > before else "in"
@@ -128,7 +129,7 @@ def _title(event: Event) -> str:
     if event.desired_to is not None and event.desired_from != event.desired_to:
         size = f" → {event.desired_to}" if event.desired_from is None else f" {event.desired_from} → {event.desired_to}"
     if event.kind is EventKind.NOTE:
-        return f"{event.name}{size}"
+        return "the file was edited" if event.name == EDITED else f"{event.name}{size}"
     return f"{_sentence(event.name)}{size}"
 
 

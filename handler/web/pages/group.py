@@ -38,7 +38,7 @@ _GLYPHS = {
     MemberState.STUCK: "⊗",
 }
 _TRUTHS = {Truth.TRUE: "holds", Truth.FALSE: "does not hold", Truth.UNKNOWN: "unknown"}
-_MARK_WORDS = {"out": "▲", "in": "▼", "refused": "✕", "note": "■"}
+_MARK_WORDS = {"out": "▲", "in": "▼", "refused": "✕", "note": "■", "edit": "◆"}
 
 
 def group_page(facts: Facts) -> Html:
@@ -239,7 +239,7 @@ def _curve(facts: Facts, curve: Curve) -> Plot:
         unit=line.unit,
         traces=tuple(traces),
         rules=rules,
-        marks=tuple(mark for mark in facts.marks if mark.at >= begin and mark.kind in {"out", "in"}),
+        marks=tuple(mark for mark in facts.marks if mark.at >= begin and mark.kind in {"out", "in", "edit"}),
     )
 
 

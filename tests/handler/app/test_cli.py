@@ -304,7 +304,7 @@ def test_a_world_may_come_from_a_pipe() -> None:
 def test_reload_of_the_same_file_changes_nothing(daemon: Daemon) -> None:
     told, reloaded = both(daemon, "reload")
     assert told.out == "nothing changed\n"
-    assert reloaded == {"problems": [], "added": [], "changed": [], "orphaned": []}
+    assert reloaded == {"problems": [], "added": [], "changed": [], "orphaned": [], "edits": []}
 
 
 def test_text_from_elsewhere_cannot_steer_the_terminal_or_break_a_table(daemon: Daemon, group: str) -> None:

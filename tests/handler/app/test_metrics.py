@@ -102,6 +102,24 @@ def test_times_of_the_last_decision_and_of_rest_are_told(house: House) -> None:
     house.run(scene)
 
 
+def test_the_time_of_an_edit_of_the_file_is_told_and_outlives_the_daemon(house: House) -> None:
+    def told(up: Up) -> float | None:
+        return the(up.engine.metrics, "trimtab_group_edited_timestamp_seconds", group="web")
+
+    async def edit(up: Up) -> float | None:
+        assert told(up) == 0.0
+        house.declare(MODEL.replace("above: 80", "above: 85"))
+        await up.engine.reload()
+        return told(up)
+
+    async def later(up: Up) -> float | None:
+        return told(up)
+
+    edited_at = house.run(edit)
+    assert edited_at
+    assert house.run(later) == edited_at
+
+
 def test_a_group_that_is_not_judged_has_no_interval_to_be_late_for(house: House) -> None:
     house.declare(model(mode="off"))
 

@@ -132,7 +132,7 @@ def without_room() -> Room:
     ("room", "because"),
     [
         (serving_none(kept_builds=Builds(failed=3)), "0 of 4 members are in service, and the last 3 builds failed"),
-        (of_intents(2, 1), "0 of 4 members are in service, and every call to make one fails"),
+        (of_intents(3, 4), "0 of 4 members are in service, and every call to make one fails"),
         (without_room(), "0 of 4 members are in service, and the cloud has no room for one"),
     ],
     ids=["builds", "calls", "quota"],
@@ -147,11 +147,19 @@ def test_a_group_that_serves_nothing_and_cannot_make_a_member_is_in_error(room: 
     [
         serving_none(),
         of_intents(0, 0),
+        of_intents(9, 2),
         serving_none(0, kept_builds=Builds(failed=3)),
         serving_none(state=GroupState(desired=4, pause=Pause.ALL), kept_builds=Builds(failed=3)),
         replaced_seen(serving_none(kept_builds=Builds(failed=3)), in_service=1),
     ],
-    ids=["the first are not asked for yet", "the first are asked for", "none is wanted", "paused", "one serves"],
+    ids=[
+        "the first are not asked for yet",
+        "the first are asked for",
+        "one may come yet",
+        "none is wanted",
+        "paused",
+        "one serves",
+    ],
 )
 def test_a_group_is_in_no_error_while_nothing_proves_that_it_gets_no_member(room: Room) -> None:
     assert condition_of(room, NOW) is not GroupCondition.ERROR

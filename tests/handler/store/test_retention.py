@@ -5,8 +5,11 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import func, select
 
+from config.edits import Act, Edit
+from config.statement import Statement
 from config.units import GroupId
 from handler.steps import Result
+from handler.store.edits import Edited
 from handler.store.schema import METADATA
 from handler.world import Phase
 from tests.support.store import (
@@ -142,3 +145,13 @@ def test_the_budget_spares_answers_and_steps_under_way(store):
     left = counts(store)
     assert [left[name] for name in ("decisions", "notes", "steps", "answers", "spans")] == [0, 0, 1, 1, 1]
     assert store.history(GroupId("worker"), before=None, limit=5)[0].result is None
+
+
+def test_the_last_edit_of_the_file_that_touched_a_group_stays(store):
+    edit = Edit(key="groups.web.max", act=Act.CHANGED, before="8", after="9", file="f", line=1, groups=(WEB,))
+    definitions = [stored.definition for stored in store.groups()]
+    for days in (10, 9):
+        edited = Edited(by="ada", statement=Statement(values={}, used={}), edits=(edit,))
+        store.declare(definitions, at(-days * DAY), edited)
+    store.prune(before=at(0), bytes_at_most=0)
+    assert [(told.at, told.edits) for told in store.edits(WEB, 10)] == [(at(-9 * DAY), (replace(edit, groups=()),))]

@@ -25,9 +25,10 @@ def an_event(kind: EventKind = EventKind.DECISION, name: str = "scaled_out", **c
         (an_event(name="quiet", desired_from=4, desired_to=4), "refused", "a quiet time runs"),
         (an_event(name="first_listing", desired_to=2), "out", "the size is taken from the first complete listing → 2"),
         (an_event(EventKind.NOTE, "pause", by="ada"), "note", "pause"),
+        (an_event(EventKind.NOTE, "edited", by="ada"), "edit", "the file was edited"),
         (an_event(EventKind.NOTE, "vanished", desired_from=4, desired_to=3), "note", "vanished 4 → 3"),
     ],
-    ids=["out", "in", "refused", "first", "note", "note that moves"],
+    ids=["out", "in", "refused", "first", "note", "edit", "note that moves"],
 )
 def test_a_line_of_history_is_a_mark_of_its_kind(event: Event, kind: str, title: str) -> None:
     mark = mark_of(event, ())

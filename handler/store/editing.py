@@ -1,0 +1,78 @@
+"""Rows ↔ statements and edits of the file. Functions run inside their caller's transaction."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+from sqlalchemy import Connection, func, select
+from sqlalchemy.dialects.sqlite import insert
+
+from config.edits import Edit
+from config.statement import Statement
+from config.units import GroupId, Instant
+from handler.store.edits import EDITED, Edited, GroupEdit
+from handler.store.schema import edits, notes, statements
+
+_NAMED = 10
+"""Keys that one line of history names; `edits` has them all."""
+
+
+def read_statement(connection: Connection) -> Statement | None:
+    """What the file said that was taken last."""
+    body = connection.execute(select(statements.c.body)).scalar()
+    return None if body is None else _read(body)
+
+
+def read_edits(connection: Connection, group: GroupId, limit: int) -> tuple[GroupEdit, ...]:
+    """The newest edits of the file that touched a group, newest first."""
+    wanted = select(edits.c.at, edits.c.by, edits.c.edits).where(edits.c.group == group)
+    rows = connection.execute(wanted.order_by(edits.c.at.desc(), edits.c.id.desc()).limit(limit))
+    return tuple(GroupEdit(at=row.at, by=row.by, edits=row.edits) for row in rows)
+
+
+def write_edited(connection: Connection, edited: Edited, known: Collection[GroupId], at: Instant) -> None:
+    """Replace the statement, and tell every group that was there before what an edit changed for it."""
+    body = _written(edited.statement)
+    write = insert(statements).values(id=1, body=body)
+    connection.execute(write.on_conflict_do_update(index_elements=[statements.c.id], set_={"body": body}))
+    told: dict[GroupId, list[Edit]] = {}
+    for edit in edited.edits:
+        for group in edit.groups:
+            if group in known:
+                told.setdefault(group, []).append(replace(edit, groups=()))
+    if not told:
+        return
+    by = {"at": at, "by": edited.by}
+    connection.execute(insert(edits), [{"group": group, "edits": tuple(each), **by} for group, each in told.items()])
+    said = [{"group": group, "name": EDITED, "message": _said(each), **by} for group, each in told.items()]
+    connection.execute(insert(notes), said)
+
+
+def last_edits(connection: Connection) -> dict[GroupId, Instant]:
+    """When the file was last edited for each group, where it ever was."""
+    found = select(edits.c.group, func.max(edits.c.at)).group_by(edits.c.group)
+    return {row[0]: row[1] for row in connection.execute(found)}
+
+
+def _said(told: Sequence[Edit]) -> str:
+    named = "; ".join(f"{edit.words} ({edit.file}:{edit.line})" for edit in told[:_NAMED])
+    return named + (f"; and {len(told) - _NAMED} more" if len(told) > _NAMED else "")
+
+
+def _written(statement: Statement) -> bytes:
+    told = {
+        "values": [[*where, text] for where, text in statement.values.items()],
+        "used": {group: [list(entry) for entry in sorted(entries)] for group, entries in statement.used.items()},
+    }
+    return zlib.compress(json.dumps(told, separators=(",", ":")).encode("ascii"))
+
+
+def _read(body: bytes) -> Statement:
+    told = json.loads(zlib.decompress(body))
+    return Statement(
+        values={tuple(where): text for *where, text in told["values"]},
+        used={GroupId(group): frozenset(map(tuple, entries)) for group, entries in told["used"].items()},
+    )

@@ -1,0 +1,142 @@
+"""What an edit of the file changes, and for whom."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from config.edits import Act, Edit, edits
+from config.load import load, parse
+from config.model import Catalogue
+from config.statement import Statement
+from config.uses import used
+
+FILE = """\
+sources:
+  prom: {prometheus: {url: "http://127.0.0.1:9090"}}
+counters:
+  load: {haproxy: scur, range: [0, 100]}
+  jobs: {prometheus: "sum(jobs)", server: prom, per: group}
+conditions:
+  busy: {counter: load, above: 80, window: 60s}
+  idle: {counter: load, below: 20}
+  late: {counter: jobs, above: 9}
+policies:
+  out: {when: [busy], add: 1}
+  in: {when: [idle], remove: 1}
+  more: {when: [late], add: 2}
+  days: {schedule: "0 9 * * *", until: "0 19 * * *", floor: 2}
+clouds:
+  one: {process: {}}
+  two: {process: {}}
+balancers:
+  edge: {haproxy: {socket: /run/haproxy.sock, backend: web}}
+profiles:
+  web: {cloud: one, command: [sleep, "60"], env: {TOKEN: hunter2}}
+  work: {cloud: two, command: [sleep, "60"], snmp: {community: {env: WORK_SNMP}}}
+groups:
+  web: {profile: web, balancers: [{use: edge, port: 8080}], min: 1, max: 4, policies: [out, in, days]}
+  work: {profile: work, min: 1, max: 4, policies: [more]}
+"""
+ALERT = "alerts: {slow: {match: {alertname: Slow}, groups: [web], fire: out, ttl: 15m}}\n"
+
+
+def said(catalogue: Catalogue) -> Statement:
+    return Statement(values=catalogue.written, used=used(catalogue))
+
+
+def found(before: str, after: str) -> tuple[Edit, ...]:
+    old, new = parse(before, "model.yaml"), parse(after, "model.yaml")
+    return edits(said(old), said(new), new.sites, "model.yaml")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "words", "groups"),
+    [
+        ("above: 80", "above: 85", "conditions.busy.above: 80 → 85", "web"),
+        ("window: 60s", "window: 2m", "conditions.busy.window: 60s → 2m", "web"),
+        (", window: 60s", "", "conditions.busy.window: 60s → not set", "web"),
+        ("below: 20", "below: 20, window: 5m", "conditions.idle.window: not set → 5m", "web"),
+        ("[0, 100]", "[0, 200]", "counters.load.range: 0, 100 → 0, 200", "web"),
+        ("sum(jobs)", "max(jobs)", "counters.jobs.prometheus: sum(jobs) → max(jobs)", "work"),
+        ("127.0.0.1:9090", "127.0.0.1:9091", "sources.prom.prometheus.url: changed", "work"),
+        ("add: 2", "add: 3", "policies.more.add: 2 → 3", "work"),
+        ("floor: 2", "floor: 3", "policies.days.floor: 2 → 3", "web"),
+        ("backend: web", "backend: www", "balancers.edge.haproxy.backend: web → www", "web"),
+        (
+            "two: {process: {}}",
+            "two: {process: {}, budget: {per_hour: 9}}",
+            "clouds.two.budget.per_hour: not set → 9",
+            "work",
+        ),
+        ("hunter2", "hunter3", "profiles.web.env.TOKEN: changed", "web"),
+        ("WORK_SNMP", "SNMP", "profiles.work.snmp.community.env: WORK_SNMP → SNMP", "work"),
+        ("max: 4, policies: [more]", "max: 5, policies: [more]", "groups.work.max: 4 → 5", "work"),
+        ("[out, in, days]", "[out, days]", "groups.web.policies: out, in, days → out, days", "web"),
+        ("port: 8080", "port: 8081", "groups.web.balancers[1].port: 8080 → 8081", "web"),
+        ("policies: [more]}", "policies: [more], mode: advise}", "groups.work.mode: not set → advise", "work"),
+        ("groups:\n", f"{ALERT}groups:\n", "alerts.slow: added", "web"),
+        ("groups:\n", "record: {budget: 1GiB}\ngroups:\n", "record: added", ""),
+        ("groups:\n", "notify: {command: [/bin/page]}\ngroups:\n", "notify: added", "web work"),
+        ("  idle:", "  spare: {counter: load, above: 1}\n  idle:", "conditions.spare: added", ""),
+    ],
+)
+def test_an_edit_is_told_by_its_key_with_the_groups_that_it_touches(
+    before: str, after: str, words: str, groups: str
+) -> None:
+    assert before in FILE
+    (edit,) = found(FILE, FILE.replace(before, after))
+    assert (edit.words, " ".join(edit.groups)) == (words, groups)
+
+
+def test_what_was_removed_is_told_with_the_groups_that_it_touched() -> None:
+    with_alert = FILE.replace("groups:\n", f"{ALERT}groups:\n")
+    (edit,) = found(with_alert, FILE)
+    assert (edit.key, edit.act, edit.groups, edit.file) == ("alerts.slow", Act.REMOVED, ("web",), "model.yaml")
+
+
+def test_an_edit_says_where_the_value_stands_now() -> None:
+    edited = FILE.replace("above: 80", "above: 85")
+    (edit,) = found(FILE, f"# moved down\n{edited}")
+    assert edited.splitlines()[edit.line - 2].strip().startswith("busy:")
+
+
+@pytest.mark.parametrize(
+    "same",
+    [
+        f"# a remark\n{FILE}",
+        FILE.replace("window: 60s", "window: 1m"),
+        FILE.replace("{counter: load, below: 20}", "{below: 20, counter: load}"),
+    ],
+    ids=["a comment", "another spelling", "another order"],
+)
+def test_what_means_the_same_is_no_edit(same: str) -> None:
+    assert same != FILE
+    assert found(FILE, same) == ()
+
+
+def test_no_value_that_may_be_a_secret_is_kept_or_told() -> None:
+    secret = "hunter2"
+    after = FILE.replace(secret, "hunter3").replace("[sleep, ", f"[sleep, {secret}, ")
+    catalogue = parse(after, "model.yaml")
+    assert "hunter" not in repr(said(catalogue))
+    assert "hunter" not in repr(found(FILE, after))
+
+
+def test_every_example_can_be_stated() -> None:
+    for file in sorted(Path("config/examples").glob("*.yaml")):
+        statement = said(load(file))
+        assert statement.values
+        assert edits(statement, statement, {}, str(file)) == ()
+
+
+def test_an_edit_that_touches_five_hundred_groups_is_found_within_a_second() -> None:
+    row = "  g{}: {{profile: web, balancers: [{{use: edge, port: 80}}], min: 1, max: 4, policies: [out, in]}}\n"
+    text = FILE.partition("groups:\n")[0] + "groups:\n" + "".join(row.format(number) for number in range(500))
+    old, new = (parse(each, "model.yaml") for each in (text, text.replace("above: 80", "above: 85")))
+    began = time.process_time()
+    (edit,) = edits(said(old), said(new), new.sites, "model.yaml")
+    assert len(edit.groups) == 500
+    assert time.process_time() - began < 1.0
