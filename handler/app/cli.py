@@ -126,11 +126,11 @@ def run(
     """Run the daemon until INT or TERM. Members go on serving when it stops; HUP reloads."""
     import asyncio
 
-    from handler.app import logs
+    from handler.app import logs, stray_output
     from handler.app.run import run_until_signal
 
-    logs.configure(json=json)
-    with refusals(json):
+    with refusals(json), stray_output.caught(logs.warn) as stream:
+        logs.configure(stream=stream, json=json)
         asyncio.run(run_until_signal(file, directory(state), host=host, port=port))
 
 

@@ -31,6 +31,24 @@ def printable(text: str) -> str:
     return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
 
 
+def json_text(value: object) -> str:
+    r"""Write JSON on one line that is safe to show: letters of every script as they are, and escapes for what is none.
+
+    Controls (C1 too), separators of lines, and what turns the direction of text are spelt as JSON spells them.
+
+    >>> json_text({"name": "Zoë\u009b2J\u202e\u2028"})
+    '{"name": "Zoë\\u009b2J\\u202e\\u2028"}'
+    """
+    return escaped(json_module.dumps(value, default=str, ensure_ascii=False))
+
+
+def escaped(text: str) -> str:
+    """Spell out what is not to be shown as it is, in JSON that is written already; its own line breaks stay."""
+    if text.isprintable():
+        return text
+    return "".join(each if each.isprintable() or each == "\n" else json_module.dumps(each)[1:-1] for each in text)
+
+
 def logfmt(event: str, **fields: object) -> str:
     r"""Put an event and its fields on one line; no value can begin a second one.
 
@@ -64,7 +82,7 @@ class _Json(logging.Formatter):
         at = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
         fields = getattr(record, "fields", {"event": record.getMessage()})
         line = {"time": f"{at}.{record.msecs:03.0f}Z", "level": record.levelname, **fields}
-        return json_module.dumps(line, default=str, ensure_ascii=False)
+        return json_text(line)
 
 
 class _Foreign(logging.Handler):

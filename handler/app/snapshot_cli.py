@@ -19,9 +19,10 @@ def snapshot(group: Group, state: State = None, json: AsJson = False) -> None:
     if json:
         print_json(answer)
         return
+    from handler.app.logs import escaped
     from handler.snapshots.writing import laid_out
 
-    typer.echo(laid_out(answer))
+    typer.echo(escaped(laid_out(answer)))
 
 
 def plan(

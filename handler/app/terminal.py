@@ -138,10 +138,10 @@ def lines(text: Iterable[str], *, err: bool = False) -> None:
 
 
 def print_json(value: object) -> None:
-    """Print a value on one line."""
-    import json
+    """Print a value on one line; what would steer a terminal is spelt out, and means the same."""
+    from handler.app.logs import json_text
 
-    typer.echo(json.dumps(value, ensure_ascii=False))
+    typer.echo(json_text(value))
 
 
 def show(renderable: object) -> None:

@@ -1,0 +1,78 @@
+"""What libraries write to standard error past the log: it is caught, and becomes a line of the log.
+
+gufo-snmp's Rust prints its panics to descriptor 2, in as many lines as it likes, whatever the format of the log. So the
+log goes to a copy of that descriptor, and descriptor 2 is a pipe that is read here. It never blocks whoever writes to
+it: what does not fit is lost. Children of the daemon have outputs of their own, so none of them holds the pipe.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from typing import TextIO
+
+from config.units import Seconds
+
+_STDERR = 2
+_AT_ONCE = 65536
+_GATHERED: Seconds = 0.1
+"""After the first words of a burst, how long the rest of it is waited for."""
+_APART: Seconds = 1.0
+"""Between two lines of the log, so that nobody can fill it."""
+_LONGEST = 300
+_SHOWN = 2
+"""Lines of a burst that are told; of a panic, where it was and what it says."""
+
+
+@contextlib.contextmanager
+def caught(tell: Callable[..., None]) -> Iterator[TextIO]:
+    """Catch what is written to descriptor 2 while the block runs; gives the stream for what is meant to be there.
+
+    Python's own words, such as a traceback at the end, go to that stream too.
+
+    Args:
+        tell: logs an event with its fields; from another thread.
+    """
+    python, kept = sys.stderr, os.dup(_STDERR)
+    stream = os.fdopen(kept, "w", buffering=1, encoding="utf-8", errors="backslashreplace")
+    source, sink = os.pipe()
+    os.set_blocking(sink, False)
+    python.flush()
+    os.dup2(sink, _STDERR)
+    os.close(sink)
+    sys.stderr = stream
+    over = threading.Event()
+    reader = threading.Thread(target=_follow, args=(source, tell, over), name="stray-output", daemon=True)
+    reader.start()
+    try:
+        yield stream
+    finally:
+        over.set()
+        os.dup2(kept, _STDERR)  # the pipe has no writer any more, and its reader comes to the end
+        reader.join(_APART)
+        sys.stderr = python
+        stream.flush()
+
+
+def _follow(source: int, tell: Callable[..., None], over: threading.Event) -> None:
+    with os.fdopen(source, "rb", buffering=0) as pipe:
+        while words := pipe.read(_AT_ONCE):
+            over.wait(_GATHERED)
+            os.set_blocking(source, False)
+            words += pipe.read(_AT_ONCE) or b""
+            os.set_blocking(source, True)
+            tell("stray_output", **told(words))
+            over.wait(_APART - _GATHERED)
+
+
+def told(words: bytes) -> dict[str, object]:
+    r"""Say what was written, in fields of a line of the log.
+
+    >>> told(b"\nthread '<unnamed>' panicked at src/snmp/value.rs:147:68:\nnot yet implemented\nstack backtrace:\n")
+    {'text': "thread '<unnamed>' panicked at src/snmp/value.rs:147:68: not yet implemented", 'lines': 3}
+    """
+    lines = [line for line in words.decode(errors="replace").splitlines() if line.strip()]
+    return {"text": " ".join(lines[:_SHOWN])[:_LONGEST], "lines": len(lines)}
