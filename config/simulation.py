@@ -52,6 +52,16 @@ class Happening(enum.Enum):
     """Servers are gone, without a trace."""
     OUTAGE = "outage"
     """No call is answered, and nothing is done."""
+    HIDE = "hide"
+    """Listings that pass for complete lack servers that are there, and asked for by name they are not answered for."""
+    DENY = "deny"
+    """Listings lack servers that are there, and asked for by name they are said not to exist."""
+    DELETING = "deleting"
+    """Servers that are left alone are said to be being deleted."""
+
+
+LIES = frozenset({Happening.HIDE, Happening.DENY, Happening.DELETING})
+"""What the cloud says wrongly for a while; the servers themselves are as they were."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +75,7 @@ class Incident:
     share: float = 0.0
     """…or this share of those that there are, rounded up."""
     lasts: Seconds = 0.0
-    """An outage."""
+    """An outage, or a lie."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,7 @@ from pydantic_core import PydanticCustomError
 from config.declared import Declared, key, must
 from config.scalars import Given, PositiveSpan, Share, Shrinkage, Span, read_span
 from config.simulation import (
+    LIES,
     Behaviour,
     BootTime,
     CallFaults,
@@ -114,7 +115,7 @@ class CallRateDocument(Declared):
 class IncidentDocument(Declared):
     """Something that happens once."""
 
-    choice: ClassVar[tuple[str, ...]] = ("error", "vanish", "outage")
+    choice: ClassVar[tuple[str, ...]] = ("error", "vanish", "outage", "hide", "deny", "deleting")
     choice_of: ClassVar[str] = "what happens"
 
     at: Span = must("How long after the cloud began.", "10m")
@@ -122,18 +123,26 @@ class IncidentDocument(Declared):
     vanish: Annotated[Shrinkage | None, Given] = key("So many servers are gone, without a trace.", 2, "50%")
     outage: Annotated[PositiveSpan | None, Given] = key("For so long no call is answered, and nothing is done.", "2m")
 
+    hide: Annotated[Shrinkage | None, Given] = key(
+        "So many servers are missing from listings, and no call by name is answered for them.", 2, "50%"
+    )
+    deny: Annotated[Shrinkage | None, Given] = key("So many servers are there, and said not to exist.", 2, "50%")
+    deleting: Annotated[Shrinkage | None, Given] = key(
+        "So many servers are left alone, and said to be being deleted.", 2, "50%"
+    )
+    lasts: PositiveSpan = key("How long `hide`, `deny` or `deleting` lasts.", "5m", default="5m")
+
     @property
     def incident(self) -> Incident:
         """As the core sees it."""
         if self.outage is not None:
             return Incident(at=self.at, what=Happening.OUTAGE, lasts=self.outage)
-        amount = self.error or self.vanish
-        if amount is None:
-            raise AssertionError("an incident without a kind was validated")
-        what = Happening.VANISH if self.error is None else Happening.ERROR
+        amounts = {what: getattr(self, what.value) for what in Happening if what is not Happening.OUTAGE}
+        what, amount = next((what, amount) for what, amount in amounts.items() if amount is not None)
+        lasts = self.lasts if what in LIES else 0.0
         if amount.percent:
-            return Incident(at=self.at, what=what, share=amount.number / 100)
-        return Incident(at=self.at, what=what, count=int(amount.number))
+            return Incident(at=self.at, what=what, share=amount.number / 100, lasts=lasts)
+        return Incident(at=self.at, what=what, count=int(amount.number), lasts=lasts)
 
 
 class SimulatedDocument(Declared):

@@ -10,13 +10,13 @@ from __future__ import annotations
 import heapq
 import math
 from collections import Counter, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, Never, TypeVar
 
 from config.causes import Cause
 from config.errors import DriverError, Full, Permanent, Transient
-from config.simulation import Behaviour, CallFaults, Happening, Incident
+from config.simulation import LIES, Behaviour, CallFaults, Happening, Incident
 from config.units import Instant, Seconds
 from handler.headroom import Limit
 from handler.launches import Claim, LaunchId
@@ -62,6 +62,8 @@ class Simulation:
         self._asked: Counter[tuple[str, str]] = Counter()
         self._calls: deque[Instant] = deque()
         self._changed: dict[str, Machine] = {}
+        self._lied: dict[tuple[int, Incident], frozenset[str]] = {}
+        """By a lie and its place in the script: about which servers it is told."""
 
     # What is asked
 
@@ -72,7 +74,7 @@ class Simulation:
             return refused
         faults = self.behaviour.listing
         takes = self.behaviour.call + faults.takes
-        shown = tuple(self._shown(mark, Instant(now - faults.lag)))
+        shown = tuple(self._bent(self._shown(mark, Instant(now - faults.lag)), now))
         match slip(faults, self._chance("list", mark or "")):
             case Slip.PARTIAL:
                 told = Listing(servers=shown[::2], complete=False, because="a host does not answer")
@@ -87,7 +89,11 @@ class Simulation:
         now = self.advance(now)
         if (refused := self._refused(now)) is not None:
             return refused
-        return Answer(takes=self.behaviour.call, given=self._seen(name, now))
+        lie = self.lies(now).get(name)
+        if lie is Happening.HIDE:
+            return Answer(takes=self.behaviour.call, given=Transient(f"the cloud does not say whether {name} is there"))
+        seen = () if lie is Happening.DENY else filter(None, [self._seen(name, now)])
+        return Answer(takes=self.behaviour.call, given=next(self._bent(seen, now), None))
 
     def create(self, name: str, now: Instant, claim: Claim | None = None) -> Answer[Server]:
         """Make a server that bears a claim, or answer with the one that has the name."""
@@ -232,7 +238,7 @@ class Simulation:
         now = self.latest = max(self.latest, now)
         for number, incident in enumerate(self.behaviour.script):
             at = Instant(self.began + incident.at)
-            if self.until < at <= now and incident.what is not Happening.OUTAGE:
+            if self.until < at <= now and incident.what in {Happening.ERROR, Happening.VANISH}:
                 self._befall(number, incident, at)
         self.until = now
         while self._ends and self._ends[0][0] + self.behaviour.listing.lag <= now:
@@ -270,6 +276,31 @@ class Simulation:
                     server = view.server
                 if server is not None:
                     yield server
+
+    def _bent(self, servers: Iterable[Server], now: Instant) -> Iterator[Server]:
+        """Show servers as they are said to be."""
+        lies = self.lies(now)
+        for server in servers:
+            match lies.get(server.name):
+                case None:
+                    yield server
+                case Happening.DELETING:
+                    state = ServerState.DELETING
+                    yield replace(server, state=state, raw_state=state.value)
+                case _:
+                    pass
+
+    def lies(self, now: Instant) -> Mapping[str, Happening]:
+        """Say about which servers what is said wrongly: about those that were there when the lie began."""
+        lies: dict[str, Happening] = {}
+        for number, incident in enumerate(self.behaviour.script):
+            since = now - self.began - incident.at
+            if incident.what in LIES and 0 <= since < incident.lasts:
+                lie = number, incident
+                if lie not in self._lied:
+                    self._lied[lie] = frozenset(machine.name for machine in self._hit(number, incident, now))
+                lies |= dict.fromkeys(self._lied[lie], incident.what)
+        return lies
 
     def _with_id(self, id: str, now: Instant) -> Machine | None:
         return next((machine for machine in self.machines(now) if machine.id == id), None)
@@ -314,11 +345,13 @@ class Simulation:
         quota = self.behaviour.quota
         return quota is not None and len(self._machines) >= quota and len(self.machines(now)) >= quota
 
-    def _befall(self, number: int, incident: Incident, at: Instant) -> None:
-        alive = self.machines(at)
+    def _hit(self, number: int, incident: Incident, at: Instant) -> Sequence[Machine]:
+        alive, seed = self.machines(at), self.behaviour.seed
         count = math.ceil(incident.share * len(alive)) if incident.share else incident.count
-        seed = self.behaviour.seed
-        for machine in sorted(alive, key=lambda machine: draw(seed, "script", number, machine.name))[:count]:
+        return sorted(alive, key=lambda machine: draw(seed, "script", number, machine.name))[:count]
+
+    def _befall(self, number: int, incident: Incident, at: Instant) -> None:
+        for machine in self._hit(number, incident, at):
             vanishes = incident.what is Happening.VANISH
             self.put(machine.gone(at) if vanishes else machine.turned(ServerState.ERROR, at))
 
