@@ -231,6 +231,20 @@ class Counter:
     """Members share what it measures: of twice as many, each shows half of it. Only replay looks at it."""
 
 
+def asks_members(counter: Counter) -> bool:
+    """Whether the members themselves answer for the counter, at their own addresses or by pushing.
+
+    Such a value shows that the member is there. A share of members' values that one place answers for does not: one
+    address under ``http``, a balancer, Prometheus, the cloud.
+    """
+    source = counter.source
+    if counter.per is Per.GROUP:
+        return False
+    if isinstance(source, HttpValue):
+        return isinstance(source.at, MemberAddress)
+    return isinstance(source, SnmpObject | PushedValue)
+
+
 def source_word(counter: Counter) -> str:
     """What the source of a counter is called; of a plugin, its own name."""
     source = counter.source

@@ -16,7 +16,7 @@ from config.reach import Certain, certainties
 from config.swings import Resize, overlapping
 from config.units import PolicyId, Seconds, format_span
 from config.unpinned import unpinned
-from config.unseen import unchecked
+from config.unseen import unchecked, unheard
 from config.unused import unused
 
 
@@ -42,6 +42,7 @@ def lint(catalogue: Catalogue, resize: Resize, certain: Certain) -> tuple[Proble
         *vain_schedules.cancelled(catalogue),
         *unchecked(catalogue),
         *unpinned(catalogue),
+        *unheard(catalogue),
         *unused(catalogue),
     ]
     return tuple(sorted({problem_of(catalogue, finding) for finding in findings}))
