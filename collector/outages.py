@@ -7,7 +7,7 @@ channels that carry it are heard: a name that no agent has, a query that finds n
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import NamedTuple
@@ -82,6 +82,8 @@ class Hearing:
     """(series,) which counter it is of."""
     rows: Mapping[GroupId, slice]
     """Each group's run of series."""
+    members: Mapping[GroupId, Mapping[str, Set[MemberName]]]
+    """Each group's members that are asked, by what the source is called."""
 
 
 def hearing_of(layout: Layout, words: Mapping[CounterId, str]) -> Hearing:
@@ -108,7 +110,16 @@ def hearing_of(layout: Layout, words: Mapping[CounterId, str]) -> Hearing:
         counters=tuple(counters),
         counter=counter,
         rows={group: slice(first, last + 1) for group, (first, last) in bounds.items()},
+        members=_members_by_source(channels),
     )
+
+
+def _members_by_source(channels: Iterable[Channel]) -> Mapping[GroupId, Mapping[str, Set[MemberName]]]:
+    found: dict[GroupId, dict[str, set[MemberName]]] = {}
+    for channel in channels:
+        if channel.member is not None:
+            found.setdefault(channel.group, {}).setdefault(channel.source, set()).add(channel.member)
+    return found
 
 
 def observe(

@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 from config.units import BalancerId, Instant, MemberName
 from handler.desired import Definition
+from handler.evidence.judgement import Verdict
 from handler.planning import plan
 from handler.roles import Cast, Role
 from handler.sizing import Scene, is_doubted, is_left, lowers, scene_of
@@ -38,6 +39,16 @@ _WHY: Mapping[Role, str] = MappingProxyType(
 )
 
 _PARTIAL = "its cloud's listing is partial"
+
+
+_UNPROVED = {
+    Verdict.HEARD: "an independent source still hears it, so it counts as present",
+    Verdict.TOO_SOON: "many are lost at once, and it has not been silent for long enough, so it counts as present",
+    Verdict.NO_SOURCE: "many are lost at once, and no independent source can tell, so it counts as present until "
+    "trimtab converge",
+    Verdict.OTHERS_UNSEEN: "it counts as present until the other groups of its cloud have been looked at",
+}
+"""Why a loss is not believed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +133,7 @@ def _failing(member: Member, definition: Definition) -> str:
 def _held(cast: Cast, scene: Scene) -> str:
     """Say why nothing is done about a member though something might be."""
     if is_doubted(cast, scene):
-        return "with so many others at once that nothing is done before trimtab converge"
+        return _UNPROVED[scene.unproved[cast[0].name]]
     if is_left(cast, scene):
         return "the group's repair leaves that to a person"
     if cast[0].name in scene.checkup.doubted:

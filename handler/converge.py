@@ -16,6 +16,7 @@ from handler.causes import told
 from handler.desired import Definition, DesiredState, Limits
 from handler.execute import Execution, Tools
 from handler.gather import Gatherer
+from handler.gathering.evidence import Witnesses
 from handler.generation.claiming import Generation, Rival
 from handler.generation.inventory import inventory_of
 from handler.journal import Journal
@@ -37,7 +38,7 @@ from handler.passes import (
 )
 from handler.provisions import Provisions, Tended
 from handler.quotas import Quotas, Reading
-from handler.records import surrendered, ungiven
+from handler.records import restored, surrendered, ungiven
 from handler.snapshots.snapshot import Snapshot
 from handler.steps import Create, MakePart, Outcome, Plan
 from handler.store.interface import Creates, Store, StoredGroup
@@ -98,6 +99,7 @@ class Converger:
         self._traffic = Traffic()
         self._quotas = Quotas(orchestrator_for, self._traffic, clock)
         self._leases = Leases()
+        self.witnesses = Witnesses(probe, workers)
         self._gatherer = Gatherer(
             installation=installation,
             store=store,
@@ -107,6 +109,7 @@ class Converger:
             clock=clock,
             workers=workers,
             traffic=self._traffic,
+            witnesses=self.witnesses,
         )
         self._journal = Journal(store=store, clock=clock)
         self._provisions = Provisions(store=store, balancer_for=balancer_for, clock=clock)
@@ -314,6 +317,7 @@ class Converger:
                 paused=all_stopped(stored),
                 roll=rolling_of(stored),
                 unconfirmed=stored.state.older is not None,
+                earlier=stored.state.earlier,
             ),
             world=world,
             definition=stored.definition,
@@ -365,6 +369,7 @@ class Converger:
         builds = builds_after(before, outcomes, world, Limits(creates=0, back_off_until=None), now)
         if builds != before:
             builds = replace(builds, of=stored.definition.build_digest)
+        self.witnesses.acted(world, planned.believed, evened=planned.evened)
         minted = sum(isinstance(step, Create) and step.member is None for step in planned.steps)
         seen = before_it.only(stored)
         done = replace(
@@ -373,6 +378,7 @@ class Converger:
             next_in=next_in(planned, outcomes, builds, now),
             vanished=tuple(surrendered(planned.vanished, world, now)),
             refused=tuple(ungiven(outcomes, world, now)),
+            returned=tuple(restored(planned.returned, world, stored.definition, now)),
             builds=builds,
             creates_left=max(seen.creates_left - minted, 0),
             failures=(*seen.failures, *told(outcomes, planned.held, world, failed=True)),

@@ -36,6 +36,8 @@ class DesiredState:
     """A roll that is under way."""
     unconfirmed: bool = False
     """The store may be older than the fleet (`trigger.older`): nothing is removed, replaced or made."""
+    earlier: int | None = None
+    """What the size was before members vanished and lowered it; ``None``: none did, or it was decided anew since."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,11 +2,12 @@
 
 A listing that lacks members is no proof that they are gone, and one that shows members who were proved gone is no
 proof that they are back: caches lag, pages are lost, a server answers before it has read its database. Each member
-needs a witness of its own (`handler.roles.is_witnessed`). Beyond that, a listing as a whole is not believed while it
+needs evidence of its own (`handler.roles.is_witnessed`, and `handler.evidence` where many are lost at once). Beyond
+that, a listing as a whole is not believed while it
 lacks too many, or lacks members that a balancer gives work, or shows members that were proved gone: until that is
 cleared up nobody is chosen as surplus, and no first size is read from it.
 
-Source: DESIGN.md "Gone needs a witness"; the incidents in ``tests/handler/test_field_incidents.py``.
+Source: DESIGN.md, "Gone" needs evidence; the incidents in ``tests/handler/test_field_incidents.py``.
 """
 
 from __future__ import annotations
@@ -15,9 +16,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from config.units import Instant, MemberName
+from config.model import Group
+from config.units import Instant, MemberName, format_span
 from handler.desired import ABSENT_FOR, ABSENT_LISTINGS, Limits
 from handler.doubts import Doubt, Ground
+from handler.evidence.judgement import SILENT_FOR, Verdict, named_by, sources_of
+from handler.evidence.testimony import Saying
 from handler.roles import Cast, Role
 from handler.world import Member, Phase, World
 
@@ -50,7 +54,12 @@ def lengthened(
 
 
 def doubts_of(
-    world: World, casts: Sequence[Cast], settled: int, share: float, limits: Limits, lost: Sequence[MemberName]
+    world: World,
+    casts: Sequence[Cast],
+    settled: int,
+    group: Group,
+    limits: Limits,
+    unproved: Mapping[MemberName, Verdict],
 ) -> tuple[Doubt, ...]:
     """Say why the listing is not believed; empty: it is.
 
@@ -58,16 +67,17 @@ def doubts_of(
         world: as it was gathered.
         casts: its members and what they are, the settled ones aside.
         settled: how many those are.
-        share: of the members that ought to be listed, the greatest that may be missing at once, 0 to 1.
+        group: whose ``distrust`` is, of the members that ought to be listed, the greatest share that may be missing.
         limits: whose ``accept_vanished`` says that a person believes all but a partial listing.
-        lost: members that are lost together with so many others that a person is needed.
+        unproved: members that are lost by the cloud's word alone.
     """
     if not world.complete:
         return (Doubt(ground=Ground.PARTIAL, members=(), words=f"the listing is partial: {world.because}"),)
+    lost = tuple(_unproved(unproved, world, group))
     if limits.accept_vanished:
-        return ()
+        return lost
     absent = tuple(member for member, seen in casts if seen is Role.ABSENT)
-    shrunk = _shrunk(casts, settled, absent, share)
+    shrunk = _shrunk(casts, settled, absent, group.distrust)
     served = (*(member.name for member in absent if _is_served(member, world)), *world.untraced)
     said = (
         (Ground.SHRUNK, tuple(member.name for member in absent) if shrunk else (), f"it lacks {shrunk}"),
@@ -75,12 +85,16 @@ def doubts_of(
         (Ground.STALE, world.relisted, f"it shows {_named(world.relisted)}, proved gone before"),
     )
     found = [_disbelieved(ground, names, words, _so_far(absent)) for ground, names, words in said if names]
-    return (*found, *_brake(lost))
+    return (*found, *lost)
+
+
+_APART = (Ground.MANY_LOST, Ground.HEARD)
+"""Grounds whose members are waited for one by one."""
 
 
 def whom(doubts: Iterable[Doubt]) -> frozenset[MemberName]:
-    """About whom a complete listing is not believed; those that only a person can tell of are waited for apart."""
-    return frozenset(name for doubt in doubts if doubt.ground is not Ground.MANY_LOST for name in doubt.members)
+    """Return the members about which a complete listing is not believed, without those that lack evidence."""
+    return frozenset(name for doubt in doubts if doubt.ground not in _APART for name in doubt.members)
 
 
 def _disbelieved(ground: Ground, names: Iterable[MemberName], words: str, so_far: str) -> Doubt:
@@ -99,10 +113,55 @@ def _so_far(absent: Iterable[Member]) -> str:
     return f" (so far {min(seen)})" if seen else ""
 
 
-def _brake(lost: Sequence[MemberName]) -> Iterator[Doubt]:
-    if lost:
-        words = f"{_named(lost)} are gone or broken at once: nothing is done about them before trimtab converge"
-        yield Doubt(ground=Ground.MANY_LOST, members=tuple(sorted(lost)), words=words)
+def _unproved(unproved: Mapping[MemberName, Verdict], world: World, group: Group) -> Iterator[Doubt]:
+    """Say of members that are lost by the cloud's word alone what speaks against it, and what is waited for."""
+    heard = named_by(unproved, Verdict.HEARD)
+    no_source, too_soon = named_by(unproved, Verdict.NO_SOURCE), named_by(unproved, Verdict.TOO_SOON)
+    if heard:
+        sources = sources_of((world.losses.members[name] for name in heard), saying=Saying.HEARD)
+        words = (
+            f"the cloud says that {_named(heard)} {_is(heard)} gone, broken or being deleted, and {_listed(sources)} "
+            f"{_still(sources)}: {_it(heard)} as present; to give one up all the same: trimtab member converge "
+            f"{group.id} NAME"
+        )
+        yield Doubt(ground=Ground.HEARD, members=heard, words=words)
+    said = []
+    if no_source:
+        said.append(
+            "no independent source can say whether that is so: they count as present until one can, or until trimtab "
+            f"converge {group.id} ({_named(no_source)})"
+        )
+    if too_soon:
+        known = [world.losses.members[name] for name in too_soon]
+        sources = sources_of(known, saying=Saying.SILENT)
+        said.append(
+            f"they count as present until {_listed(sources)} {_have(sources)} been silent for "
+            f"{format_span(SILENT_FOR * group.interval)}, or until trimtab converge {group.id} ({_named(too_soon)})"
+        )
+    if said:
+        names = tuple(sorted((*no_source, *too_soon)))
+        words = f"{len(names)} members are gone, broken or being deleted at once by the cloud's word: {'; '.join(said)}"
+        yield Doubt(ground=Ground.MANY_LOST, members=names, words=words)
+
+
+def _listed(words: Sequence[str]) -> str:
+    return ", ".join(words[:-1]) + (" and " if len(words) > 1 else "") + words[-1]
+
+
+def _is(names: Sequence[MemberName]) -> str:
+    return "is" if len(names) == 1 else "are"
+
+
+def _it(names: Sequence[MemberName]) -> str:
+    return "it counts" if len(names) == 1 else "they count"
+
+
+def _still(sources: Sequence[str]) -> str:
+    return "still hears it" if len(sources) == 1 else "still hear it"
+
+
+def _have(sources: Sequence[str]) -> str:
+    return "has" if len(sources) == 1 else "have"
 
 
 def _shrunk(casts: Sequence[Cast], settled: int, absent: Sequence[Member], share: float) -> str:

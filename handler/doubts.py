@@ -20,7 +20,9 @@ class Ground(enum.Enum):
     STALE = "stale"
     """It shows members that were proved gone."""
     MANY_LOST = "many_lost"
-    """Most members are proved gone, or said to be broken, at once: only a person is believed then."""
+    """Many members are gone, broken or being deleted at once, and there is too little evidence of it."""
+    HEARD = "heard"
+    """It says of members that they are gone, and an independent source hears them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

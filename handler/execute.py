@@ -27,7 +27,7 @@ from handler.orchestrators.endings import Endings
 from handler.orchestrators.interface import Launch, Orchestrator
 from handler.orchestrators.parts import change_part
 from handler.quotas import Quotas
-from handler.records import before, before_parting, made, taken_up, unmade
+from handler.records import before, before_parting, forgotten, made, taken_up, unmade
 from handler.removals import is_stuck
 from handler.steps import (
     NAMES,
@@ -274,6 +274,8 @@ class Execution:
 
     def _remembered(self, name: MemberName, step: Notice, changed: Record | None, now: Instant) -> Record | None:
         member, server = self._members.get(name), self._server(name)
+        if isinstance(step, Forget):
+            return forgotten(self._records[name] if changed is None else changed, self._world, now)
         if not isinstance(step, TakeUp):
             return before(step, self._records[name] if changed is None else changed, server, now)
         if member is None or server is None:

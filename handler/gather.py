@@ -18,8 +18,9 @@ from handler.balancers.vanished import check_made
 from handler.desired import Definition
 from handler.distrust import Streak, lengthened
 from handler.gather_parts import with_parts
+from handler.gathering.evidence import Witnesses
 from handler.launches import LaunchId
-from handler.orchestrators.interface import Orchestrator
+from handler.orchestrators.interface import Orchestrator, Proving
 from handler.provisioning import closed
 from handler.roles import sequence_of
 from handler.store.interface import Store
@@ -37,6 +38,8 @@ from handler.world import (
     World,
 )
 
+_UNASKED = object()
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gatherer:
@@ -51,6 +54,7 @@ class Gatherer:
     clock: Callable[[], Instant]
     workers: int
     traffic: Traffic
+    witnesses: Witnesses
     _passing: dict[GroupId, Mapping[MemberName, Instant]] = field(default_factory=dict, init=False, repr=False)
     _streaks: dict[GroupId, Mapping[MemberName, Streak]] = field(default_factory=dict, init=False, repr=False)
     _absences: dict[tuple[GroupId, BalancerId], Absence] = field(default_factory=dict, init=False, repr=False)
@@ -74,14 +78,16 @@ class Gatherer:
         served = frozenset(name for name in _served(seatings) - records.keys() if self._is_ours(name, group))
         let_go = self._let_go(group, (listed.keys() | served) - records.keys())
         listed = {name: server for name, server in listed.items() if name not in let_go}
-        unseen, gone = self._strangers(group, listed.keys() - records.keys(), served - let_go)
+        unseen, lately = self._strangers(group, listed.keys() - records.keys(), served - let_go)
+        gone = lately.keys()
         over = served - let_go - unseen - listed.keys() if listing.complete else frozenset()
         self.reverted[group] = {balancer: names for balancer, names in _worked(seatings, over) if names}
         missing = unseen | (records.keys() - listed.keys()) if listing.complete else frozenset()
         found = self._found(orchestrator, definition.cloud, (listed.keys() - records.keys()) | missing)
-        silent = self._unsettled(group, (unseen | gone) - found.keys(), listing, at)
+        waited_for = (unseen - found.keys()) | {name for name in gone if found.get(name, _UNASKED) is not None}
+        silent = self._unsettled(group, waited_for, listing, at)
         servers = {name: server for name, server in {**listed, **found}.items() if name not in silent}
-        members = tuple(self._timed(group, _members(records, servers, found), at))
+        members = tuple(self._timed(group, _members(records, servers, found, lately), at))
         admitted = partial(self.traffic.look, definition.cloud, self.clock)
         lanes = self.traffic.abreast(definition.cloud, self.workers)
         members = with_parts(members, orchestrator, definition, admitted, lanes)
@@ -98,7 +104,9 @@ class Gatherer:
             profile=definition.profile_digest,
             ahead=self._ahead(group, servers.keys() - records.keys()),
         )
-        return self._probed(world, definition)
+        world, probed = self._probed(world, definition)
+        proof = isinstance(orchestrator, Proving) and orchestrator.proves_absence
+        return self.witnesses.with_losses(world, definition, servers, probed, proof=proof)
 
     def _timed(self, group: GroupId, members: Iterable[Member], at: Instant) -> Iterator[Member]:
         """Tell since when members are between two states. Who is not seen now has not arrived."""
@@ -123,12 +131,12 @@ class Gatherer:
 
     def _strangers(
         self, group: GroupId, listed: Set[MemberName], served: Set[MemberName]
-    ) -> tuple[frozenset[MemberName], frozenset[MemberName]]:
-        """Of names that are not remembered: who is given work and not listed, and who is listed though proved gone."""
+    ) -> tuple[frozenset[MemberName], Mapping[MemberName, Record]]:
+        """Return the names that are not remembered, given work and not listed, and the last records of listed ones."""
         if not (listed or served):
-            return frozenset(), frozenset()
+            return frozenset(), {}
         gone = self.store.gone(group, listed | served)
-        return frozenset(served - listed - gone), gone & listed
+        return frozenset(served - listed - gone.keys()), {name: gone[name] for name in gone.keys() & listed}
 
     def _unsettled(
         self, group: GroupId, silent: Set[MemberName], listing: Listing, at: Instant
@@ -209,10 +217,11 @@ class Gatherer:
         check_made(port, next((each for each in bindings if each.balancer == port.declared.id), None), found)
         return closed(port.declared, found)
 
-    def _probed(self, world: World, definition: Definition) -> World:
+    def _probed(self, world: World, definition: Definition) -> tuple[World, Mapping[MemberName, str]]:
+        """Ask the probe about members on whose readiness something depends; return also what it said."""
         ready = definition.profile.ready
         if ready is None:
-            return world
+            return world, {}
         asked = {
             member.name: member.server.address
             for member in world.members
@@ -221,18 +230,19 @@ class Gatherer:
         answers = abreast([partial(self.probe, address, ready) for address in asked.values()], self.workers)
         said = dict(zip(asked, answers, strict=True))
         if not said:
-            return world
+            return world, {}
         members = tuple(
             replace(member, ready=not said[member.name], unready=said[member.name]) if member.name in said else member
             for member in world.members
         )
-        return replace(world, members=members)
+        return replace(world, members=members), said
 
 
 def _members(
     records: Mapping[MemberName, Record],
     servers: Mapping[MemberName, Server | None],
     found: Mapping[MemberName, Server | None],
+    gone: Mapping[MemberName, Record],
 ) -> tuple[Member, ...]:
     """Everyone who is remembered or there, by sequence."""
     members = [
@@ -242,6 +252,7 @@ def _members(
             server=servers.get(name),
             disproved=name in found and found[name] is None,
             ready=None,
+            gone=gone.get(name),
         )
         for name in records.keys() | servers.keys()
         if name in records or servers[name] is not None

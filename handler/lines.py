@@ -21,6 +21,7 @@ from handler.steps import (
     NoteAbsence,
     NoteHealth,
     NotePresence,
+    NoteReturn,
     NoteSeat,
     Outcome,
     Result,
@@ -32,7 +33,17 @@ from handler.world import World
 Call = CloudCall | BalancerCall
 """Steps that change the world."""
 Notice = (
-    TakeUp | Confirm | EnterService | MarkLeaving | Detach | NoteAbsence | NotePresence | NoteHealth | NoteSeat | Forget
+    TakeUp
+    | Confirm
+    | EnterService
+    | MarkLeaving
+    | Detach
+    | NoteAbsence
+    | NotePresence
+    | NoteHealth
+    | NoteReturn
+    | NoteSeat
+    | Forget
 )
 """Steps that only change what we remember."""
 

@@ -16,6 +16,7 @@ from handler.steps import (
     NoteAbsence,
     NoteHealth,
     NotePresence,
+    NoteReturn,
     NoteSeat,
     Outcome,
     Plan,
@@ -45,6 +46,7 @@ _PACE: dict[Wait, Seconds | None] = {
     Wait.BALANCER_NOT_FOUND: 5.0,
     Wait.VANISHED: 1.0,
     Wait.MANY_VANISHED: 30.0,
+    Wait.RETURNING: 5.0,
     Wait.UNREPAIRED: None,
     Wait.FAILING: 5.0,
     Wait.MANY_FAILING: 10.0,
@@ -64,7 +66,7 @@ _PACE: dict[Wait, Seconds | None] = {
 }
 """How often each wait is looked at; ``None``: what ends it is looked at anyway, or only a person ends it."""
 
-_IDLE_STEPS = (NoteAbsence, NotePresence, NoteHealth, NoteSeat, Destroy, RemovePart, Unmark)
+_IDLE_STEPS = (NoteAbsence, NotePresence, NoteHealth, NoteReturn, NoteSeat, Destroy, RemovePart, Unmark)
 """Done, they leave nothing to do at once."""
 
 _TOLERATED = 2

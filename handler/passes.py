@@ -52,6 +52,9 @@ class Pass:
     """What was seen, compared with what the store remembers; ``None``: the group is being deleted."""
     bound: bool = True
     """Balancers that were made for the group may still be there: it must not be forgotten yet."""
+    returned: tuple[Record, ...] = ()
+    """Of members that are back after they had lowered desired size: to be written down in the transaction that raises
+    it again."""
     unread: str = ""
     """Why the cloud's quotas could not be read, which they could before; empty: they could, or nobody asked."""
 

@@ -14,6 +14,7 @@ from config.units import Instant
 from handler.assembly import bury, dismantle, is_seen_whole
 from handler.desired import Definition, DesiredState, Limits
 from handler.distrust import whom
+from handler.evidence.judgement import Verdict
 from handler.restraint import Restraint
 from handler.roles import Cast, Role, is_witnessed, passes_for
 from handler.seating import Moves, clear, depart, keep, withdraw
@@ -23,6 +24,7 @@ from handler.sizing import (
     by_sequence,
     choose,
     creations,
+    has_served,
     is_doubted,
     is_given,
     is_left,
@@ -39,6 +41,7 @@ from handler.steps import (
     NoteAbsence,
     NoteHealth,
     NotePresence,
+    NoteReturn,
     NoteSeat,
     Plan,
     Step,
@@ -53,6 +56,8 @@ _LEAVING = (Role.LEAVING, Role.STUCK)
 
 _KEEPING = (TakeUp, Confirm, NoteAbsence, NotePresence, NoteHealth, NoteSeat, Join, Enable, EnterService)
 """Steps that take no member away, and make none: all that is done on the word of a store that may be too old."""
+
+_DOUBTED = {Verdict.HEARD: Wait.UNCONFIRMED, Verdict.OTHERS_UNSEEN: Wait.UNCONFIRMED}
 
 _WAITS = {
     Role.INTENDED: Wait.UNCONFIRMED,
@@ -76,23 +81,19 @@ def plan(desired: DesiredState, world: World, definition: Definition, limits: Li
     """
     scene = scene_of(desired, world, definition, limits, now)
     waits: Counter[Wait] = Counter()
+    evened = False
     restraint = Restraint(limits, now)
     if desired.size is None and not desired.deleting:
         steps = tuple(step for member, _ in scene.casts for step in _notes(member, scene))
         waits[Wait.NO_DESIRED] = len(world.members)
     else:
-        choice = choose(scene)
-        waits[Wait.PROTECTED] += choice.kept
-        waits[Wait.ROLLING] += choice.rolling
-        departing, staying = _moves(scene, choice, waits, restraint)
-        created = creations(scene, choice)
-        waits[created.because] += created.held
-        waits.update(created.waits)
-        steps = (*departing, *staying, *restraint.creations(created.steps, scene.casts, waits))
+        steps, evened = _sized(scene, waits, restraint)
     if not world.complete:
         waits[Wait.PARTIAL] = sum(member.server is None for member, _ in scene.casts)
     waits[Wait.MANY_FAILING] = len(scene.checkup.doubted)
     waits[Wait.DISTRUST] = len(whom(scene.doubts))
+    if limits.accept_vanished:
+        waits[Wait.RETURNING] += len(world.relisted)  # listed for too short a time, whoever believes it
     paused = desired.paused and not desired.deleting
     unconfirmed = desired.unconfirmed and not desired.deleting
     if unconfirmed:
@@ -101,6 +102,7 @@ def plan(desired: DesiredState, world: World, definition: Definition, limits: Li
     if paused:
         steps = ()
         waits[Wait.PAUSED] = len(world.members)
+    halted = paused or unconfirmed
     always = {Wait.NO_DESIRED, Wait.PARTIAL, Wait.PAUSED, Wait.OLDER_STORE}
     told = tuple((wait, waits[wait]) for wait in Wait if waits[wait] or (wait in always and wait in waits))
     return Plan(
@@ -110,13 +112,31 @@ def plan(desired: DesiredState, world: World, definition: Definition, limits: Li
         waits=told,
         doubts=scene.doubts,
         stuck=tuple(member.name for member, seen in scene.casts if seen is Role.STUCK),
-        vanished=() if paused or unconfirmed else tuple(cast[0].name for cast in scene.casts if lowers(cast, scene)),
+        vanished=() if halted else tuple(cast[0].name for cast in scene.casts if lowers(cast, scene)),
+        returned=() if halted else tuple(member.name for member, _ in scene.casts if _raises(member, scene)),
+        unproved=tuple(sorted(scene.unproved)),
+        believed=() if halted else tuple(sorted(scene.believed)),
+        evened=evened and not halted,
         repair_stopped=scene.checkup.stopped,
         held=() if paused else tuple(restraint.held),
         quota=limits.headroom.by if limits.headroom is not None and waits[Wait.QUOTA] and not paused else "",
         budget=limits.budget if waits[Wait.BUDGET] and not paused else "",
         overdue=tuple(cast[0].name for cast in scene.casts if _is_overdue(cast, scene)),
     )
+
+
+def _sized(scene: Scene, waits: Counter[Wait], restraint: Restraint) -> tuple[tuple[Step, ...], bool]:
+    """Return the steps towards the desired size, and whether nothing is left of members that came back."""
+    choice = choose(scene)
+    waits[Wait.PROTECTED] += choice.kept
+    waits[Wait.ROLLING] += choice.rolling
+    waits[Wait.RETURNING] += choice.returning + len(scene.world.losses.returning)
+    departing, staying = _moves(scene, choice, waits, restraint)
+    created = creations(scene, choice)
+    waits[created.because] += created.held
+    waits.update(created.waits)
+    made = restraint.creations(created.steps, scene.casts, waits)
+    return (*departing, *staying, *made), choice.evened
 
 
 def _moves(scene: Scene, choice: Choice, waits: Counter[Wait], restraint: Restraint) -> tuple[list[Step], list[Step]]:
@@ -130,7 +150,7 @@ def _moves(scene: Scene, choice: Choice, waits: Counter[Wait], restraint: Restra
         record = member.record
         if record is None:
             staying += steps
-            waits[Wait.UNCONFIRMED] += not steps
+            waits[Wait.RETURNING if _raises(member, scene) else Wait.UNCONFIRMED] += not steps
             continue
         if member.name in choice.leaving:
             why = _fate(record, choice.leaving[member.name])
@@ -140,6 +160,8 @@ def _moves(scene: Scene, choice: Choice, waits: Counter[Wait], restraint: Restra
         is_given_up = member.name in choice.forgotten
         moves = dismantle(member, record) if is_given_up else _move((member, seen), record, scene)
         moves = restraint.restrained(moves, record)
+        if choice.evened and record.lost_at is not None and seen in _STAYING and has_served(member):
+            moves = Moves((*moves.steps, NoteReturn(member=member.name)), moves.waits)
         for wait in moves.waits:
             waits[wait] += 1
         if is_given_up or seen in _DEPARTING:
@@ -171,8 +193,10 @@ def _move_as(cast: Cast, record: Record, scene: Scene) -> Moves:
         return Moves(moves.steps, moves.waits | {Wait.FAILING}) if seen is Role.FAILING else moves
     if seen in _LEAVING and not is_witnessed(member, scene.world, scene.limits, scene.now):
         return depart(member, record, scene.world, scene.definition, scene.now)
-    if is_doubted(cast, scene) or lowers(cast, scene):
-        return Moves(waits=frozenset({Wait.VANISHED if lowers(cast, scene) else Wait.MANY_VANISHED}))
+    if is_doubted(cast, scene):
+        return Moves(waits=frozenset({_DOUBTED.get(scene.unproved[member.name], Wait.MANY_VANISHED)}))
+    if lowers(cast, scene):
+        return Moves(waits=frozenset({Wait.VANISHED}))
     return _move_lost(cast, record, scene)
 
 
@@ -191,11 +215,20 @@ def _move_lost(cast: Cast, record: Record, scene: Scene) -> Moves:
     return Moves(waits=frozenset({_WAITS[seen]}) if seen in _WAITS else frozenset())
 
 
+def _raises(member: Member, scene: Scene) -> bool:
+    """Whether a member is back that had lowered desired size, which returns to what it was."""
+    earlier, size = scene.desired.earlier, scene.desired.size
+    lowered = member.gone is not None and member.gone.leaving is Leaving.VANISHED
+    return lowered and member.record is None and earlier is not None and size is not None and earlier > size
+
+
 def _notes(member: Member, scene: Scene) -> Iterator[Step]:
     """Yield what the listing showed of one member, to be written down."""
     record = member.record
     if record is None:
-        if is_seen_whole(member, scene.definition):  # what it has beside its machine would be left behind for ever
+        if is_seen_whole(member, scene.definition) and not _raises(
+            member, scene
+        ):  # what it has beside its machine would be left behind for ever
             yield TakeUp(member=member.name)
     elif member.server is None:
         if _is_newly_missed(member, record, scene):

@@ -10,6 +10,7 @@ from config.units import Seconds, format_span
 _TIMEOUT: Seconds = 2.0
 _READY = range(200, 400)
 READY = ""
+_STATUS = "HTTP "
 
 
 def probe(address: str, ready: ReadyProbe, *, timeout: Seconds = _TIMEOUT) -> str:
@@ -31,4 +32,13 @@ def probe(address: str, ready: ReadyProbe, *, timeout: Seconds = _TIMEOUT) -> st
         return "what answers speaks no HTTP"
     finally:
         connection.close()
-    return READY if status in _READY else f"HTTP {status}"
+    return READY if status in _READY else f"{_STATUS}{status}"
+
+
+def is_answer(said: str) -> bool:
+    """Whether the member answered, if not that it is ready.
+
+    >>> is_answer("HTTP 503"), is_answer("nobody listens at port 80")
+    (True, False)
+    """
+    return said.startswith(_STATUS)

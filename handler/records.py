@@ -22,6 +22,7 @@ from handler.steps import (
     NoteAbsence,
     NoteHealth,
     NotePresence,
+    NoteReturn,
     NoteSeat,
     Outcome,
     PartStep,
@@ -45,7 +46,7 @@ def before(step: Step, record: Record, server: Server | None, now: Instant) -> R
             after = _seated(step, record)
         case Drain() | Destroy() | Unmark():
             after = _asked(step, record, now)
-        case NoteAbsence() | NotePresence() | NoteHealth():
+        case NoteAbsence() | NotePresence() | NoteHealth() | NoteReturn():
             after = _noted(step, record, now)
         case Forget():
             after = gone(record, now)
@@ -60,7 +61,9 @@ def _asked(step: Drain | Destroy | Unmark, record: Record, now: Instant) -> Reco
     return replace(record, removal_at=now if record.removal_at is None else record.removal_at, removal_tried_at=now)
 
 
-def _noted(step: NoteAbsence | NotePresence | NoteHealth, record: Record, now: Instant) -> Record:
+def _noted(step: NoteAbsence | NotePresence | NoteHealth | NoteReturn, record: Record, now: Instant) -> Record:
+    if isinstance(step, NoteReturn):
+        return replace(record, lost_at=None)
     if isinstance(step, NoteHealth):
         return replace(record, failing_since=now if step.failing else None)
     if isinstance(step, NotePresence):
@@ -103,6 +106,13 @@ def surrendered(names: Collection[MemberName], world: World, now: Instant) -> It
             yield replace(member.record, phase=Phase.LEAVING, leaving=Leaving.VANISHED, leaving_at=now)
 
 
+def restored(names: Collection[MemberName], world: World, definition: Definition, now: Instant) -> Iterator[Record]:
+    """Take up those who are back after they had lowered the size, to be written down with the size that they raise."""
+    for member in world.members:
+        if member.name in names and member.server is not None:
+            yield replace(taken_up(member, member.server, world, definition, now), lost_at=None)
+
+
 def ungiven(outcomes: Iterable[Outcome], world: World, now: Instant) -> Iterator[Record]:
     """Have those gone who were given and whom the cloud will never mark: to be written down as `surrendered` are."""
     refused = {outcome.member for outcome in outcomes if isinstance(outcome.step, Mark) and outcome.is_final}
@@ -114,6 +124,18 @@ def ungiven(outcomes: Iterable[Outcome], world: World, now: Instant) -> Iterator
 def gone(record: Record, now: Instant) -> Record:
     """The member does not exist (any more)."""
     return replace(record, phase=Phase.GONE, gone_at=now)
+
+
+def forgotten(record: Record, world: World, now: Instant) -> Record:
+    """The member is gone. Of one that was to stay it is kept when it was first missed, should it ever come back.
+
+    That is never later than the intent of a member that is made in its place, so that those can be told.
+    """
+    after = gone(record, now)
+    if record.phase is Phase.IN_SERVICE:
+        loss = world.losses.members.get(record.name)
+        return replace(after, lost_at=world.at if loss is None else min(loss.since, world.at))
+    return replace(after, lost_at=record.leaving_at) if record.leaving is Leaving.VANISHED else after
 
 
 def before_parting(step: PartStep, record: Record, definition: Definition) -> Record | None:
@@ -138,20 +160,27 @@ def taken_up(member: Member, server: Server, world: World, definition: Definitio
     It is in service at once if it runs and a balancer gives it work (or there is none): a fleet that serves is never
     on probation again, whatever a newly declared probe thinks of it. ``intended_at`` is the machine's own age, so that
     taking up a fleet does not spend the hourly budget.
+
+    One that was proved gone and is back stays what it was: its protection, its profile and its age are kept.
     """
     balancers = tuple((use.balancer, use.port) for use in definition.group.balancers)
     serves = server.state is ServerState.RUNNING and (not balancers or _is_served(member, world))
+    before = member.gone
     return Record(
         name=member.name,
         group=world.group,
         sequence=sequence_of(member),
         phase=Phase.IN_SERVICE if serves else Phase.MADE,
-        intended_at=min(server.created_at, now),
+        intended_at=min(server.created_at, now) if before is None else before.intended_at,
         server_id=server.id,
         made_at=now,
         in_service_at=now if serves else None,
         balancers=balancers,
+        protected=before is not None and before.protected,
+        profile=None if before is None else before.profile,
+        given=before is not None and before.given,
         parts=_taken_up_parts(member, definition),
+        lost_at=None if before is None else before.lost_at,
     )
 
 

@@ -32,9 +32,9 @@ def _is_settled(member: Member, seats: Mapping[BalancerId, Mapping[MemberName, S
     record, server = member.record, member.server
     if record is None or server is None or record.phase is not Phase.IN_SERVICE:
         return False
-    if server.state is not ServerState.RUNNING or record.leaving is not None:
+    if server.state is not ServerState.RUNNING or record.leaving is not None or record.detaching:
         return False
-    if record.absent_at is not None or record.failing_since is not None or record.detaching:
+    if record.absent_at is not None or record.failing_since is not None or record.lost_at is not None:
         return False
     for balancer, _ in record.balancers:
         seat = (seats.get(balancer) or {}).get(member.name)

@@ -6,18 +6,21 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from config.model import OnVanish, Victims
+from config.repair import Repair
 from config.units import Instant, MemberName
 from handler.assembly import assemble, is_late
 from handler.desired import Definition, DesiredState, Limits
 from handler.distrust import doubts_of
 from handler.doubts import Doubt
+from handler.evidence.judgement import Lost, Verdict, judge
+from handler.evidence.judgement import Terms as LossTerms
 from handler.health import Checkup, Terms, checkup
 from handler.roles import COUNTED, Cast, Role, is_witnessed, role, sequence_of
 from handler.rolling import WORDS, Batch, batch, going
 from handler.seating import Moves
 from handler.settled import nominees, sifted
 from handler.steps import Create, MakePart, Step, Wait
-from handler.victims import Preference
+from handler.victims import REPLACED_ONE_IS_BACK, Preference, successors
 from handler.victims import choose as choose_victims
 from handler.world import Leaving, Member, Phase, World
 
@@ -31,11 +34,8 @@ _SERVES = (Role.SERVING, Role.FAILING, Role.REPLACING)
 
 _NEVER_BUILT = (Role.GONE, Role.DELETING, Role.BROKEN, Role.LATE, Role.UNREADY)
 
-_LOST = (Role.GONE, Role.BROKEN)
-"""What is believed of a few members at a time: of many at once it is rather the cloud that errs."""
-
-_MANY = 3
-"""Fewer members than this may be lost at once without a person being asked."""
+_LOST = {Role.GONE: Lost.VANISHED, Role.BROKEN: Lost.BROKEN, Role.DELETING: Lost.DELETING}
+"""What takes members out of the size. It is believed of one or two; of many at once it needs evidence."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,8 +53,10 @@ class Scene:
     """Everybody else, by sequence."""
     strangers: bool
     """Some bear our mark and are not known: they are taken up before anything is chosen or made."""
-    braked: bool
-    """Too many vanished or broke at once to believe it."""
+    unproved: Mapping[MemberName, Verdict]
+    """Members that are lost by the cloud's word alone, and why that is not believed: they count as present."""
+    believed: frozenset[MemberName]
+    """Members of which the loss is believed."""
     doubts: tuple[Doubt, ...]
     """Why the listing is not believed."""
     checkup: Checkup
@@ -68,7 +70,7 @@ class Scene:
     @property
     def may_choose(self) -> bool:
         """Whether enough is known to choose who is surplus."""
-        return not self.doubts and not self.strangers
+        return not (self.doubts or self.strangers or self.unproved or self.world.losses.returning)
 
     @property
     def may_make(self) -> bool:
@@ -87,6 +89,10 @@ class Choice:
     """How many more there are to be."""
     rolling: int = 0
     """How many more a roll is to replace."""
+    returning: int = 0
+    """How many more leave as soon as members that are back serve again."""
+    evened: bool = False
+    """There are as many as there are to be, or fewer: nothing is left of members that were back."""
     kept: int = 0
     unsettled: tuple[Cast, ...] = ()
     """Settled members among those that are to leave."""
@@ -113,8 +119,8 @@ def scene_of(desired: DesiredState, world: World, definition: Definition, limits
     casts = tuple((member, _role(member, world, definition, limits, now)) for member in members)
     health = checkup(world, casts, len(settled), _terms(desired, definition, limits, now))
     casts = tuple((member, Role.FAILING if member.name in health.failing else seen) for member, seen in casts)
-    braked = not limits.accept_vanished and not desired.deleting and _many_lost(casts, len(settled))
-    lost = [member.name for member, seen in casts if _is_lost(member, seen)] if braked else []
+    verdicts = {} if desired.deleting else _judged(casts, world, definition, limits, now)
+    unproved = {name: verdict for name, verdict in verdicts.items() if verdict is not Verdict.BELIEVED}
     return Scene(
         desired=desired,
         world=world,
@@ -124,8 +130,9 @@ def scene_of(desired: DesiredState, world: World, definition: Definition, limits
         settled=settled,
         casts=casts,
         strangers=any(member.record is None for member in members),
-        braked=braked,
-        doubts=doubts_of(world, casts, len(settled), definition.group.distrust, limits, lost),
+        unproved=unproved,
+        believed=frozenset(verdicts.keys() - unproved.keys()),
+        doubts=doubts_of(world, casts, len(settled), definition.group, limits, unproved),
         checkup=health,
     )
 
@@ -147,19 +154,35 @@ def by_sequence(member: Member) -> tuple[int, MemberName]:
     return sequence_of(member), member.name
 
 
-def _many_lost(casts: Iterable[Cast], settled: int) -> bool:
-    """Whether more than half of those that served, and at least three, vanished or broke at once.
+def _judged(
+    casts: Iterable[Cast], world: World, definition: Definition, limits: Limits, now: Instant
+) -> Mapping[MemberName, Verdict]:
+    """Judge the members that are lost, but for those that the group's ``repair`` leaves to a person.
 
-    Members that are lost before they ever served are failed builds, which have a brake of their own.
+    Members that are gone or broken before they ever served are failed builds, which have a brake of their own.
     """
-    roles = [seen for member, seen in casts if has_served(member)]
-    lost = sum(seen in _LOST for seen in roles)
-    return lost >= _MANY and 2 * lost > len(roles) + settled
+    named = frozenset(limits.accept_members)
+    repair = definition.group.repair
+    lost: dict[MemberName, Lost] = {}
+    for member, seen in casts:
+        record, how = member.record, _LOST.get(seen)
+        if record is None or how is None or not (has_served(member) or how is Lost.DELETING):
+            continue
+        ordered = limits.accept_vanished or member.name in named
+        if ordered or not _leaves_to_a_person(member, seen, repair):
+            lost[member.name] = how
+    terms = LossTerms(
+        now=now,
+        interval=definition.group.interval,
+        accept_all=limits.accept_vanished,
+        accepted=named,
+    )
+    return judge(lost, world.losses, terms, world.at)
 
 
 def is_doubted(cast: Cast, scene: Scene) -> bool:
-    """Whether a member seems lost, together with so many others that nothing is done about it."""
-    return scene.braked and _is_lost(*cast) and not _is_accepted(cast[0], scene)
+    """Whether a member is lost by the cloud's word alone, so that nothing is done about it."""
+    return cast[0].name in scene.unproved
 
 
 def _is_accepted(member: Member, scene: Scene) -> bool:
@@ -172,14 +195,13 @@ def is_left(cast: Cast, scene: Scene) -> bool:
     member, seen = cast
     if scene.desired.deleting or _is_accepted(member, scene):
         return False
-    repair = scene.definition.group.repair
+    return _leaves_to_a_person(member, seen, scene.definition.group.repair)
+
+
+def _leaves_to_a_person(member: Member, seen: Role, repair: Repair) -> bool:
     if not has_served(member):
         return seen in _NEVER_BUILT and not repair.unbuilt
     return (seen in _VANISHING and not repair.vanished) or (seen is Role.BROKEN and not repair.broken)
-
-
-def _is_lost(member: Member, seen: Role) -> bool:
-    return seen in _LOST and has_served(member)
 
 
 def _counts(cast: Cast, scene: Scene) -> bool:
@@ -253,7 +275,7 @@ def choose(scene: Scene) -> Choice:
     settled = [member for member in scene.settled if member.name not in rolled] if rolled else scene.settled
     counted = [cast for cast in counted if cast[0].name not in rolled]
     size, number = scene.target + step.above, len(settled) + len(counted)
-    turns = _surplus(scene, settled, counted, max(number - size, 0))
+    turns, returning = _surplus(scene, settled, counted, max(number - size, 0))
     nothing = {cast[0].name for cast in counted if _is_nothing(cast)}
     forgotten.update(name for name in turns if name in nothing)
     leaving.update((name, Leaving.REPLACED) for name in rolled)
@@ -265,7 +287,9 @@ def choose(scene: Scene) -> Choice:
         forgotten=frozenset(forgotten),
         missing=max(size - number - step.going, 0),
         rolling=step.remaining,
-        kept=kept + step.kept + max(number - size, 0) - len(turns),
+        returning=returning,
+        evened=number <= size,
+        kept=kept + step.kept + max(number - size, 0) - len(turns) - returning,
         unsettled=tuple((member, Role.SERVING) for member in unsettled),
         because=turns | dict.fromkeys(rolled, WORDS),
     )
@@ -292,12 +316,48 @@ def _step(scene: Scene, counted: Sequence[Cast]) -> Batch:
     return batch(roll, scene.target, scene.world, scene.settled, [*counted, *going], can_make=can_make)
 
 
-def _surplus(scene: Scene, settled: Sequence[Member], counted: Sequence[Cast], surplus: int) -> dict[MemberName, str]:
-    """Who is too many, and why these, in the order in which they leave. During a roll the old ones go first."""
+def _surplus(
+    scene: Scene, settled: Sequence[Member], counted: Sequence[Cast], surplus: int
+) -> tuple[dict[MemberName, str], int]:
+    """Say who is too many, and why these, in the order in which they leave; and how many more leave a little later.
+
+    What was made in the place of members that are back goes first. During a roll the old ones go first among others.
+    """
+    first, due = _successors(scene, settled, counted, surplus)
+    if due:
+        settled = [member for member in settled if member.name not in first]
+        counted = [cast for cast in counted if cast[0].name not in first]
+    rest = surplus - due
     order = scene.definition.group.victims if scene.desired.roll is None else Victims.OLDEST_PROFILE
-    nominated = [(member, Role.SERVING) for member in nominees(settled, surplus, order)]
+    nominated = [(member, Role.SERVING) for member in nominees(settled, rest, order)]
     preference = Preference(order=order, world=scene.world, revision=scene.desired.revision)
-    return {member.name: why for member, why in choose_victims([*counted, *nominated], surplus, preference)}
+    others = {member.name: why for member, why in choose_victims([*counted, *nominated], rest, preference)}
+    return {**first, **others}, due - len(first)
+
+
+def _successors(
+    scene: Scene, settled: Sequence[Member], counted: Sequence[Cast], surplus: int
+) -> tuple[dict[MemberName, str], int]:
+    """Say which of those leave now that were made in the place of members that are back, and how many are to leave.
+
+    One that serves leaves only when enough others serve.
+    """
+    back = scene.world.losses.back
+    lost = [m.record.lost_at for m, _ in counted if m.record is not None and m.record.lost_at is not None]
+    lost += back.values()
+    if not lost or surplus <= 0:
+        return {}, 0
+    casts = [*counted, *((member, Role.SERVING) for member in settled)]
+    heirs = successors(casts, min(lost), back)[: min(surplus, len(lost))]
+    spare = sum(seen in _SERVES and has_served(member) for member, seen in casts) - scene.target
+    now: dict[MemberName, str] = {}
+    for member, seen in heirs:
+        if seen not in _SERVES:
+            now[member.name] = REPLACED_ONE_IS_BACK
+        elif spare > 0:
+            spare -= 1
+            now[member.name] = REPLACED_ONE_IS_BACK
+    return now, len(heirs)
 
 
 def _unhealthy(scene: Scene, counted: int) -> frozenset[MemberName]:
@@ -307,7 +367,7 @@ def _unhealthy(scene: Scene, counted: int) -> frozenset[MemberName]:
     work; and only while others can be made. What a person ordered waits for no turn.
     """
     rule = scene.definition.group.repair.unhealthy
-    if rule is None or scene.braked or not scene.may_make:
+    if rule is None or scene.unproved or not scene.may_make:
         return frozenset()
     free = [member for member, _ in scene.casts if member.record is not None and not member.record.protected]
     fail = scene.checkup.failing | scene.checkup.doubted
@@ -359,7 +419,7 @@ def creations(scene: Scene, choice: Choice) -> Creations:
     ]
     if scene.desired.deleting:
         again = []
-    missing = choice.missing if scene.may_make else 0
+    missing = max(choice.missing - len(scene.world.relisted), 0) if scene.may_make else 0
     if _backs_off(scene.limits, scene.now):
         return Creations(steps=(), held=missing + len(again), because=Wait.BUILD_BACK_OFF)
     if scene.limits.full:

@@ -175,8 +175,15 @@ class NoteHealth:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NoteReturn:
+    """*store*: the member is back, and nothing that was made in its place is left."""
+
+    member: MemberName
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Forget:
-    """*store*: the member is gone, with a witness."""
+    """*store*: the member is gone, and there is evidence of it."""
 
     member: MemberName
 
@@ -200,6 +207,7 @@ Step = (
     | NoteAbsence
     | NotePresence
     | NoteHealth
+    | NoteReturn
     | Forget
 )
 
@@ -232,6 +240,7 @@ NAMES: Mapping[type[Step], str] = MappingProxyType(
         NotePresence: "note_presence",
         NoteSeat: "note_seat",
         NoteHealth: "note_health",
+        NoteReturn: "note_return",
         Forget: "forget",
     }
 )
@@ -263,7 +272,10 @@ class Wait(enum.Enum):
     VANISHED = "vanished"
     """Members are proved gone where that lowers desired size: both are written down at once, after this pass."""
     MANY_VANISHED = "many_vanished"
-    """More than half of the members vanished or broke at once: stopped until a person orders convergence."""
+    """Members seem lost, and there is too little evidence of it (`handler.evidence`): they count until there is, or
+    until a person orders convergence."""
+    RETURNING = "returning"
+    """Members that were taken for gone are back: those that were made in their place leave once they serve."""
     UNREPAIRED = "unrepaired"
     """Members are lost, and the group's ``repair`` leaves that to a person: counted until convergence is ordered."""
     FAILING = "failing"
@@ -309,6 +321,15 @@ class Plan:
     vanished: tuple[MemberName, ...] = ()
     """Proved gone in service, where that lowers desired size (``on_vanish: shrink``), by sequence: nothing is done
     about them before they are marked as leaving in the transaction that lowers it."""
+    returned: tuple[MemberName, ...] = ()
+    """Back after they had lowered desired size, by sequence: nothing is done about them before they are taken up in the
+    transaction that raises it again."""
+    unproved: tuple[MemberName, ...] = ()
+    """Lost by the cloud's word alone, sorted: they count as present."""
+    believed: tuple[MemberName, ...] = ()
+    """Lost, and believed to be: they do not count, sorted."""
+    evened: bool = False
+    """There are as many members as there are to be, or fewer: nothing is left to do about those that came back."""
     held: tuple[Attempts, ...] = ()
     """Calls that are due but for failures not long ago."""
     overdue: tuple[MemberName, ...] = ()
@@ -342,7 +363,14 @@ class Plan:
     def of(self, member: MemberName) -> Plan:
         """The part of it that is about one member: no other is touched, and no new one is made."""
         own = tuple(step for step in self.steps if step.member == member)
-        return replace(self, steps=own, vanished=tuple(name for name in self.vanished if name == member))
+        return replace(
+            self,
+            steps=own,
+            vanished=tuple(name for name in self.vanished if name == member),
+            returned=tuple(name for name in self.returned if name == member),
+            believed=tuple(name for name in self.believed if name == member),
+            evened=False,
+        )
 
 
 class Result(enum.Enum):

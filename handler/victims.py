@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import heapq
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import assert_never
 
 from config.model import Victims
+from config.units import Instant, MemberName
 from handler.roles import Cast, Role, sequence_of
 from handler.world import Member, Phase, World
 
@@ -32,6 +33,8 @@ _RANK = {
 }
 _UNSURE_AND_NEW = 4
 _IN_SERVICE = 8
+
+REPLACED_ONE_IS_BACK = "made in the place of a member that is back"
 
 Turn = tuple[Member, str]
 """One member, and why it is its turn, in words."""
@@ -73,6 +76,23 @@ def choose(candidates: Iterable[Cast], count: int, preference: Preference) -> tu
         for member, words in _in_turn(alike[rank], preference, staying)
     )
     return tuple(islice(turns, count))
+
+
+def successors(candidates: Iterable[Cast], lost_at: Instant, back: Container[MemberName]) -> list[Cast]:
+    """Return the members that were made since others were lost, newest first: they leave once those are back.
+
+    Never a protected one, and none that was given or is itself ``back``.
+    """
+    made = [
+        (member, role)
+        for member, role in candidates
+        if member.record is not None
+        and member.record.intended_at >= lost_at
+        and member.record.lost_at is None
+        and member.name not in back
+        and not (member.record.protected or member.record.given)
+    ]
+    return sorted(made, key=lambda cast: _age(cast[0]), reverse=True)
 
 
 def _rank(member: Member, role: Role) -> int:

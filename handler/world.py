@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from config.causes import Cause
 from config.parts import OnDelete
 from config.units import BalancerId, GroupId, Instant, MemberName, PartName
+from handler.evidence.testimony import NO_LOSSES, Losses
 from handler.launches import Claim
 from handler.parts import MadePart
 
@@ -215,6 +216,9 @@ class Record:
     """…and when last."""
     parts: tuple[tuple[PartName, OnDelete], ...] = ()
     """What was made for it beside its machine, or was about to be, in the order of making."""
+    lost_at: Instant | None = None
+    """When it was first missed, of a member that was left out of the size because it was lost. Once it is back, the
+    members that were made in its place leave first; then this is over."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -238,6 +242,8 @@ class Member:
     """Parts of which the cloud said definitely that they are not there."""
     passing_since: Instant | None = None
     """When it was first seen PASSING by this process, and has been ever since."""
+    gone: Record | None = None
+    """Its last record, of a member that was proved gone and is listed again; its ``record`` is ``None`` then."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -263,3 +269,5 @@ class World:
     """Digest of the profile that new members are made of now."""
     ahead: int = 0
     """The highest launch sequence of a machine above the last one that the store gave out; 0: none is."""
+    losses: Losses = NO_LOSSES
+    """What is known, beside the listing, of members that seem lost."""

@@ -49,6 +49,7 @@ from trigger.requests import (
     Observed,
     Quiet,
     Request,
+    Shrunk,
     Turn,
     Watched,
 )
@@ -148,7 +149,29 @@ def vanished(group: Group, state: GroupState, count: int) -> GroupState:
     Only where the group declares ``on_vanish: shrink``; otherwise they are replaced, and nothing changes here.
     Begins no quiet time. Source: DESIGN.md "Moving".
     """
-    return lowered(group, state, count) if group.on_vanish is OnVanish.SHRINK else state
+    if group.on_vanish is not OnVanish.SHRINK:
+        return state
+    after = lowered(group, state, count)
+    if after.revision == state.revision or state.desired is None:
+        return state
+    earlier = state.desired if state.earlier is None else state.earlier
+    return replace(after, shrunk=Shrunk(size=earlier, revision=after.revision))
+
+
+def returned(group: Group, state: GroupState, count: int) -> GroupState:
+    """Let ``count`` members that are back raise desired size again, as a new revision.
+
+    It never rises above what it was before, nor above max; where another decision came between, nothing changes.
+    Begins no quiet time. Source: DESIGN.md, "Members that come back".
+    """
+    earlier = state.earlier
+    if state.desired is None or earlier is None:
+        return state
+    size = min(state.desired + count, earlier, max(group.maximum, state.desired))
+    if size <= state.desired:
+        return state
+    revision = state.revision + 1
+    return replace(state, desired=size, revision=revision, shrunk=Shrunk(size=earlier, revision=revision))
 
 
 def lowered(group: Group, state: GroupState, count: int) -> GroupState:

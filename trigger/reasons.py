@@ -86,6 +86,8 @@ class Reason(enum.Enum):
     """Blind, and the group declares a floor for that."""
     VANISHED = "vanished"
     """`on_vanish: shrink`: a vanished member lowered the desired size."""
+    RETURNED = "returned"
+    """Members that had lowered it by vanishing are back, and the desired size is what it was."""
 
     # A group with nothing to report.
     STEADY = "steady"

@@ -225,6 +225,16 @@ class OlderStore:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Shrunk:
+    """What desired size was before members vanished and lowered it. Persisted."""
+
+    size: int
+    """Before the first of them."""
+    revision: int
+    """That the last of them led to: any later one is another decision, and this is over."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GroupState:
     """What the door remembers between decisions. All of it is persisted."""
 
@@ -252,8 +262,16 @@ class GroupState:
     """In a service; of other groups it says nothing."""
     older: OlderStore | None = None
     """The store may be older than the fleet: nothing is removed or made until a person confirms (`trigger.older`)."""
+    shrunk: Shrunk | None = None
+    """Members vanished, and desired size was lowered by them: should they come back, it returns."""
     fleet_pause: FleetPause | None = None
     """The pause of the whole fleet: one for all groups, beside the group's own, which stays as it is."""
+
+    @property
+    def earlier(self) -> int | None:
+        """What desired size was before members vanished; ``None``: none did, or it was decided anew since."""
+        shrunk = self.shrunk
+        return None if shrunk is None or shrunk.revision != self.revision else shrunk.size
 
     @property
     def stopped(self) -> Pause:

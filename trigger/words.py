@@ -72,6 +72,7 @@ _SENTENCES: Mapping[Reason, str] = MappingProxyType(
         Reason.ALERT_FLOOR: "an alert raises the least size while it lasts",
         Reason.BLIND_FLOOR: "blind: raised to the floor that is declared for that",
         Reason.VANISHED: "members vanished, and the size follows",
+        Reason.RETURNED: "members that had vanished are back, and the size is what it was",
         Reason.STEADY: "steady: no policy wants another size",
         Reason.UNHEARD: "members have not been heard for more than ten intervals",
     }

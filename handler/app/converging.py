@@ -27,7 +27,7 @@ from handler.roles import state_of
 from handler.status import MemberState
 from handler.store.interface import Event, EventKind, Store, StoredGroup
 from handler.world import Record, Seating, World
-from trigger.decide import lowered, vanished
+from trigger.decide import lowered, returned, vanished
 from trigger.older import compared, say_older
 from trigger.requests import Fleet, GroupState, Pause
 
@@ -148,9 +148,10 @@ class Keeper:
             room.wake.set()
 
     async def _lower(self, room: Room, done: Pass) -> None:
-        """Have desired size follow those who will not be: the same write says that they are no longer counted."""
+        """Have desired size follow members that are gone, back, or refused: one write with what is noted of them."""
         named = ", ".join(f"{record.server_id} as {record.name}" for record in done.refused)
         await self._follow(room, done.vanished, vanished, "vanished", f"{len(done.vanished)} gone")
+        await self._follow(room, done.returned, returned, "returned", f"{len(done.returned)} back")
         await self._follow(room, done.refused, lowered, "adoption_refused", f"not to be marked: {named}")
 
     async def _follow(
@@ -276,6 +277,7 @@ class Keeper:
         seatings = room.seen.world.seatings if room.seen is not None else {}
         room.addresses = _addresses(done.world, room.addresses)
         states = {m.name: state_of(m, done.world, room.definition, now.wall) for m in done.world.members}
+        states |= dict.fromkeys(done.plan.unproved, MemberState.UNKNOWN)  # so that they go on being polled
         standing = await self._standing(room)
         fleet = Fleet(
             listed=not done.plan.doubts and standing is not None,

@@ -9,12 +9,13 @@ from __future__ import annotations
 import asyncio
 import math
 import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
 from typing import assert_never
 
 from aggregator.aggregate import Aggregator
+from collector.heard import heard as heard_by
 from collector.misses import misses_of
 from collector.outages import Began, Ended, Hearing, hearing_of, observe, unheard
 from collector.poll import Poller
@@ -27,8 +28,10 @@ from config.model import Catalogue, Mode
 from config.units import CounterId, GroupId, Moment, Seconds
 from handler.app import logs
 from handler.app.door import Door, Question
+from handler.app.evidence import direct_sources, hearings_of
 from handler.app.guard import Guard
 from handler.app.rooms import Room
+from handler.evidence.hearings import Hearing as MemberHearing
 from trigger.evaluate import evaluate
 
 _GROUPS_PER_SLOT = 25
@@ -96,9 +99,10 @@ class Decider:
         clock: both clocks.
         report: told of every tick, when it is over.
         heard: given every scrape and whose turn it was, before anything is made of it. Must not take long.
+        witness: told what members' own sources heard of them at every poll of their group. Must not take long.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the composition root's list of ports
         self,
         *,
         rooms: Mapping[GroupId, Room],
@@ -107,8 +111,10 @@ class Decider:
         clock: Callable[[], Moment],
         report: Callable[[TickReport], None],
         heard: Callable[[tuple[GroupId, ...], Scrape], None] = lambda groups, scrape: None,
+        witness: Callable[[GroupId, Sequence[MemberHearing]], None] = lambda group, hearings: None,
     ) -> None:
         self._heard = heard
+        self._witness = witness
         self._rooms = rooms
         self._poller = poller
         self._door = door
@@ -116,6 +122,7 @@ class Decider:
         self._report = report
         self._aggregators: dict[tuple[GroupId, ...], Aggregator] = {}
         self._hearings: dict[tuple[GroupId, ...], Hearing] = {}
+        self._direct: dict[tuple[GroupId, ...], Set[str]] = {}
         self._tasks: list[asyncio.Task[None]] = []
 
     def start(self, catalogue: Catalogue) -> None:
@@ -167,6 +174,8 @@ class Decider:
         questions = []
         for room in rooms:
             _listen(room, scrape, hearing, slot.interval)
+            room.heard = heard_by(room.heard, scrape, hearing, room.id, self._direct[slot.groups])
+            self._witness(room.id, hearings_of(room.heard))
             evaluation = evaluate(catalogue, room.id, frames[room.id], room.holds, scrape.at, size=room.state.desired)
             questions.append(Question(room=room, at=scrape.at, evaluation=evaluation))
         await self._door.ask_all(questions)
@@ -185,6 +194,7 @@ class Decider:
         known = self._hearings.get(slot.groups)
         if known is None or known.layout is not layout:
             self._hearings[slot.groups] = known = hearing_of(layout, _words(catalogue))
+            self._direct[slot.groups] = direct_sources(catalogue)
         return known
 
 

@@ -137,6 +137,7 @@ class Engine:
             clock=parts.clock,
             report=self._reporter.ticked,
             heard=self.recordings.heard,
+            witness=parts.converger.witnesses.hear,
         )
         self.hooks = Hooks(parts.store, parts.read_secret, lambda: parts.clock().wall)
         self.passage = Passage(
@@ -314,6 +315,8 @@ class Engine:
                 for stored in await asyncio.to_thread(store.groups):
                     self._furnish(stored, catalogue)
                 self._arrange()
+                clouds = {room.id: room.definition.cloud.id for room in self.rooms.values()}
+                self.parts.converger.witnesses.expect(clouds)
                 self._catalogue = catalogue
         finally:
             if self._catalogue is not None:

@@ -50,7 +50,15 @@ _MOVES = (
 """Decisions that move a size: counted from zero, so that the first one shows in a rate."""
 _GRANTED = frozenset({Reason.SCALED_OUT, Reason.SCALED_IN, Reason.FORCED, Reason.ADVISED})
 _UNASKED = frozenset(
-    {Reason.FIRST_LISTING, Reason.BOUNDS, Reason.BLIND_FLOOR, Reason.VANISHED, Reason.STEADY, Reason.UNHEARD}
+    {
+        Reason.FIRST_LISTING,
+        Reason.BOUNDS,
+        Reason.BLIND_FLOOR,
+        Reason.VANISHED,
+        Reason.RETURNED,
+        Reason.STEADY,
+        Reason.UNHEARD,
+    }
 )
 _UNREADY = frozenset({Reason.NOT_MET, Reason.HOLDING, Reason.BLIND})
 _REFUSALS = tuple(reason for reason in Reason if reason not in _GRANTED | _UNASKED | _UNREADY)

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from collector.heard import Heard
 from collector.misses import Miss
 from collector.outages import Channel, Silence
 from collector.targets import Member as PolledMember
@@ -62,6 +63,8 @@ class Room:
     evaluation: Evaluation | None = None
     explanation: Explanation | None = None
     silence: Silence = field(default_factory=Silence)
+    heard: Heard = field(default_factory=Heard)
+    """When members last answered the sources that ask them directly."""
     unheard: tuple[Channel, ...] = ()
     """Silent for more than ten intervals."""
     misses: tuple[Miss, ...] = ()

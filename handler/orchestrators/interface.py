@@ -104,6 +104,16 @@ class Orchestrator(Protocol):
 
 
 @runtime_checkable
+class Proving(Protocol):
+    """A driver whose listing may be the machine itself, so that a not-found is no matter of belief."""
+
+    @property
+    def proves_absence(self) -> bool:
+        """Whether a definite not-found needs no other evidence, however many members it is about."""
+        ...
+
+
+@runtime_checkable
 class Standing(Protocol):
     """A driver of a cloud in which machines can stand in a group's place before the group has taken them."""
 

@@ -110,6 +110,11 @@ class ProcessOrchestrator:
             for leader in self._roll.sessions(name):
                 self._departures.begin(leader, grace)
 
+    @property
+    def proves_absence(self) -> bool:
+        """The kernel itself is asked."""
+        return True
+
     def ending(self, name: MemberName) -> str:
         """As `handler.orchestrators.endings.Endings`: known of those whose start and end this very process saw."""
         self._attend()

@@ -13,7 +13,7 @@ from config.model import Adjustment, Catalogue, Group, Policy, QuietScope, Verb
 from config.schedules import ScheduledChange
 from config.units import GroupId, Instant, Moment, Monotonic, PolicyId, Seconds
 from handler.pauses import direction_of, fleet_pause_of, pause_of
-from trigger.decide import vanished
+from trigger.decide import returned, vanished
 from trigger.pauses import fleet_paused, fleet_resumed, paused, resumed
 from trigger.reasons import Reason
 from trigger.requests import Cause, GroupState, Pause, Quiet, Request
@@ -25,6 +25,8 @@ _UNASKED = frozenset(
     reason.value
     for reason in (Reason.FIRST_LISTING, Reason.BOUNDS, Reason.ALERT_FLOOR, Reason.SCHEDULE, Reason.BLIND_FLOOR)
 )
+_RESIZES = {"vanished": vanished, "returned": returned}
+"""Notes that change the desired size, and how."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,7 +142,7 @@ def state_before(catalogue: Catalogue, group: GroupId, course: Course, first_at:
 
 def _remembered(catalogue: Catalogue, group: Group, state: GroupState, told: Happening) -> GroupState:
     if told.kind == "note":
-        return acted(group, state, told) if told.name != "vanished" else state
+        return acted(group, state, told) if told.name not in _RESIZES else state
     if not told.resized or told.desired_from is None or told.desired_to is None:
         return state
     grew = told.desired_to > told.desired_from
@@ -167,9 +169,10 @@ def acted(group: Group, state: GroupState, told: Happening) -> GroupState:
             return replace(state, fleet_pause=fleet)
         case "resume_all":
             return replace(state, fleet_pause=fleet_resumed(state.fleet_pause, direction_of(told.message)))
-        case "vanished":
+        case "vanished" | "returned":
             count = re.match(r"\d+", told.message)
-            return vanished(group, state, int(count[0])) if count else state
+            follow = _RESIZES[told.name]
+            return follow(group, state, int(count[0])) if count else state
         case _:
             return state
 

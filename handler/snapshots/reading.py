@@ -13,6 +13,7 @@ from config.parts import Part as Declared
 from config.repair import HealthRepair, Repair
 from config.units import BalancerId, CloudId, GroupId, Instant, MemberName, PartName, ProfileId, Seconds
 from handler.desired import Definition, DesiredState, Limits, Rolling
+from handler.evidence.testimony import Loss, Losses, Testimony
 from handler.headroom import Headroom
 from handler.parts import MadePart
 from handler.snapshots.parts import Part, Told
@@ -144,7 +145,7 @@ def _world(top: Part, group: GroupId) -> World:
     if part is None:
         return World(group=group, at=top.at, complete=True, because="", members=(), seatings={})
     seatings = _seatings(part.part("seatings"))
-    given = part.fields(World, told=("group",), apart=("members", "seatings"))
+    given = part.fields(World, told=("group",), apart=("members", "seatings", "losses"))
     members: dict[MemberName, Member] = {}
     for each in part.parts("members"):
         for name in each.values("name", MemberName):
@@ -154,7 +155,36 @@ def _world(top: Part, group: GroupId) -> World:
         each.needs("name", "web-k3f9ab-1")
     _known_by_name(part, seatings, members)
     defaults = {"at": top.at, "complete": True, "because": ""}
-    return World(**{**defaults, **given}, group=group, members=tuple(members.values()), seatings=seatings)
+    losses = _losses(part.part("losses"))
+    return World(
+        **{**defaults, **given}, group=group, members=tuple(members.values()), seatings=seatings, losses=losses
+    )
+
+
+def _losses(part: Part | None) -> Losses:
+    if part is None:
+        return Losses()
+    given = part.fields(Losses, apart=("members", "back"))
+    back = part.part("back")
+    found = {} if back is None else {MemberName(n): at for n in back.names() for at in back.values(n, Instant)}
+    return Losses(**given, members=MappingProxyType(_lost(part.part("members"))), back=MappingProxyType(found))
+
+
+def _lost(part: Part | None) -> dict[MemberName, Loss]:
+    lost: dict[MemberName, Loss] = {}
+    for name in () if part is None else part.names():
+        each = None if part is None else part.part(name, short="since")
+        given = {} if each is None else each.fields(Loss, apart=("testimonies",))
+        if each is not None and each.needs("since", "5m ago") and "since" in given:
+            lost[MemberName(name)] = Loss(**given, testimonies=tuple(_testimonies(each)))
+    return lost
+
+
+def _testimonies(loss: Part) -> Iterator[Testimony]:
+    for part in loss.parts("testimonies"):
+        given = part.fields(Testimony)
+        if part.needs("source", "snmp") and part.needs("says", "silent") and {"source", "says"} <= given.keys():
+            yield Testimony(**{"heard_at": None, "answers": True, **given})
 
 
 def _known_by_name(world: Part, seatings: Mapping[BalancerId, Seating], members: Mapping[MemberName, Member]) -> None:
@@ -198,13 +228,15 @@ def _seats(part: Part | None) -> Mapping[MemberName, Seat]:
 
 
 def _member(part: Part, name: MemberName, group: GroupId, seatings: Mapping[BalancerId, Seating]) -> Member:
-    given = part.fields(Member, apart=("name", "record", "server", "parts"))
+    given = part.fields(Member, apart=("name", "record", "server", "parts", "gone"))
     recorded, listed = part.part("record", short="phase"), part.part("server", short="state")
     if recorded is None and listed is None:
         part.wrong("name", "needs a record, a server, or both")
     record = None if recorded is None else _record(recorded, name, group, seatings)
     server = None if listed is None else _server(listed, name, part.at if record is None else record.intended_at)
-    defaults = {"disproved": False, "ready": None, "parts": tuple(_made(part.part("parts")))}
+    before = part.part("gone", short="phase")
+    gone = None if before is None else _record(before, name, group, seatings)
+    defaults = {"disproved": False, "ready": None, "parts": tuple(_made(part.part("parts"))), "gone": gone}
     return Member(**{**defaults, **given}, name=name, record=record, server=server)
 
 
@@ -270,7 +302,7 @@ def _known_as(part: Part) -> tuple[tuple[BalancerId, str], ...]:
 
 
 def _server(part: Part, name: MemberName, made_at: Instant) -> Server | None:
-    given = part.fields(Server, told=("name",))
+    given = part.fields(Server, told=("name", "claim"))
     if "state" not in given:
         part.needs("state", "running")
         return None

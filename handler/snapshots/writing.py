@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
+from handler.evidence.testimony import Losses, Testimony
 from handler.snapshots.snapshot import Snapshot
 from handler.world import Member, Record, Seating
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 FORMAT = 1
 """The version of the format that is written, and the only one that is read."""
 
-OF_GROUP = ("drain", "grace", "build_timeout", "on_vanish", "repair", "victims", "distrust")
+OF_GROUP = ("interval", "drain", "grace", "build_timeout", "on_vanish", "repair", "victims", "distrust")
 """What planning reads of a declared group."""
 
 _SHORT = 100
@@ -39,9 +40,10 @@ def written(snapshot: Snapshot) -> Mapping[str, object]:
         },
         "limits": snapshot.limits,
         "world": {
-            **_fields(world, besides=("group", "members", "seatings")),
+            **_fields(world, besides=("group", "members", "seatings", "losses")),
             "members": [_member(member) for member in world.members],
             "seatings": {balancer: _seating(seating) for balancer, seating in world.seatings.items()},
+            "losses": _losses(world.losses),
         },
     }
 
@@ -49,11 +51,24 @@ def written(snapshot: Snapshot) -> Mapping[str, object]:
 def _member(member: Member) -> dict[str, object]:
     record, server = member.record, member.server
     return {
-        **_fields(member, besides=("record", "server", "parts")),
+        **_fields(member, besides=("record", "server", "parts", "gone")),
         "parts": {part.name: _fields(part, besides=("name",)) for part in member.parts},
         "record": None if record is None else _record(record),
-        "server": None if server is None else _fields(server, besides=("name",)),
+        "server": None if server is None else _fields(server, besides=("name", "claim")),
+        "gone": None if member.gone is None else _record(member.gone),
     }
+
+
+def _losses(losses: Losses) -> dict[str, object]:
+    members = {
+        name: {"since": loss.since, "believed": loss.believed, "testimonies": [*map(_testimony, loss.testimonies)]}
+        for name, loss in losses.members.items()
+    }
+    return {**_fields(losses, besides=("members",)), "members": members}
+
+
+def _testimony(told: Testimony) -> dict[str, object]:
+    return _fields(told, besides=())
 
 
 def _record(record: Record) -> dict[str, object]:

@@ -258,8 +258,8 @@ class Store(BehindStore, EditStore, OutsideStore, RollingStore, Protocol):
         """Members that are not GONE, sorted by sequence."""
         ...
 
-    def gone(self, group: GroupId, names: Collection[MemberName]) -> frozenset[MemberName]:
-        """Which of these names are remembered as GONE; retention forgets them in time."""
+    def gone(self, group: GroupId, names: Collection[MemberName]) -> Mapping[MemberName, Record]:
+        """The last records of those of these names that are remembered as GONE; retention forgets them in time."""
         ...
 
     def lower(self, act: Event, state: GroupState, leaving: Sequence[Record], cloud: CloudId) -> None:

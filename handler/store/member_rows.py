@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from sqlalchemy import Connection, bindparam, select, update
@@ -43,8 +43,8 @@ class MemberRows(Session):
             raise self._is_closed()
         return self._fleets.read(group, read)
 
-    def gone(self, group: GroupId, names: Collection[MemberName]) -> frozenset[MemberName]:
-        """Which of these names are remembered as GONE; retention forgets them in time."""
+    def gone(self, group: GroupId, names: Collection[MemberName]) -> Mapping[MemberName, Record]:
+        """The last records of those of these names that are remembered as GONE; retention forgets them in time."""
         with self._snapshot() as connection:
             return rows.read_gone(connection, group, names)
 

@@ -41,7 +41,7 @@ _MEMBERS = (
     .where(members.c.group == bindparam("of"), members.c.phase != Phase.GONE)
     .order_by(members.c.sequence)
 )
-_GONE = select(members.c.name).where(
+_GONE = select(*(members.c[name] for name in _RECORD)).where(
     members.c.group == bindparam("of"),
     members.c.phase == Phase.GONE,
     members.c.name.in_(bindparam("names", expanding=True)),
@@ -251,12 +251,13 @@ def read_members(connection: Connection, group: GroupId) -> tuple[Record, ...]:
     return tuple(Record(**dict(zip(_RECORD, row, strict=True))) for row in rows)
 
 
-def read_gone(connection: Connection, group: GroupId, names: Collection[MemberName]) -> frozenset[MemberName]:
-    """Which of these names are remembered as GONE."""
+def read_gone(connection: Connection, group: GroupId, names: Collection[MemberName]) -> Mapping[MemberName, Record]:
+    """The last records of those of these names that are remembered as GONE."""
     asked = list(names)
     slices = (asked[first : first + _NAMES] for first in range(0, len(asked), _NAMES))
-    found = (connection.execute(_GONE, {"of": group, "names": some}).scalars() for some in slices)
-    return frozenset(MemberName(name) for names in found for name in names)
+    rows = (row for some in slices for row in connection.execute(_GONE, {"of": group, "names": some}))
+    records = (Record(**dict(zip(_RECORD, row, strict=True))) for row in rows)
+    return {record.name: record for record in records}
 
 
 def touch(connection: Connection, group: GroupId) -> None:

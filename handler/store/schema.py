@@ -55,10 +55,10 @@ from handler.store.outside import AlertStatus, TokenHash
 from handler.world import Attempts, Leaving, Phase
 from trigger.explain import Explanation
 from trigger.reasons import Reason
-from trigger.requests import Clamp, Move, Observed, OlderStore, Pause, SignalKind, Turn, Watched
+from trigger.requests import Clamp, Move, Observed, OlderStore, Pause, Shrunk, SignalKind, Turn, Watched
 from trigger.verdicts import Direction
 
-HEAD = "0020"
+HEAD = "0021"
 """The revision that this release reads and writes."""
 
 
@@ -101,6 +101,7 @@ groups = Table(
     Column("watched", Document(tuple[Watched, ...]), nullable=False, server_default="[]"),
     Column("turn", Document(Turn), nullable=False, server_default='{"type":"Turn"}'),
     Column("older", Document(OlderStore)),
+    Column("shrunk", Document(Shrunk)),
     Column("deleting", Boolean, nullable=False),
     Column("failed_builds", Integer, nullable=False),
     Column("back_off_until", REAL),
@@ -221,6 +222,7 @@ members = Table(
     Column("removal_at", REAL),
     Column("removal_tried_at", REAL),
     Column("parts", Document(tuple[tuple[PartName, OnDelete], ...]), nullable=False, server_default="[]"),
+    Column("lost_at", REAL),
     UniqueConstraint("group", "sequence"),
     Index(None, "phase"),
     Index(None, "intended_at"),

@@ -74,10 +74,11 @@ HERE = [a_member(n) for n in range(5, 11)]
             lacking(1, 2, 3, 4, of=10, seats=SeatState.SERVING), {SHRUNK, CONTRADICTED}, id="too many, given work"
         ),
         pytest.param(lacking(1, 2, 3, 4, of=10, complete=False), {PARTIAL}, id="a partial one is only that"),
-        pytest.param(a_world(*GONE, *HERE, seats=[a_seat(1)]), set(), id="those proved gone are missed by nobody"),
+        pytest.param(a_world(*GONE[:2], *HERE), set(), id="two that are proved gone are missed by nobody"),
+        pytest.param(a_world(*GONE, *HERE, seats=[a_seat(1)]), {MANY_LOST}, id="four that are proved gone are many"),
         pytest.param(
             a_world(*GONE, a_member(5, Phase.IN_SERVICE, None), *HERE[1:]),
-            {SHRUNK},
+            {SHRUNK, MANY_LOST},
             id="beside those proved gone, one more is too many",
         ),
         pytest.param(
@@ -90,9 +91,7 @@ HERE = [a_member(n) for n in range(5, 11)]
         ),
         pytest.param(lacking(of=3, untraced=(name_of(8),)), {CONTRADICTED}, id="an unknown name is given work"),
         pytest.param(lacking(of=3, relisted=(name_of(8),)), {STALE}, id="who was proved gone is listed"),
-        pytest.param(
-            a_world(*GONE[:3], a_member(5), a_member(6)), {MANY_LOST}, id="most are proved gone at once: the brake"
-        ),
+        pytest.param(a_world(*GONE[:3], a_member(5), a_member(6)), {MANY_LOST}, id="most are proved gone at once"),
     ],
 )
 def test_a_listing_is_doubted_for_these_reasons(world: World, grounds: set[Ground]) -> None:

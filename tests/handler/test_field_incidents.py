@@ -98,7 +98,7 @@ def test_an_empty_cache_neither_empties_nor_doubles_the_fleet() -> None:
     lists(bed.cloud)
     told = passes(bed, _HOURS_OF_PASSES, 7200)
     assert grounds(told[0]) == {Ground.SHRUNK, Ground.CONTRADICTED}
-    assert grounds(told[-1]) == {Ground.MANY_LOST}
+    assert grounds(told[-1]) == {Ground.HEARD}
     assert (bed.machines, bed.cloud.destroyed, len(bed.cloud.created)) == (before, [], 10)
     answers_again(bed.cloud)
     assert bed.settle().plan.doubts == ()

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from config.model import OnVanish, Victims
+from config.repair import Repair
 from config.units import BalancerId
 from handler.planning import plan
 from handler.steps import (
@@ -490,7 +491,7 @@ def vanished(gone: int, of: int, phase: Phase = SERVED) -> World:
     ("gone", "of", "stops"),
     [
         pytest.param(2, 2, False, id="fewer than three are believed"),
-        pytest.param(3, 6, False, id="half is believed"),
+        pytest.param(3, 40, True, id="three stop, however large the group is"),
         pytest.param(3, 5, True, id="more than half stops"),
         pytest.param(6, 6, True, id="all stops"),
     ],
@@ -513,7 +514,8 @@ def broken(lost: int, of: int) -> World:
 
 def test_when_a_cloud_calls_most_of_a_fleet_broken_at_once_nobody_is_destroyed_and_nobody_made() -> None:
     assert steps_of(5, broken(3, 5)) == ([], {Wait.MANY_VANISHED: 3})
-    assert steps_of(6, broken(3, 6))[0] == [*(leave(n, Leaving.BROKEN) for n in (1, 2, 3)), NEW, NEW, NEW]
+    assert steps_of(6, broken(3, 6)) == ([], {Wait.MANY_VANISHED: 3})
+    assert steps_of(6, broken(2, 6))[0] == [*(leave(n, Leaving.BROKEN) for n in (1, 2)), NEW, NEW]
 
 
 def test_vanished_and_broken_members_are_doubted_together() -> None:
@@ -524,6 +526,19 @@ def test_vanished_and_broken_members_are_doubted_together() -> None:
         seats=[a_seat(n) for n in (1, 2, 3, 4, 5)],
     )
     assert steps_of(5, world) == ([], {Wait.MANY_VANISHED: 3})
+
+
+def test_members_that_are_said_to_be_deleted_are_doubted_together_too_whether_they_served_or_not() -> None:
+    world = a_world(
+        a_member(1, SERVED, DELETING), a_member(2, MADE, DELETING), a_member(3, SERVED, None, disproved=True)
+    )
+    assert steps_of(9, world) == ([NEW] * 6, {Wait.MANY_VANISHED: 3})
+
+
+def test_members_that_the_group_leaves_to_a_person_hold_nothing_else_up() -> None:
+    left = {"repair": Repair(broken=False)}
+    waits = steps_of(5, broken(4, 6), group=left)
+    assert waits == ([leave(1)], {Wait.UNREPAIRED: 3})
 
 
 def test_a_person_can_order_to_believe_that_many_broke() -> None:

@@ -108,6 +108,7 @@ def test_while_too_many_fail_the_group_still_grows_and_what_vanished_is_replaced
     for name in (ONE, TWO):
         say(bed, name, Health.FAILING)
     passes(bed, 120)
+    say(bed, THREE, Health.UNKNOWN)
     bed.cloud.die(THREE)
     bed.desire(6)
     passes(bed, 60)
@@ -133,6 +134,7 @@ def test_a_dead_balancer_of_some_old_members_does_not_keep_the_others_from_repai
     bed.cloud.die(FOUR)
     match trouble:
         case "vanished":
+            say(bed, ONE, Health.FAILING)
             bed.cloud.die(ONE)
         case "broken":
             bed.cloud.say(ONE, ServerState.ERROR)

@@ -15,8 +15,20 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from config.errors import DriverError, Permanent, Refused, StoreError, Transient
 from config.model import Budget
 from config.repair import HealthRepair, Repair
-from config.simulation import Behaviour, BootTime, CallFaults, CallRate, ListingFaults
+from config.simulation import (
+    LIES,
+    Behaviour,
+    BootTime,
+    CallFaults,
+    CallRate,
+    Happening,
+    Incident,
+    ListingFaults,
+)
 from config.units import BalancerId, MemberName
+from handler.evidence.judgement import MANY
+from handler.evidence.testimony import Loss, Saying
+from handler.passes import Pass
 from handler.planning import plan
 from handler.steps import NAMES, MarkLeaving, Result, Step
 from handler.world import Health, Leaving, Member, Phase, Record, SeatState, ServerState, World
@@ -52,7 +64,6 @@ behaviours = st.builds(
     error_after=means,
     vanish_after=means,
 )
-"""Listings lag for less time than proves a member gone."""
 
 
 repairs = st.sampled_from(
@@ -82,11 +93,13 @@ class Fleet(RuleBasedStateMachine):
         """When what was ordered was last answered with success."""
         for where, balancer in self.bed.balancers.items():
             balancer.ordered = partial(self.check_ordered, where)
-        self.ever_hidden: set[MemberName] = set()
-        self.hidden_until: dict[MemberName, float] = {}
+        self.wronged: set[MemberName] = set()
+        """Members that are there, and were taken for lost on the cloud's word: one or two at a time may be."""
+        self.lied_of: set[str] = set()
+        """Members about which the cloud was ever wrong."""
 
     def check_create(self, name: MemberName) -> None:
-        if self.bed.cloud.state(name) is not None:
+        if self.bed.cloud.state(name) is not None and name not in self.lies():
             self.complaints.append(f"{name} is made, and it is there already")
 
     def check_destroy(self, name: MemberName) -> None:
@@ -166,14 +179,29 @@ class Fleet(RuleBasedStateMachine):
     def deleted_by_somebody(self, data: st.DataObject) -> None:
         self.bed.cloud.go(data.draw(st.sampled_from(sorted(self.bed.machines))), 20.0)
 
-    @precondition(lambda self: self.bed.machines - self.ever_hidden)
+    @precondition(lambda self: self.bed.machines)
     @rule(data=st.data())
     def hide(self, data: st.DataObject) -> None:
-        """A listing lags, for less time than proves a member gone."""
-        name = data.draw(st.sampled_from(sorted(self.bed.machines - self.ever_hidden)))
-        self.ever_hidden.add(name)
-        self.hidden_until[name] = self.bed.clock() + 25.0 - self.bed.cloud.simulation.behaviour.listing.lag
-        self.bed.cloud.hidden.add(name)
+        """A listing lags, for however long."""
+        self.bed.cloud.hidden.add(data.draw(st.sampled_from(sorted(self.bed.machines))))
+
+    @rule(what=st.sampled_from(sorted(LIES, key=str)), share=st.sampled_from([0.3, 0.5, 1.0]), passes=st.integers(0, 9))
+    def lie(self, what: Happening, share: float, passes: int) -> None:
+        """The cloud is wrong about some of its machines, for a minute or for an hour."""
+        at = self.bed.clock() - self.bed.cloud.simulation.began
+        script = tuple(
+            Incident(at=at, what=what, share=share, lasts=lasts) for lasts in (60.0, 3600.0)[: 1 + passes % 2]
+        )
+        self.bed.cloud.behave(script=script)
+        self.lied_of |= self.lies()
+        self._pass(passes)
+
+    def lies(self) -> set[str]:
+        return {*self.bed.cloud.simulation.lies(self.bed.clock())}
+
+    @rule()
+    def tell_the_truth(self) -> None:
+        self.bed.cloud.behave(script=())
 
     @rule(data=st.data(), balancer=st.sampled_from([EDGE, BACK]))
     def check_health(self, data: st.DataObject, balancer: BalancerId) -> None:
@@ -202,13 +230,6 @@ class Fleet(RuleBasedStateMachine):
         """What befalls machines that are there already was decided when they were made."""
         lag = self.bed.cloud.simulation.behaviour.listing.lag
         self.bed.cloud.simulation.behaviour = replace(behaviour, listing=replace(behaviour.listing, lag=lag))
-        self.nobody_lies_thrice()
-
-    def nobody_lies_thrice(self) -> None:
-        """Half a listing that passes for whole, three times over, is a proof: unless the cloud can be asked by name."""
-        faults, listing = self.bed.cloud.faults, self.bed.cloud.simulation.behaviour.listing
-        if "find" in faults.always or faults.scripted["find"]:
-            self.bed.cloud.behave(listing=replace(listing, truncated=0.0))
 
     @rule(partial=st.booleans())
     def list_in_part(self, partial: bool) -> None:
@@ -217,7 +238,6 @@ class Fleet(RuleBasedStateMachine):
     @rule(call=calls, error=errors)
     def fail_cloud(self, call: str, error: DriverError) -> None:
         self.bed.cloud.faults.script(call, error)
-        self.nobody_lies_thrice()
 
     @rule(balancer=st.sampled_from([EDGE, BACK]), call=moves, error=errors)
     def fail_balancer(self, balancer: BalancerId, call: str, error: DriverError) -> None:
@@ -226,7 +246,6 @@ class Fleet(RuleBasedStateMachine):
     @rule(call=calls)
     def cloud_is_silent(self, call: str) -> None:
         self.bed.cloud.faults.always[call] = Transient("no answer")
-        self.nobody_lies_thrice()
 
     @rule(balancer=st.sampled_from([EDGE, BACK]))
     def balancer_is_silent(self, balancer: BalancerId) -> None:
@@ -277,17 +296,29 @@ class Fleet(RuleBasedStateMachine):
 
     def _pass(self, passes: int) -> None:
         for _ in range(passes):
-            overdue = {name for name, until in self.hidden_until.items() if until < self.bed.clock()}
-            self.bed.cloud.hidden -= overdue
             wanted = self.bed.store.kept[WEB].state.desired or 0
             done = self.bed.run()
             self.check_order(done.world)
+            self.check_evidence(done)
             for outcome in done.outcomes:
                 if outcome.result is Result.DONE and outcome.member is not None:
                     key = NAMES[type(outcome.step)], outcome.member, getattr(outcome.step, "balancer", None)
                     self.done[key] = outcome.finished_at
             self.check_repair(done.plan.steps, done.world, wanted)
             self.bed.clock.advance(1.0 if done.next_in is None else done.next_in)
+
+    def check_evidence(self, done: Pass) -> None:
+        """Of members that are there, no more than two at once are taken for lost, and none that is heard for gone."""
+        wrong = {name for name in done.plan.believed if self.bed.cloud.state(name) in _WELL}
+        losses = done.world.losses.members
+        fresh = {name for name in wrong if name not in losses or not losses[name].believed}
+        if len(fresh) >= MANY:
+            self.complaints.append(f"{sorted(fresh)} are taken for lost at once, and are there")
+        listed = {member.name for member in done.world.members if member.server is not None}
+        heard = {name for name in wrong - listed if _is_heard(losses.get(name))}
+        if heard:
+            self.complaints.append(f"{sorted(heard)} are taken for gone, and are heard")
+        self.wronged |= wrong
 
     def check_order(self, world: World) -> None:
         """Whatever the order in which members are found, the plan is the same."""
@@ -333,12 +364,12 @@ class Fleet(RuleBasedStateMachine):
 
     @invariant()
     def no_machine_is_without_a_record(self) -> None:
-        """Whoever was made was intended first, and is remembered until it is proved gone."""
-        assert self.bed.machines <= self.bed.known()
+        """Whoever was made was intended first, and is remembered until its cloud says that it is gone."""
+        assert self.bed.machines - self.lied_of <= self.bed.known()
 
     @invariant()
     def there_are_never_more_members_than_were_ever_desired(self) -> None:
-        assert self.staying() <= self.most_desired
+        assert self.staying() <= self.most_desired + len((self.wronged | self.lied_of) & self.bed.machines)
 
     def staying(self) -> int:
         """Open intents, and machines that are to stay: neither leaving, nor broken, nor going, nor to be replaced.
@@ -383,6 +414,10 @@ class Fleet(RuleBasedStateMachine):
 def _serves(member: Member) -> bool:
     running = member.server is not None and member.server.state is ServerState.RUNNING
     return running and member.record is not None and member.record.phase is Phase.IN_SERVICE
+
+
+def _is_heard(loss: Loss | None) -> bool:
+    return loss is not None and any(told.says is Saying.HEARD for told in loss.testimonies)
 
 
 def forget_foreigners(balancer: FakeBalancer) -> None:

@@ -68,7 +68,8 @@ class RollingFleet(Fleet):
     @invariant()
     def there_are_never_more_members_than_were_ever_desired(self) -> None:
         """…and the surge above them."""
-        assert self.staying() <= self.most_desired + self.most_surge
+        wrong = (self.wronged | self.lied_of) & self.bed.machines
+        assert self.staying() <= self.most_desired + self.most_surge + len(wrong)
 
     def teardown(self) -> None:
         super().teardown()

@@ -27,7 +27,7 @@ from handler.world import Leaving, Phase, Record, SeatState
 from tests.support.fake_cloud import FakeBalancer, FakeClock, FakeCloud, Instants
 from tests.support.memory_store import MemoryStore
 from tests.support.worlds import INSTALLATION, WEB, a_definition, a_group
-from trigger.decide import lowered, vanished
+from trigger.decide import lowered, returned, vanished
 from trigger.older import compared, confirmed
 from trigger.requests import GroupState
 
@@ -44,6 +44,8 @@ class Bed:
     instants: Instants = field(default_factory=Instants)
     unready: set[str] = field(default_factory=set)
     """Addresses whose probe says no."""
+    mute: set[str] = field(default_factory=set)
+    """Addresses that nothing answers at, whatever machine is there."""
     probed: list[str] = field(default_factory=list)
     generation: Generation | None = None
     """The claim of this daemon; ``None``: it makes none."""
@@ -81,6 +83,8 @@ class Bed:
 
     def _probe(self, address: str, _: ReadyProbe) -> str:
         self.probed.append(address)
+        if address in self.mute or not self.cloud.answers_at(address):
+            return "no answer within 2s"
         return "HTTP 503" if address in self.unready else READY
 
     def desire(self, size: int | None) -> None:
@@ -139,6 +143,7 @@ class Bed:
         stored = self.store.kept[WEB]
         done = self.converger.run(stored, accept_vanished=accept_vanished, only=only)
         self._lower(done.vanished, vanished, "vanished")
+        self._lower(done.returned, returned, "returned")
         self._lower(done.refused, lowered, "adoption_refused")
         if stored.roll is not None:
             self._steer(stored, done)

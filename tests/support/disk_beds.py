@@ -99,7 +99,7 @@ class DiskBed:
             store=cast("Store", Kept(self.store, outside.instants)),
             orchestrator_for=lambda _: self.cloud,
             balancer_for=lambda declared: outside.balancers[declared.id],
-            probe=lambda *_: READY,
+            probe=lambda address, _: READY if self.cloud.answers_at(address) else "no answer within 2s",
             clock=self.clock,
             workers=1,
         )

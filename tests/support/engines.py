@@ -139,7 +139,7 @@ class House:
             store=store,
             orchestrator_for=lambda _: self.cloud,
             balancer_for=lambda declared: self.balancers[declared.id],
-            probe=lambda address, probe: READY,
+            probe=lambda address, _: READY if self.cloud.answers_at(address) else "no answer within 2s",
             clock=clock.wall,
             workers=1,
         )

@@ -92,6 +92,7 @@ class Faults:
 CALM = Behaviour(boot=BootTime(median=0.0, p95=0.0), stop=0.0)
 """Servers are there as soon as they are made, and gone as soon as they are destroyed."""
 _WELL = (ServerState.BUILDING, ServerState.RUNNING)
+_ANSWERS = (ServerState.RUNNING, ServerState.PASSING, ServerState.UNKNOWN, ServerState.DELETING)
 
 
 @dataclass
@@ -273,6 +274,11 @@ class FakeCloud:
         machine = self.machines.get(name)
         server = None if machine is None else machine.view(self.clock()).server
         return None if server is None else server.state
+
+    def answers_at(self, address: str) -> bool:
+        """Whether a machine that is there, and not broken, has this address."""
+        views = (machine.view(self.clock()).server for machine in self.machines.values())
+        return any(server is not None and server.address == address and server.state in _ANSWERS for server in views)
 
     def ours(self, installation: str, group: GroupId) -> set[MemberName]:
         launches = ((name, LaunchId.parse(name)) for name in self.machines)

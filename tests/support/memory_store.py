@@ -313,9 +313,9 @@ class MemoryStore:
         alive = (record for record in found if record.group == group and record.phase is not Phase.GONE)
         return tuple(sorted(alive, key=lambda record: record.sequence))
 
-    def gone(self, group: GroupId, names: Collection[MemberName]) -> frozenset[MemberName]:
+    def gone(self, group: GroupId, names: Collection[MemberName]) -> Mapping[MemberName, Record]:
         found = (record for record, _ in self.records.values() if record.group == group and record.phase is Phase.GONE)
-        return frozenset(record.name for record in found if record.name in names)
+        return {record.name: record for record in found if record.name in names}
 
     def last_sequence(self, group: GroupId) -> int:
         return self.sequences.get(group, 0)

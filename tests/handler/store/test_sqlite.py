@@ -35,7 +35,7 @@ from tests.support.store import (
     opened,
 )
 from trigger.reasons import Reason
-from trigger.requests import Cause, Ceiling, GroupState, Observed, Pause, SignalKind
+from trigger.requests import Cause, Ceiling, GroupState, Observed, Pause, Shrunk, SignalKind
 
 WORKER = GroupId("worker")
 
@@ -444,7 +444,7 @@ def test_what_is_abandoned_is_written_with_the_end_of_its_record_and_outlives_it
     act = Event(at=at(2), group=WEB, kind=EventKind.NOTE, name="abandon", by="ada", message=record.name)
     store.abandon(act, what, (replace(record, phase=Phase.GONE, gone_at=at(2)),))
     store.abandon(replace(act, at=at(3)), replace(what, by="bob"), ())
-    assert (store.members(WEB), store.gone(WEB, {record.name})) == ((), {record.name})
+    assert (store.members(WEB), store.gone(WEB, {record.name}).keys()) == ((), {record.name})
     assert (store.abandoned(), store.abandoned_of(WEB)) == ((what,), {record.name})
     assert store.abandoned_of(GroupId("worker")) == frozenset()
     assert [event.by for event in store.history(WEB, before=None, limit=2)] == ["ada", "ada"]
@@ -458,11 +458,21 @@ def test_names_are_known_as_gone_until_retention_forgets_them(store):
     first, second = store.intend(WEB, LOCAL, 2, (), at(0))
     store.save((replace(first, phase=Phase.GONE, gone_at=at(1)),), LOCAL)
     asked = {first.name, second.name, MemberName("web-k3f9ab-9"), *(MemberName(f"x{n}") for n in range(2500))}
-    assert store.gone(WEB, asked) == {first.name}
-    assert store.gone(GroupId("worker"), asked) == frozenset()
-    assert store.gone(WEB, ()) == frozenset()
+    assert store.gone(WEB, asked) == {first.name: replace(first, phase=Phase.GONE, gone_at=at(1))}
+    assert store.gone(GroupId("worker"), asked) == {}
+    assert store.gone(WEB, ()) == {}
     store.prune(before=at(1e6), bytes_at_most=1 << 30)
-    assert store.gone(WEB, asked) == frozenset()
+    assert store.gone(WEB, asked) == {}
+
+
+def test_what_is_needed_when_lost_members_come_back_is_remembered(store):
+    (record,) = store.intend(WEB, LOCAL, 1, (), at(0))
+    store.save((replace(record, phase=Phase.GONE, gone_at=at(3), lost_at=at(2)),), LOCAL)
+    assert store.gone(WEB, [record.name])[record.name].lost_at == at(2)
+    shrunk = Shrunk(size=9, revision=4)
+    store.note(WEB, "vanished", "convergence", "1 gone", at(2), replace(a_state(3), shrunk=shrunk))
+    (kept,) = [group for group in store.groups() if group.id == WEB]
+    assert kept.state.shrunk == shrunk
 
 
 def test_a_note_without_a_state_leaves_the_state(store):

@@ -1,0 +1,1 @@
+"""What a look at a group brings together beside its listing."""
