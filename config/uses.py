@@ -43,7 +43,7 @@ def _of_group(catalogue: Catalogue, group: GroupId) -> Iterator[Where]:
         yield "balancers", use.balancer
         cloud = getattr(catalogue.balancers.get(use.balancer), "cloud", None)
         if cloud is not None:
-            yield "clouds", cloud.id
+            yield "clouds", cloud if isinstance(cloud, str) else cloud.id
     for name in declared.named:
         yield "policies", name
     if ("groups", group, "notify") not in catalogue.sites:

@@ -71,6 +71,14 @@ class MemberState(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Began:
+    """A member's state, and since when it is in that."""
+
+    state: MemberState
+    at: Instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MemberStatus:
     """One member for a person."""
 
@@ -79,6 +87,8 @@ class MemberStatus:
     address: str | None
     since: Instant
     """When it was intended."""
+    state_since: Instant
+    """When its state began; as far as is known, which is no later than it was first seen in it."""
     protected: bool
     warming: bool
     raw_state: str

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import typer
 
+from config import uses
 from config.lint import lint
 from config.load import load
 from handler.command import app
@@ -79,6 +80,7 @@ def test_a_declaration_that_is_shown_has_no_problems_and_no_warnings(text: str, 
     catalogue = load(file)
 
     assert catalogue.groups
+    assert uses.used(catalogue).keys() == catalogue.groups.keys()
     assert [str(warning) for warning in lint(catalogue, resized, certain)] == []
 
 

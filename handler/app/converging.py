@@ -18,6 +18,7 @@ from handler.app.door import Door, Question
 from handler.app.guard import Guard
 from handler.app.rolling import news_of, write
 from handler.app.rooms import Room, Seen
+from handler.app.state_begins import state_begins
 from handler.app.waiting import until_set
 from handler.app.whole import whole
 from handler.converge import Converger
@@ -146,6 +147,17 @@ class Keeper:
             room.whole = stored.in_force
         if news.roll != stored.roll:
             room.wake.set()
+
+    async def _keep_begun(self, room: Room) -> None:
+        """Have written down since when members are in their states, where that is news."""
+        begun, kept = room.begun, room.begun_on_disk
+        news = {name: began for name, began in begun.items() if kept.get(name) != began}
+        over = kept.keys() - begun.keys()
+        if not news and not over:
+            return
+        with contextlib.suppress(StoreError):  # the next pass writes what is missing
+            await self._in_thread(lambda: self._store.save_begun(room.id, news, over))
+            room.begun_on_disk = begun
 
     async def _lower(self, room: Room, done: Pass) -> None:
         """Have desired size follow members that are gone, back, or refused: one write with what is noted of them."""
@@ -288,6 +300,7 @@ class Keeper:
             leaving=sum(state in _LEAVING for state in states.values()),
             balancer_not_found=any(seating.not_found for seating in done.world.seatings.values()),
         )
+        room.begun = state_begins(room.begun, done.world.members, states, now.wall)
         room.seen = Seen(
             at=now.wall,
             world=done.world,
@@ -300,6 +313,7 @@ class Keeper:
         )
         if done.plan.converged:
             room.converged_at = now.wall
+        await self._keep_begun(room)
         await self._tell(room, doubted, done.plan.doubts)
         await self._tell_of_repair(room, stopped, done.plan.repair_stopped)
         await self._tell_of_quota(room, quota, done)

@@ -16,7 +16,7 @@ from handler.attachments import Attachment
 from handler.declared import Converged, Pinned
 from handler.desired import Builds, Definition
 from handler.rolls import Roll
-from handler.status import MemberState
+from handler.status import Began, MemberState
 from handler.steps import Plan
 from handler.store.interface import StoredGroup
 from handler.world import World
@@ -92,6 +92,9 @@ class Room:
     """The sum of ``max`` over the other groups that use its cloud."""
     edited_at: Instant | None = None
     """When the file was last edited in what the group goes by; ``None``: not since that is written down."""
+    begun: Mapping[MemberName, Began] = field(default_factory=dict)
+    """Since when its members are in their states, as the last pass saw them."""
+    begun_on_disk: Mapping[MemberName, Began] = field(default_factory=dict)
     accept_vanished: bool = False
     """A person ordered convergence; the next pass believes that many are gone."""
 
@@ -110,6 +113,8 @@ class Room:
             roll=stored.roll,
             converged=stored.converged,
             edited_at=stored.edited_at,
+            begun=stored.begun,
+            begun_on_disk=stored.begun,
             converged_at=None if stored.converged is None else stored.converged.at,
         )
 

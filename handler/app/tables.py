@@ -104,14 +104,15 @@ def group_page(group: dict[str, Any]) -> RenderableType:
 
 def members_table(members: list[dict[str, Any]]) -> RenderableType:
     """One line a member."""
-    table = _table("MEMBER", "STATE", "ADDRESS", "SINCE (UTC)", "CLOUD SAYS", "NOTES")
+    table = _table("MEMBER", "STATE", "SINCE (UTC)", "ADDRESS", "MADE (UTC)", "CLOUD SAYS", "NOTES")
     for member in members:
         notes = [word for word in ("protected", "warming") if member[word]]
         if member["unheard_since"] is not None:
             notes.append(f"unheard since {clock_text(member['unheard_since'])}")
         if member["unready"]:
             notes.append(f"probe: {member['unready']}")
-        row = (member["address"] or "–", clock_text(member["since"]), member["raw_state"], ", ".join(notes))
+        address, made = member["address"] or "–", clock_text(member["since"])
+        row = (clock_text(member["state_since"]), address, made, member["raw_state"], ", ".join(notes))
         table.add_row(*_cells(member["name"]), _styled(member["state"]), *_cells(*row))
     return table if members else Text("no members")
 

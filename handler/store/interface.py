@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from config.budgets import Granted
@@ -18,6 +18,7 @@ from handler.desired import Builds, Definition
 from handler.launches import Claim
 from handler.lines import OpenStep
 from handler.rolls import Roll
+from handler.status import Began
 from handler.steps import Result
 from handler.store.behind import BehindStore
 from handler.store.edits import Edited, EditStore
@@ -55,6 +56,8 @@ class StoredGroup:
     """What it was when a pass last found nothing to do."""
     edited_at: Instant | None = None
     """When the file was last edited in what the group goes by; ``None``: not since that is written down."""
+    begun: Mapping[MemberName, Began] = field(default_factory=dict)
+    """Since when its members are in their states; not of those of whom it was never written down."""
     beside: int = 0
     """The sum of ``max`` over the other groups that use its cloud; not stored, since the file says it."""
 
@@ -222,6 +225,10 @@ class Store(BehindStore, EditStore, OutsideStore, RollingStore, Protocol):
 
     def save_builds(self, group: GroupId, builds: Builds) -> None:
         """Write down how builds go."""
+        ...
+
+    def save_begun(self, group: GroupId, begun: Mapping[MemberName, Began], over: Collection[MemberName]) -> None:
+        """Write down since when these members are in their states, and forget those that are gone."""
         ...
 
     def mark_deleting(self, group: GroupId) -> None:

@@ -14,12 +14,13 @@ from config.units import AlertId, BalancerId, CloudId, GroupId, Instant, MemberN
 from handler.attachments import Attachment
 from handler.desired import Definition
 from handler.launches import LaunchId
+from handler.status import Began
 from handler.store.declared import overrides, revise
 from handler.store.editing import last_edits, write_edited
 from handler.store.edits import Edited
 from handler.store.fleet import read_fleet_pause
 from handler.store.interface import Creates, StoredGroup
-from handler.store.schema import attachments, every, groups, members, notes, quiets, sequences, signals
+from handler.store.schema import attachments, every, groups, members, notes, quiets, sequences, signals, states
 from handler.world import Phase, Record
 from trigger.requests import GroupState, Quiet, Signal, SignalKind
 
@@ -61,6 +62,12 @@ _SIGNALS = _NEW_SIGNALS.on_conflict_do_update(
     index_elements=list(signals.primary_key),
     set_={name: _NEW_SIGNALS.excluded[name] for name in ("size", "since", "until")},
 )
+_STATES_BEGUN = insert(states)
+_BEGUN = _STATES_BEGUN.on_conflict_do_update(
+    index_elements=list(states.primary_key),
+    set_={name: _STATES_BEGUN.excluded[name] for name in ("state", "at")},
+)
+_OVER = delete(states).where(states.c.group == bindparam("of"), states.c.member == bindparam("who"))
 _KNOWN = select(groups.c.id).where(groups.c.id == bindparam("of"))
 _SEQUENCE = insert(sequences)
 _RAISE_SEQUENCE = _SEQUENCE.on_conflict_do_update(
@@ -96,7 +103,7 @@ def read_groups(connection: Connection) -> tuple[StoredGroup, ...]:
         group: tuple(Attachment(**row) for row in found) for group, found in _lists(connection, attachments, "at")
     }
     fleet_pause = read_fleet_pause(connection)
-    in_force, edited_at = overrides(connection), last_edits(connection)
+    in_force, edited_at, begun = overrides(connection), last_edits(connection), read_begun(connection)
     rows = connection.execute(every(groups).order_by(groups.c.id)).mappings()
     return tuple(
         in_force(
@@ -109,6 +116,7 @@ def read_groups(connection: Connection) -> tuple[StoredGroup, ...]:
                 ),
                 attachments=behind.get(row["id"], ()),
                 edited_at=edited_at.get(row["id"]),
+                begun=begun.get(row["id"], {}),
                 **named(row, leaving_out=_STATE),
             )
         )
@@ -183,6 +191,26 @@ def write_attachments(connection: Connection, definition: Definition, found: Seq
     rows = [_fields(attachment) | {"group": group} for attachment in found]
     if rows:
         connection.execute(insert(attachments), rows)
+
+
+def write_begun(
+    connection: Connection, group: GroupId, begun: Mapping[MemberName, Began], over: Collection[MemberName]
+) -> None:
+    """Replace since when these members are in their states, and forget the members that are gone."""
+    require(connection, group)
+    if begun:
+        rows = [{"group": group, "member": name, "state": each.state, "at": each.at} for name, each in begun.items()]
+        connection.execute(_BEGUN, rows)
+    if over:
+        connection.execute(_OVER, [{"of": group, "who": name} for name in over])
+
+
+def read_begun(connection: Connection) -> dict[GroupId, dict[MemberName, Began]]:
+    """Since when each member of each group is in its state."""
+    found: dict[GroupId, dict[MemberName, Began]] = {}
+    for row in connection.execute(every(states)):
+        found.setdefault(row.group, {})[row.member] = Began(state=row.state, at=row.at)
+    return found
 
 
 def desired_of(connection: Connection, group: GroupId) -> int | None:

@@ -49,6 +49,7 @@ from handler.desired import Definition
 from handler.notices import Notice
 from handler.provisioning import Binding
 from handler.rolls import Roll
+from handler.status import MemberState
 from handler.steps import Result
 from handler.store.columns import Document, Word
 from handler.store.outside import AlertStatus, TokenHash
@@ -58,7 +59,7 @@ from trigger.reasons import Reason
 from trigger.requests import Clamp, Move, Observed, OlderStore, Pause, Shrunk, SignalKind, Turn, Watched
 from trigger.verdicts import Direction
 
-HEAD = "0021"
+HEAD = "0022"
 """The revision that this release reads and writes."""
 
 
@@ -365,6 +366,16 @@ spans = Table(
     Index(None, "last_at"),
 )
 
+
+states = Table(
+    "states",
+    METADATA,
+    _group(primary_key=True, of_groups=True),
+    Column("member", Text, primary_key=True),
+    Column("state", Word(MemberState), nullable=False),
+    Column("at", REAL, nullable=False),
+)
+"""Since when each member is in the state that it is shown in."""
 
 statements = Table(
     "statements",

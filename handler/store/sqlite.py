@@ -14,9 +14,10 @@ from pathlib import Path
 
 from sqlalchemy import Connection, delete, update
 
-from config.units import GroupId, Instant
+from config.units import GroupId, Instant, MemberName
 from handler.desired import Builds, Definition
 from handler.launches import Claim
+from handler.status import Began
 from handler.store import fleet, history, outbox, retention, rows
 from handler.store.alert_rows import AlertRows
 from handler.store.behind_rows import BehindRows
@@ -128,6 +129,10 @@ class SqliteStore(AlertRows, BehindRows, EditRows, MemberRows, RollingRows):
             "builds_of": builds.of,
         }
         self._alter(group, row)
+
+    def save_begun(self, group: GroupId, begun: Mapping[MemberName, Began], over: Collection[MemberName]) -> None:
+        """Write down since when these members are in their states, and forget those that are gone."""
+        self._writer.do(lambda connection: rows.write_begun(connection, group, begun, over))
 
     def mark_deleting(self, group: GroupId) -> None:
         """The group is to be emptied and forgotten."""

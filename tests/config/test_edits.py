@@ -31,12 +31,16 @@ policies:
 clouds:
   one: {process: {}}
   two: {process: {}}
+  nova: {openstack: {cloud: nova}}
 balancers:
   edge: {haproxy: {socket: /run/haproxy.sock, backend: web}}
+  pool: {octavia: {cloud: nova, pool: blue}}
 profiles:
   web: {cloud: one, command: [sleep, "60"], env: {TOKEN: hunter2}}
   work: {cloud: two, command: [sleep, "60"], snmp: {community: {env: WORK_SNMP}}}
+  vm: {cloud: nova, image: web, flavor: small}
 groups:
+  vms: {profile: vm, balancers: [{use: pool, port: 80}], min: 1, max: 4}
   web: {profile: web, balancers: [{use: edge, port: 8080}], min: 1, max: 4, policies: [out, in, days]}
   work: {profile: work, min: 1, max: 4, policies: [more]}
 """
@@ -65,6 +69,7 @@ def found(before: str, after: str) -> tuple[Edit, ...]:
         ("add: 2", "add: 3", "policies.more.add: 2 → 3", "work"),
         ("floor: 2", "floor: 3", "policies.days.floor: 2 → 3", "web"),
         ("backend: web", "backend: www", "balancers.edge.haproxy.backend: web → www", "web"),
+        ("pool: blue", "pool: green", "balancers.pool.octavia.pool: blue → green", "vms"),
         (
             "two: {process: {}}",
             "two: {process: {}, budget: {per_hour: 9}}",
@@ -79,7 +84,7 @@ def found(before: str, after: str) -> tuple[Edit, ...]:
         ("policies: [more]}", "policies: [more], mode: advise}", "groups.work.mode: not set → advise", "work"),
         ("groups:\n", f"{ALERT}groups:\n", "alerts.slow: added", "web"),
         ("groups:\n", "record: {budget: 1GiB}\ngroups:\n", "record: added", ""),
-        ("groups:\n", "notify: {command: [/bin/page]}\ngroups:\n", "notify: added", "web work"),
+        ("groups:\n", "notify: {command: [/bin/page]}\ngroups:\n", "notify: added", "vms web work"),
         ("  idle:", "  spare: {counter: load, above: 1}\n  idle:", "conditions.spare: added", ""),
     ],
 )

@@ -20,6 +20,7 @@ from handler.lines import OpenStep
 from handler.notices import Filed, Notice, Tried
 from handler.provisioning import Binding
 from handler.rolls import Roll
+from handler.status import Began
 from handler.steps import Result
 from handler.store.edits import Edited, GroupEdit
 from handler.store.interface import (
@@ -109,6 +110,11 @@ class MemoryStore:
             for group in self.kept:
                 line = Event(at=at, group=group, kind=EventKind.NOTE, name=act, by=by, message=message)
                 self.events[next(self._ids)] = line
+
+    def save_begun(self, group: GroupId, begun: Mapping[MemberName, Began], over: Collection[MemberName]) -> None:
+        with self._write("save begun"):
+            kept = {name: each for name, each in self.kept[group].begun.items() if name not in over}
+            self.kept[group] = replace(self.kept[group], begun={**kept, **begun})
 
     def statement(self) -> Statement | None:
         return self.said

@@ -34,6 +34,7 @@ def a_member(
         state=state,
         address=address,
         since=at(0),
+        state_since=at(10),
         protected=protected,
         warming=warming,
         raw_state="running",

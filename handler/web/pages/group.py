@@ -268,7 +268,7 @@ def _decisions(marks: tuple[Mark, ...]) -> Html:
     return join([tag("h2", "Decisions"), tag("ol", rows, class_="decisions") if rows else nothing])
 
 
-_COLUMNS = ("Member", "State", "Age", "Address", "Cloud says", "Notes")
+_COLUMNS = ("Member", "State", "For", "Age", "Address", "Cloud says", "Notes")
 
 
 def _members(members: tuple[MemberStatus, ...], now: Instant, *, listed: bool | None) -> Html:
@@ -292,6 +292,7 @@ def _member(member: MemberStatus, now: Instant) -> Html:
     state = tag("span", glyph, f" {_word(member.state)}", class_=f"state {member.state.value}")
     cells: tuple[Content, ...] = (
         state,
+        tag("span", span(now - member.state_since), data_since=f"{member.state_since:.3f}"),
         tag("span", span(now - member.since), data_since=f"{member.since:.3f}"),
         member.address or ABSENT,
         member.raw_state,

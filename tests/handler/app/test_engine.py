@@ -13,10 +13,10 @@ from config.load import parse
 from config.model import Profile
 from config.units import BalancerId, Instant, PolicyId
 from handler.app import engine as engines
-from handler.status import GroupCondition
+from handler.status import GroupCondition, MemberState
 from handler.store.interface import Event, EventKind, Store
 from handler.store.sqlite import SqliteStore
-from handler.world import Listing, SeatState
+from handler.world import Listing, SeatState, ServerState
 from tests.support.engines import WEB, House, Up, hurry, model
 from tests.support.worlds import INSTALLATION, name_of
 from trigger.reasons import Reason
@@ -338,6 +338,31 @@ def test_a_group_that_is_only_advised_writes_no_line_for_every_tick(house: House
         assert last.first_at == first.first_at
 
     house.run(scene)
+
+
+def test_the_beginning_of_a_members_state_outlives_the_daemon(house: House) -> None:
+    """Of a state whose beginning no record has: a machine that has stopped."""
+
+    def told(up: Up) -> dict[str, tuple[MemberState, float]]:
+        return {member.name: (member.state, member.state_since) for member in up.status.members}
+
+    async def stop_one(up: Up) -> dict[str, tuple[MemberState, float]]:
+        await up.grown(2)
+        serving = told(up)
+        assert {state for state, _ in serving.values()} == {MemberState.IN_SERVICE}
+        await up.desk.pause(WEB, decisions_only=False, by="ada")
+        house.cloud.say(min(house.machines), ServerState.STOPPED)
+        up.room.wake.set()
+        await up.until(lambda: MemberState.BROKEN in {state for state, _ in told(up).values()})
+        assert told(up)[min(serving)][1] > serving[min(serving)][1]
+        assert told(up)[max(serving)] == serving[max(serving)]
+        return told(up)
+
+    async def later(up: Up) -> dict[str, tuple[MemberState, float]]:
+        await up.passed()
+        return told(up)
+
+    assert house.run(stop_one) == house.run(later)
 
 
 # Reload

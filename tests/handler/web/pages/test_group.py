@@ -95,8 +95,8 @@ def test_members_have_state_age_and_what_is_special_about_them() -> None:
         a_member("web-k3f9ab-2", MemberState.UNKNOWN, address=None, unheard_since=at(0)),
     )
     listed = text(parts_of(some_facts(a_status(*members)))["members"])
-    assert "web-k3f9ab-1 ● in service 1 min 40 s 127.1.0.1 running protected, warming up" in listed
-    assert f"web-k3f9ab-2 ? unknown 1 min 40 s {ABSENT} running not heard since 22:13:20" in listed
+    assert "web-k3f9ab-1 ● in service 1 min 30 s 1 min 40 s 127.1.0.1 running protected, warming up" in listed
+    assert f"web-k3f9ab-2 ? unknown 1 min 30 s 1 min 40 s {ABSENT} running not heard since 22:13:20" in listed
 
 
 def test_messages_stand_on_top() -> None:
