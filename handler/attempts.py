@@ -43,7 +43,7 @@ the cause may clear."""
 
 _FIRST: Seconds = 1.0
 _LAST: Seconds = 30.0
-_LONG: Seconds = 300.0
+LONGEST_PAUSE: Seconds = 300.0
 _ROOM: Seconds = 10.0
 _LEAST_GRACE: Seconds = 30.0
 _DOUBLINGS = 5  # 1 s × 2⁵ is past the last
@@ -84,7 +84,7 @@ def judged(step: Step, record: Record, error: DriverError, *, room_comes: bool =
 
 
 def _long(doublings: int) -> Seconds:
-    return min(_LAST * 2.0 ** min(doublings, _DOUBLINGS), _LONG)
+    return min(_LAST * 2.0 ** min(doublings, _DOUBLINGS), LONGEST_PAUSE)
 
 
 def counted(

@@ -10,7 +10,7 @@ from functools import partial
 from config.errors import StoreError
 from config.model import Balancer as DeclaredBalancer
 from config.model import Cloud, ReadyProbe
-from config.units import GroupId, Instant, MemberName
+from config.units import GroupId, Instant, MemberName, Seconds
 from handler.balancers.interface import Balancer
 from handler.causes import told
 from handler.desired import Definition, DesiredState, Limits
@@ -119,6 +119,11 @@ class Converger:
     def installation(self) -> str:
         """Whose marks are ours."""
         return self._installation
+
+    def follow(self, step: Seconds) -> None:
+        """Keep what is left of every span that is only in memory: the clock was set by ``step``."""
+        for keeper in (self._gatherer, self._traffic, self._leases, self._quotas):
+            keeper.follow(step)
 
     @property
     def generation(self) -> Generation | None:

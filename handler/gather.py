@@ -24,6 +24,7 @@ from handler.orchestrators.interface import Orchestrator, Proving
 from handler.provisioning import closed
 from handler.roles import sequence_of
 from handler.store.interface import Store
+from handler.timekeeping.moving import moved
 from handler.traffic import Traffic
 from handler.world import (
     Listing,
@@ -107,6 +108,12 @@ class Gatherer:
         world, probed = self._probed(world, definition)
         proof = isinstance(orchestrator, Proving) and orchestrator.proves_absence
         return self.witnesses.with_losses(world, definition, servers, probed, proof=proof)
+
+    def follow(self, step: Seconds) -> None:
+        """Keep how long everything has lasted that is remembered here: the clock was set by ``step``."""
+        self._passing.update(moved(self._passing, Mapping[GroupId, Mapping[MemberName, Instant]], step))
+        self._streaks.update(moved(self._streaks, Mapping[GroupId, Mapping[MemberName, Streak]], step))
+        self._absences.update(moved(self._absences, Mapping[tuple[GroupId, BalancerId], Absence], step))
 
     def _timed(self, group: GroupId, members: Iterable[Member], at: Instant) -> Iterator[Member]:
         """Tell since when members are between two states. Who is not seen now has not arrived."""

@@ -9,11 +9,12 @@ turn, and an owner that is stuck in a call holds nobody up for ever.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from config.units import BalancerId, GroupId, Instant, Seconds
+from handler.timekeeping.moving import moved
 
 TERM: Seconds = 30.0
 """For so long changes may be begun under one lease."""
@@ -36,6 +37,11 @@ class Leases:
     def __init__(self) -> None:
         self._turn = threading.Lock()
         self._leases: dict[BalancerId, Lease] = {}
+
+    def follow(self, step: Seconds) -> None:
+        """Keep what is left of every lease: the clock was set by ``step``."""
+        with self._turn:
+            self._leases = dict(moved(self._leases, Mapping[BalancerId, Lease], step))
 
     @contextmanager
     def taken(

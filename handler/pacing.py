@@ -72,7 +72,7 @@ _IDLE_STEPS = (NoteAbsence, NotePresence, NoteHealth, NoteReturn, NoteSeat, Dest
 _TOLERATED = 2
 """Builds that may fail in a row without a pause."""
 _BACK_OFF_FIRST: Seconds = 30.0
-_BACK_OFF_LAST: Seconds = 900.0
+LONGEST_BACK_OFF: Seconds = 900.0
 _DOUBLINGS = 5  # 30 s × 2⁵ is past the last
 
 _UNBUILT = frozenset({Leaving.BROKEN, Leaving.BUILD_TIMEOUT, Leaving.NOT_READY})
@@ -125,7 +125,7 @@ def back_off_until(failed: int, now: Instant) -> Instant | None:
     if failed <= _TOLERATED:
         return None
     doublings = min(failed - _TOLERATED - 1, _DOUBLINGS)
-    return Instant(now + min(_BACK_OFF_FIRST * 2.0**doublings, _BACK_OFF_LAST))
+    return Instant(now + min(_BACK_OFF_FIRST * 2.0**doublings, LONGEST_BACK_OFF))
 
 
 def _is_failed_build(outcome: Outcome, records: dict[MemberName, Record | None], limits: Limits) -> bool:

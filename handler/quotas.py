@@ -27,6 +27,7 @@ from handler.headroom import Headroom, Quota, headroom_of
 from handler.orchestrators.interface import Orchestrator
 from handler.orchestrators.metered import Metered
 from handler.steps import Forget, Outcome
+from handler.timekeeping.moving import moved
 from handler.traffic import Traffic
 
 _BELIEVED: Seconds = 5.0
@@ -114,6 +115,12 @@ class Quotas:
         """Turns at which members had gone: what was read before is worth reading anew."""
         self._promises: dict[MemberName, _Promise] = {}
         self._unread: set[CloudId] = set()
+
+    def follow(self, step: Seconds) -> None:
+        """Keep what is left of every promise, and read quotas anew: the clock was set by ``step``."""
+        with self._lock:
+            self._readings.clear()
+            self._promises = dict(moved(self._promises, Mapping[MemberName, _Promise], step))
 
     # Reading.
 

@@ -7,13 +7,14 @@ Nobody waits here: a call that may not be made now is left to the next pass.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from config.clouds import Calls, Cloud
 from config.errors import DriverError, Engaged, Full, Transient, Unsent
 from config.units import CloudId, Instant, Seconds
+from handler.timekeeping.moving import moved
 
 _FULL: Seconds = 10.0
 """For how long a cloud is believed to be full: removals make room meanwhile."""
@@ -62,6 +63,11 @@ class Traffic:
     def __init__(self) -> None:
         self._turn = threading.Lock()
         self._sides: dict[CloudId, _Side] = {}
+
+    def follow(self, step: Seconds) -> None:
+        """Keep what is left of every span: the clock was set by ``step``."""
+        with self._turn:
+            self._sides = dict(moved(self._sides, Mapping[CloudId, _Side], step))
 
     def left(self, cloud: Cloud, now: Instant) -> int | None:
         """How many calls may be made now; ``None``: any number."""

@@ -285,6 +285,7 @@ def _carried_out(group: Group, state: GroupState, settled: GroupState, won: Bid,
         scope=request.quiet_scope,
         direction=won.direction,
         until=Instant(now + request.quiet_time),
+        lasts=request.quiet_time,
     )
     return replace(
         settled,

@@ -126,6 +126,8 @@ class Quiet:
     direction: Direction
     """Which way the size went: one begun by a scale-in does not block a scale-out."""
     until: Instant
+    lasts: Seconds | None = None
+    """Its declared length; ``None``: a release before this one began it."""
 
 
 class SignalKind(enum.Enum):
@@ -151,6 +153,8 @@ class Signal:
     """FLOOR: at least this many members."""
     since: Instant
     until: Instant
+    lasts: Seconds | None = None
+    """How long it lasts from each time that it is told; ``None``: a release before this one took it in."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,13 +28,15 @@ def signals_of(alert: Alert, key: str, *, since: Instant, now: Instant) -> tuple
     size = alert.effect.size if isinstance(alert.effect, RaiseFloor) else None
     until = Instant(now + alert.ttl)
     return tuple(
-        Signal(alert=alert.id, key=key, kind=kind, size=size, since=since, until=until) for kind in _kinds(alert.effect)
+        Signal(alert=alert.id, key=key, kind=kind, size=size, since=since, until=until, lasts=alert.ttl)
+        for kind in _kinds(alert.effect)
     )
 
 
 def blinded(alert: Alert, key: str, *, since: Instant, now: Instant) -> Signal:
     """Say that an alert's own source has no data: it neither fires nor resolves, so nobody knows what it would say."""
-    return Signal(alert=alert.id, key=key, kind=SignalKind.BLIND, since=since, until=Instant(now + alert.ttl))
+    until = Instant(now + alert.ttl)
+    return Signal(alert=alert.id, key=key, kind=SignalKind.BLIND, since=since, until=until, lasts=alert.ttl)
 
 
 def signalled(state: GroupState, signal: Signal, now: Instant) -> GroupState:

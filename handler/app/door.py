@@ -18,6 +18,8 @@ from handler.app import logs
 from handler.app.rooms import Room
 from handler.app.whole import whole
 from handler.store.interface import Event, Store, Tick
+from handler.timekeeping.held import LEAST_STEP
+from handler.timekeeping.limits import limited_state
 from handler.world import Record
 from trigger.decide import decide
 from trigger.evaluate import requests_from
@@ -90,18 +92,20 @@ class _Looks:
 class Door:
     """Serialises decisions. Lives on the event loop; the store is called from a thread."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the composition root's list
         self,
         store: Store,
         catalogue: Callable[[], Catalogue],
         decided: Callable[[Decision], None],
         *,
         storing: Callable[[], contextlib.AbstractContextManager[None]] = contextlib.nullcontext,
+        clock: Callable[[], Moment] | None = None,
         superseded: Callable[[], bool] = lambda: False,
         ahead: Callable[[Room, Mapping[GroupId, GroupState], Instant], GroupId | None] = lambda room, states, now: None,
     ) -> None:
         self._ahead = ahead
         self._superseded = superseded
+        self._clock = clock
         self._store = store
         self._catalogue = catalogue
         self._decided = decided
@@ -219,7 +223,7 @@ class Door:
         return decided
 
     def _decide(self, waiting: _Waiting, states: Mapping[GroupId, GroupState]) -> _Decided:
-        question, catalogue = waiting.question, self._catalogue()
+        question, catalogue = self._timed(waiting.question), self._catalogue()
         room = question.room
         state, group, fleet = states.get(room.id, room.state), room.definition.group, room.fleet()
         if (before := self._ahead(room, states, question.at.wall)) is not None:
@@ -238,6 +242,19 @@ class Door:
             decision=decision,
             explanation=explain(catalogue, group, question.evaluation, decision, fleet, changed),
         )
+
+    def _timed(self, question: Question) -> Question:
+        """The question as of the clock of now, where the clock was set since it was asked."""
+        if self._clock is None:
+            return question
+        at, now = question.at, self._clock()
+        step = (now.wall - now.steady) - (at.wall - at.steady)
+        if abs(step) < LEAST_STEP:
+            return question
+        asked, timed = question.change, replace(at, wall=Instant(at.wall + step))
+        if asked is None:
+            return replace(question, at=timed)
+        return replace(question, at=timed, change=lambda state: limited_state(asked(state), timed.wall))
 
     def _carry(self, result: _Decided) -> None:
         question, decision = result.waiting.question, result.decision

@@ -23,6 +23,7 @@ from config.units import CloudId, GroupId, Instant, Moment, PolicyId, Seconds
 from handler.app import logs
 from handler.app.alerting import Alerting
 from handler.app.balancer_watch import BalancerWatch
+from handler.app.clock import boot_id
 from handler.app.converging import Keeper
 from handler.app.courier import Courier
 from handler.app.deciding import Decider
@@ -41,11 +42,13 @@ from handler.app.reporting import Reporter
 from handler.app.rooms import Room
 from handler.app.services import Services
 from handler.app.standstill import Standstill
+from handler.app.timekeeper import Timekeeper
 from handler.balancers.interface import Balancer as BalancerPort
 from handler.circuits import EndpointStatus
 from handler.converge import Converger
 from handler.passes import Pass
 from handler.store.interface import Store, StoredGroup
+from handler.timekeeping.held import HeldClock
 from handler.web.daemon import Health, Reloaded
 from trigger.requests import Decision
 
@@ -82,6 +85,8 @@ class Parts:
     """Likewise of pushed values."""
     member_keys: MemberKeys
     read_secret: Callable[[SecretRef], str]
+    held: HeldClock | None = None
+    """What ``clock`` reads, where the system's clock may be set; ``None``: it never is."""
     retention: Retention = Retention()
     recordings: Path | None = None
     """Where samples are recorded, if they are."""
@@ -123,6 +128,7 @@ class Engine:
             self.catalogue,
             self._decided,
             storing=self.metrics.storing,
+            clock=parts.clock,
             superseded=lambda: parts.converger.rival is not None,
             ahead=self._services.ahead,
         )
@@ -171,9 +177,23 @@ class Engine:
             clock=lambda: parts.clock().wall,
             count=self.metrics.noticed,
         )
+        self._timekeeper = self._keeps_time(parts.held)
         self._chores: list[asyncio.Task[None]] = []
         self.changing = asyncio.Lock()
         self._balancer_watch = BalancerWatch(self.rooms, parts.balancer_for)
+
+    def _keeps_time(self, held: HeldClock | None) -> Timekeeper | None:
+        if held is None:
+            return None
+        return Timekeeper(
+            clock=held,
+            boot=boot_id(),
+            store=self.parts.store,
+            rooms=self.rooms,
+            keeper=self.keeper,
+            door=self.door,
+            follow=(self.parts.converger.follow, self.notifier.follow, self.recordings.follow),
+        )
 
     def catalogue(self) -> Catalogue:
         """The catalogue in force."""
@@ -188,6 +208,8 @@ class Engine:
             DeclarationError: the file is refused, also for what it would do to members that are there.
             StoreError: the store cannot be written.
         """
+        if self._timekeeper is not None:
+            await self._timekeeper.recall()
         await self.notifier.recall()
         await self.standstill.recall()
         async with self.changing:
@@ -199,6 +221,7 @@ class Engine:
             asyncio.create_task(self._every(_FLUSH, "flush", self._flush)),
             asyncio.create_task(self._every(_PRUNE, "prune", self._prune)),
             asyncio.create_task(self._every(_WATCH, "watch", self._balancer_watch.look)),
+            asyncio.create_task(self._every(_WATCH, "clock", self._look_at_clock)),
             asyncio.create_task(self._every(_WATCH, "recording", self.recordings.keep)),
             asyncio.create_task(self._heartbeat()),
         ]
@@ -389,6 +412,11 @@ class Engine:
 
     def _loops(self) -> tuple[asyncio.Task[None], ...]:
         return (*self._decider.tasks(), *self.keeper.tasks(), *self.notifier.tasks(), *self.alerting.tasks())
+
+    async def _look_at_clock(self) -> None:
+        if self._timekeeper is not None:
+            async with self.changing:
+                await self._timekeeper.look()
 
     async def _flush(self) -> None:
         await self.hooks.flush()

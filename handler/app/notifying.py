@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol
 
@@ -26,6 +26,7 @@ from handler.app.statuses import condition_of, messages_of
 from handler.app.waiting import until_set
 from handler.notices import Filed, Notice, Tried, Watch, channel, delivered, failed, look, watch_after
 from handler.store.interface import Store
+from handler.timekeeping.moving import moved
 
 _LOOK: Seconds = 5.0
 _BATCH = 200
@@ -127,6 +128,14 @@ class Notifier:
     def forget(self, group: GroupId) -> None:
         """A group is gone; what is to be told of it is told."""
         self._watches.pop(group, None)
+
+    def follow(self, step: Seconds) -> None:
+        """Keep what is left of every wait: the clock was set by ``step``."""
+        self._waits = dict(moved(self._waits, Mapping[NotifyTarget, Instant], step))
+        self._watches = {
+            group: replace(watch, turned_at=moved(watch.turned_at, Instant | None, step))
+            for group, watch in self._watches.items()
+        }
 
     async def round(self) -> None:
         """File what is news, and begin to send what is due.

@@ -18,6 +18,7 @@ from handler.recording.intake import Intake
 from handler.recording.status import Extent, Figures, RecordingStatus, extent_of
 from handler.recording.switch import Switch, from_text, in_force, still, to_text
 from handler.recording.writer import Writer
+from handler.timekeeping.moving import moved
 
 _SWITCH = "switch.json"
 _PATIENCE: Seconds = 20.0
@@ -101,6 +102,10 @@ class Recordings:
         if self._switch is not None and still(self._switch, self._declared, self._clock().wall) is None:
             async with self._changing:
                 await self._settle()
+
+    def follow(self, step: Seconds) -> None:
+        """Keep what is left of a person's word: the clock was set by ``step``."""
+        self._switch = moved(self._switch, Switch | None, step)
 
     async def stop(self) -> None:
         """Write what there is. Logs stay as they are: the next start goes on with them."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import string
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from pathlib import Path
 
@@ -30,7 +30,7 @@ from collector.sources.snmp import SnmpSource
 from config.access import SecretRef
 from config.model import Balancer, Cloud
 from config.settings import read_secret
-from config.units import MemberName
+from config.units import MemberName, Moment
 from handler.app import clock, logs
 from handler.app.courier import Courier
 from handler.app.directory import StateDirectory
@@ -45,6 +45,7 @@ from handler.orchestrators.interface import Orchestrator
 from handler.orchestrators.table import orchestrator_for
 from handler.probes import probe
 from handler.store.sqlite import SqliteStore
+from handler.timekeeping.held import HeldClock
 
 _LETTERS = string.ascii_lowercase + string.digits
 
@@ -56,7 +57,7 @@ def engine(file: Path, directory: StateDirectory, push_url: str) -> Engine:
         Refused: the store belongs to a newer release, or the installation id is damaged.
         StoreError: the store cannot be opened.
     """
-    installation = directory.installation()
+    installation, held = directory.installation(), HeldClock(clock.moment)
     directory.listeners.mkdir(mode=0o700, exist_ok=True)
 
     keys = MemberKeys(directory.member_keys)
@@ -65,15 +66,17 @@ def engine(file: Path, directory: StateDirectory, push_url: str) -> Engine:
     def papers(member: MemberName) -> Mapping[str, str]:
         return {"TRIMTAB_PUSH_URL": push_url, "TRIMTAB_PUSH_TOKEN": keys.token(member)}
 
-    circuits = Circuits(clock.moment)
+    circuits = Circuits(held.moment)
 
     @lru_cache(maxsize=256)
     def cloud(declared: Cloud) -> Orchestrator:
-        return orchestrator_for(declared, installation, directory.path, clock.wall, papers, secret, circuits)
+        return orchestrator_for(
+            declared, installation, directory.path, held.wall, papers, secret, circuits, held.elapsed
+        )
 
     @lru_cache(maxsize=256)
     def balancer(declared: Balancer) -> BalancerPort:
-        return balancer_for(declared, directory.listeners, clock.wall, secret, installation, circuits)
+        return balancer_for(declared, directory.listeners, held.elapsed, secret, installation, circuits)
 
     board, pushes = Board(), Pushes()
     store = SqliteStore.open(directory.store, installation=installation)
@@ -82,7 +85,7 @@ def engine(file: Path, directory: StateDirectory, push_url: str) -> Engine:
         save=store.save_generation,
         nonce="".join(secrets.choice(_LETTERS) for _ in range(8)),
         installation=installation,
-        clock=clock.wall,
+        clock=held.wall,
     )
     return Engine(
         Parts(
@@ -94,13 +97,14 @@ def engine(file: Path, directory: StateDirectory, push_url: str) -> Engine:
                 orchestrator_for=cloud,
                 balancer_for=balancer,
                 probe=probe,
-                clock=clock.wall,
+                clock=held.wall,
                 generation=generation,
             ),
-            poller=poller(board, pushes),
+            poller=poller(board, pushes, held.moment),
             balancer_for=balancer,
-            clock=clock.moment,
-            courier=Courier(environ=os.environ, clock=clock.wall),
+            clock=held.moment,
+            held=held,
+            courier=Courier(environ=os.environ, clock=held.wall),
             board=board,
             pushes=pushes,
             member_keys=keys,
@@ -111,9 +115,11 @@ def engine(file: Path, directory: StateDirectory, push_url: str) -> Engine:
     )
 
 
-def poller(board: Board | None = None, pushes: Pushes | None = None) -> Poller:
+def poller(
+    board: Board | None = None, pushes: Pushes | None = None, moment: Callable[[], Moment] = clock.moment
+) -> Poller:
     """Build the poller with every source there is; what is left out brings nothing."""
-    http = HttpClient(clock=clock.moment, read_secret=secret)
+    http = HttpClient(clock=moment, read_secret=secret)
     keystone = Keystone(http)
     servers = NovaServers(keystone)
     sources = (
@@ -130,7 +136,7 @@ def poller(board: Board | None = None, pushes: Pushes | None = None) -> Poller:
         AlertedSource(board or Board()),
         PushedSource(pushes or Pushes()),
     )
-    return Poller(clock=clock.moment, read_secret=secret, sources=sources, http=http)
+    return Poller(clock=moment, read_secret=secret, sources=sources, http=http)
 
 
 def _tell(plugin: str, wrong: str | None) -> None:

@@ -45,20 +45,26 @@ def orchestrator_for(  # noqa: PLR0913, PLR0917  # the composition root's list
     papers: Papers = no_papers,
     read_secret: Callable[[SecretRef], str] = no_secrets,
     circuits: Circuits | None = None,
+    elapsed: Callable[[], Instant] | None = None,
 ) -> Orchestrator:
-    """The driver of a declared cloud; ``directory`` is Trimtab's state directory."""
+    """The driver of a declared cloud; ``directory`` is Trimtab's state directory.
+
+    ``elapsed`` is a clock that is never set, for drivers that measure spans in memory and compare with no other clock;
+    without it they read ``clock``.
+    """
+    spans = clock if elapsed is None else elapsed
     match declaration:
         case ProcessCloud():
-            return ProcessOrchestrator(declaration, installation, directory, clock, papers)
+            return ProcessOrchestrator(declaration, installation, directory, spans, papers)
         case SimulatedCloud():
             return SimulatedOrchestrator(declaration, installation, directory, clock)
         case CloudstackCloud():
             return CloudstackOrchestrator(declaration, installation, clock, read_secret, circuits=circuits)
         case OpennebulaCloud():
-            return OpennebulaOrchestrator(declaration, installation, clock, read_secret, circuits)
+            return OpennebulaOrchestrator(declaration, installation, spans, read_secret, circuits)
         case OneflowCloud():
-            return OneflowOrchestrator(declaration, installation, clock, read_secret, circuits)
+            return OneflowOrchestrator(declaration, installation, spans, read_secret, circuits)
         case OpenstackCloud():
-            return OpenstackOrchestrator(declaration, installation, clock, read_secret, circuits=circuits)
+            return OpenstackOrchestrator(declaration, installation, spans, read_secret, circuits=circuits)
         case _:
             assert_never(declaration)

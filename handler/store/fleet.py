@@ -16,6 +16,7 @@ from trigger.requests import FleetPause
 
 _NAME = "fleet_pause"
 _GENERATION = "generation"
+_CLOCK = "clock"
 
 
 def read_fleet_pause(connection: Connection) -> FleetPause | None:
@@ -41,6 +42,16 @@ def read_generation(connection: Connection) -> Claim | None:
 def write_generation(connection: Connection, claim: Claim) -> None:
     """Replace it."""
     _write(connection, _GENERATION, claim.text)
+
+
+def read_clock(connection: Connection) -> str | None:
+    """By how much the clocks differed, as text."""
+    return connection.execute(select(meta.c.value).where(meta.c.name == _CLOCK)).scalar()
+
+
+def write_clock(connection: Connection, text: str) -> None:
+    """Replace it."""
+    _write(connection, _CLOCK, text)
 
 
 def _write(connection: Connection, name: str, value: str) -> None:

@@ -24,6 +24,7 @@ from handler.store.behind import BehindStore
 from handler.store.edits import Edited, EditStore
 from handler.store.outside import OutsideStore
 from handler.store.rolling import RollingStore
+from handler.timekeeping.held import Difference
 from handler.world import Record
 from trigger.explain import Explanation, Measured
 from trigger.reasons import Reason
@@ -201,6 +202,17 @@ class Store(BehindStore, EditStore, OutsideStore, RollingStore, Protocol):
 
     def save_generation(self, claim: Claim) -> None:
         """Write down what this daemon claims, before any member bears it."""
+        ...
+
+    def clock(self) -> Difference | None:
+        """By how much the clocks differed when instants were last measured; ``None``: not known."""
+        ...
+
+    def retime(self, step: Seconds, now: Instant, difference: Difference) -> int:
+        """Move what every span is measured by, none of them beyond its length, and write down how the clocks differ.
+
+        One transaction. Returns how many groups and members have changed.
+        """
         ...
 
     # Groups

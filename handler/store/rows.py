@@ -60,7 +60,7 @@ _NO_SIGNALS = delete(signals).where(signals.c.group == bindparam("row"))
 _NEW_SIGNALS = insert(signals)
 _SIGNALS = _NEW_SIGNALS.on_conflict_do_update(
     index_elements=list(signals.primary_key),
-    set_={name: _NEW_SIGNALS.excluded[name] for name in ("size", "since", "until")},
+    set_={name: _NEW_SIGNALS.excluded[name] for name in ("size", "since", "until", "lasts")},
 )
 _STATES_BEGUN = insert(states)
 _BEGUN = _STATES_BEGUN.on_conflict_do_update(

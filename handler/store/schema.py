@@ -59,7 +59,7 @@ from trigger.reasons import Reason
 from trigger.requests import Clamp, Move, Observed, OlderStore, Pause, Shrunk, SignalKind, Turn, Watched
 from trigger.verdicts import Direction
 
-HEAD = "0022"
+HEAD = "0023"
 """The revision that this release reads and writes."""
 
 
@@ -125,6 +125,7 @@ quiets = Table(
     Column("scope", Word(QuietScope), nullable=False),
     Column("direction", Word(Direction), nullable=False),
     Column("until", REAL, nullable=False),
+    Column("lasts", REAL),
 )
 
 signals = Table(
@@ -137,6 +138,7 @@ signals = Table(
     Column("size", Integer),
     Column("since", REAL, nullable=False),
     Column("until", REAL, nullable=False),
+    Column("lasts", REAL),
 )
 
 attachments = Table(

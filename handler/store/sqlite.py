@@ -14,7 +14,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection, delete, update
 
-from config.units import GroupId, Instant, MemberName
+from config.units import GroupId, Instant, MemberName, Seconds
 from handler.desired import Builds, Definition
 from handler.launches import Claim
 from handler.status import Began
@@ -36,11 +36,13 @@ from handler.store.interface import (
 from handler.store.member_rows import MemberRows
 from handler.store.ownership import claimed
 from handler.store.recording import Recorder
+from handler.store.retiming import difference_of, difference_text, retime
 from handler.store.revisions import create_file, to_head
 from handler.store.rolling_rows import RollingRows
 from handler.store.schema import groups
 from handler.store.session import Fleets, write_note
 from handler.store.writer import Writer
+from handler.timekeeping.held import Difference
 from trigger.requests import FleetPause, GroupState
 
 
@@ -92,6 +94,20 @@ class SqliteStore(AlertRows, BehindRows, EditRows, MemberRows, RollingRows):
     def save_generation(self, claim: Claim) -> None:
         """Write down what this daemon claims."""
         self._writer.do(lambda connection: fleet.write_generation(connection, claim))
+
+    def clock(self) -> Difference | None:
+        """By how much the clocks differed when instants were last measured."""
+        with self._snapshot() as connection:
+            return difference_of(fleet.read_clock(connection))
+
+    def retime(self, step: Seconds, now: Instant, difference: Difference) -> int:
+        """Move what every span is measured by, and write down how the clocks differ, in one transaction."""
+
+        def write(connection: Connection) -> int:
+            fleet.write_clock(connection, difference_text(difference))
+            return retime(connection, step, now)
+
+        return self._writer.do(write)
 
     # Groups
 

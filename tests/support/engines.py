@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Coroutine
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -16,7 +16,7 @@ from collector.poll import Poller
 from collector.pushes import Pushes
 from collector.sources.interface import Round
 from collector.sources.pushed import PushedSource
-from config.units import GroupId, MemberName
+from config.units import GroupId, Instant, MemberName, Moment, Seconds
 from handler import pacing
 from handler.app import clock
 from handler.app.courier import Courier
@@ -30,6 +30,7 @@ from handler.status import GroupStatus, MemberState
 from handler.steps import Wait
 from handler.store.interface import Store
 from handler.store.sqlite import SqliteStore
+from handler.timekeeping.held import HeldClock
 from tests.support.collector import no_secret
 from tests.support.fake_cloud import FakeBalancer, FakeCloud
 from tests.support.worlds import INSTALLATION
@@ -104,12 +105,19 @@ class House:
     text: str = MODEL
     readings: Readings = field(default_factory=Readings)
     opened: Callable[[Path], Store] = lambda path: SqliteStore.open(path, installation=INSTALLATION)
+    ahead: Seconds = 0.0
+    """By how much the machine's wall clock is set ahead; may be changed at any time."""
 
     def __post_init__(self) -> None:
         self.cloud = FakeCloud(clock.wall)
         self.balancers = {name: FakeBalancer(clock.wall, busy=0.0) for name in ("edge", "side")}
         self.file = self.directory / "model.yaml"
         self.declare(self.text)
+
+    def read(self) -> Moment:
+        """Both clocks of the machine, now."""
+        now = clock.moment()
+        return replace(now, wall=Instant(now.wall + self.ahead))
 
     @property
     def edge(self) -> FakeBalancer:
@@ -133,14 +141,14 @@ class House:
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[Up]:
         """One daemon's life."""
-        store = self.opened(self.path)
+        store, held = self.opened(self.path), HeldClock(self.read)
         converger = Converger(
             installation=INSTALLATION,
             store=store,
             orchestrator_for=lambda _: self.cloud,
             balancer_for=lambda declared: self.balancers[declared.id],
             probe=lambda address, _: READY if self.cloud.answers_at(address) else "no answer within 2s",
-            clock=clock.wall,
+            clock=held.wall,
             workers=1,
         )
         keys, pushes = MemberKeys(self.directory / "member-keys"), Pushes()
@@ -151,10 +159,11 @@ class House:
                 file=self.file,
                 store=store,
                 converger=converger,
-                poller=Poller(clock=clock.moment, read_secret=no_secret, sources=sources),
+                poller=Poller(clock=held.moment, read_secret=no_secret, sources=sources),
                 balancer_for=lambda declared: self.balancers[declared.id],
-                clock=clock.moment,
-                courier=Courier(environ={}, clock=clock.wall),
+                clock=held.moment,
+                held=held,
+                courier=Courier(environ={}, clock=held.wall),
                 board=Board(),
                 pushes=pushes,
                 member_keys=keys,

@@ -35,6 +35,8 @@ from handler.store.interface import (
     Tick,
 )
 from handler.store.outside import AlertStatus, Delivery, StoredHook
+from handler.timekeeping.held import Difference
+from handler.timekeeping.moving import moved
 from handler.world import Phase, Record
 from tests.support.fake_cloud import Instants
 from tests.support.worlds import INSTALLATION
@@ -66,6 +68,7 @@ class MemoryStore:
     """What is to be told, and when to try; ``None``: no more."""
     paused: FleetPause | None = None
     claimed: Claim | None = None
+    differed: Difference | None = None
     declared: dict[GroupId, list[Revision]] = field(default_factory=dict)
     """The newest first."""
     bound: dict[tuple[GroupId, BalancerId], Binding] = field(default_factory=dict)
@@ -94,6 +97,19 @@ class MemoryStore:
     def save_generation(self, claim: Claim) -> None:
         with self._write("save generation"):
             self.claimed = claim
+
+    def clock(self) -> Difference | None:
+        return self.differed
+
+    def retime(self, step: float, now: Instant, difference: Difference) -> int:
+        with self._write("retime"):
+            self.differed = difference
+            self.kept = {
+                group: replace(stored, state=moved(stored.state, GroupState, step))
+                for group, stored in self.kept.items()
+            }
+            self.records = {name: (moved(kept[0], Record, step), kept[1]) for name, kept in self.records.items()}
+            return len(self.kept) + len(self.records)
 
     # Groups
 

@@ -1,0 +1,1 @@
+"""Persisted instants and a wall clock that may be set: spans keep their lengths."""

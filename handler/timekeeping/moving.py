@@ -1,0 +1,81 @@
+"""Moves every instant of a value by one step of the clock. Pure.
+
+Which fields are instants is read off the types, so that a new one is moved without anybody thinking of it. What a
+calendar names (when a schedule is due) stays: it is a time of day, not a span.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import fields, is_dataclass, replace
+from functools import cache
+from types import MappingProxyType, NoneType
+from typing import Any, TypeVar, cast, get_args, get_origin, get_type_hints
+
+from config.units import Instant, Seconds
+from trigger.requests import Request, Watched
+
+T = TypeVar("T")
+
+CALENDAR: tuple[type, ...] = (Watched, Request)
+"""Their instants are those of a calendar."""
+
+
+def moved(value: T, kind: object, step: Seconds) -> T:
+    """Return the value with every instant of it so much later.
+
+    Args:
+        value: of type ``kind``.
+        kind: its type, as an annotation has it.
+        step: seconds; negative: earlier.
+
+    >>> moved((Instant(5.0), None), tuple[Instant | None, ...], 10.0)
+    (15.0, None)
+    """
+    return cast("T", _moved(value, kind, step)) if step and has_instants(kind) else value
+
+
+def _moved(value: Any, kind: object, step: Seconds) -> object:  # noqa: ANN401  # of whatever type ``kind`` says
+    if value is None or not has_instants(kind):
+        return value
+    if kind is Instant:
+        return Instant(value + step)
+    if isinstance(kind, type) and is_dataclass(kind):
+        found = {name: _moved(getattr(value, name), hint, step) for name, hint in instants_of(kind).items()}
+        return replace(value, **found)
+    return _within(value, get_origin(kind), get_args(kind), step)
+
+
+def _within(value: Any, origin: object, parts: Sequence[object], step: Seconds) -> object:  # noqa: ANN401
+    if origin is tuple and parts[-1] is Ellipsis:
+        return tuple(_moved(each, parts[0], step) for each in value)
+    if origin is tuple:
+        return tuple(_moved(each, part, step) for each, part in zip(value, parts, strict=True))
+    if isinstance(value, Mapping):
+        return MappingProxyType({key: _moved(each, parts[1], step) for key, each in value.items()})
+    (other,) = (part for part in parts if part is not NoneType)  # `X | None`
+    return _moved(value, other, step)
+
+
+@cache
+def instants_of(kind: type) -> Mapping[str, object]:
+    """The fields of a dataclass that are, or hold, instants which move, with their types."""
+    hints = get_type_hints(kind)
+    return {field.name: hints[field.name] for field in fields(kind) if has_instants(hints[field.name])}
+
+
+@cache
+def has_instants(kind: object) -> bool:
+    """Whether a type is, or holds, an instant that moves."""
+    return _has_instants(kind, frozenset())
+
+
+def _has_instants(kind: object, above: Set[object]) -> bool:
+    if kind is Instant:
+        return True
+    if isinstance(kind, type) and get_origin(kind) is None:
+        if kind in CALENDAR or kind in above or not is_dataclass(kind):
+            return False
+        inside = get_type_hints(kind)
+        return any(_has_instants(inside[field.name], above | {kind}) for field in fields(kind))
+    return any(_has_instants(part, above) for part in get_args(kind))
