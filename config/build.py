@@ -116,6 +116,7 @@ def _group(id: GroupId, entry: written.GroupDocument, for_all: Notify | None, do
         balancers=tuple(BalancerUse(balancer=BalancerId(use.use), port=use.port) for use in entry.balancers),
         minimum=entry.min,
         maximum=entry.max,
+        initial=entry.initial,
         interval=entry.interval,
         policies=tuple(policy for name in entry.policies for policy in _followed(name, document)),
         schedules=_schedules(entry.policies, document),

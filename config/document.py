@@ -95,6 +95,9 @@ class GroupDocument(Declared):
     balancers: list[BalancerUseDocument] = key("Where members serve.", [{"use": "edge", "port": 8080}], default=[])
     min: Annotated[int, Field(ge=0, le=10**6)] = must("Least number of members.", 2)
     max: Annotated[int, Field(ge=0, le=10**6)] = must("Greatest number of members.", 40)
+    initial: Annotated[int | None, Field(ge=0, le=10**6), Given] = key(
+        "Size of a new group without any member, within min and max; used once. Without it: min.", 4
+    )
     interval: PositiveSpan = key("How often the group is measured and judged.", "30s", default="30s")
     policies: list[Name] = key("The policies that size the group.", ["out", "in"], default=[])
     mode: Annotated[Mode, _Lax] = key(

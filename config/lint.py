@@ -37,6 +37,7 @@ def lint(catalogue: Catalogue, resize: Resize, certain: Certain) -> tuple[Proble
         *timings.fast_counts(catalogue),
         *_short_quiet_times(catalogue),
         *_equal_bounds(catalogue),
+        *_initial_sizes(catalogue),
         *_sizes_out_of_bounds(catalogue),
         *_zones_of_nowhere(catalogue),
         *vain_schedules.cancelled(catalogue),
@@ -75,6 +76,17 @@ def _equal_bounds(catalogue: Catalogue) -> Iterator[Finding]:
                 f"write at least {group.maximum + 1}, or leave policies out"
             )
             yield Finding(("groups", group.id, "max"), message)
+
+
+def _initial_sizes(catalogue: Catalogue) -> Iterator[Finding]:
+    for group in catalogue.groups.values():
+        first = group.minimum if group.initial is None else min(max(group.initial, group.minimum), group.maximum)
+        if group.initial is not None and first != group.initial:
+            message = (
+                f"{group.initial} is outside the bounds, {group.minimum} to {group.maximum}, so a new group begins "
+                f"with {first}: write that, or change the bounds"
+            )
+            yield Finding(("groups", group.id, "initial"), message)
 
 
 def _sizes_out_of_bounds(catalogue: Catalogue) -> Iterator[Finding]:

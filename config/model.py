@@ -304,6 +304,8 @@ class Group:
     balancers: tuple[BalancerUse, ...] = ()
     minimum: int
     maximum: int
+    initial: int | None = None
+    """Size of a group that was never known before and has no member; ``None``: the least. Used once."""
     interval: Seconds = 30.0
     policies: tuple[PolicyId, ...] = ()
     """Those that go by conditions."""

@@ -76,6 +76,7 @@ class Reason(enum.Enum):
 
     # Changes of desired size that nobody asked for.
     FIRST_LISTING = "first_listing"
+    """Also the declared `initial` size of a new group, where that listing shows no member."""
     BOUNDS = "bounds"
     """Bounds changed; desired size was clamped to them."""
     ALERT_FLOOR = "alert_floor"

@@ -264,6 +264,8 @@ class GroupState:
     """Of every schedule that changes the size, in the order of the group."""
     turn: Turn = Turn()
     """In a service; of other groups it says nothing."""
+    fresh: bool = False
+    """The group was never known before it was declared: its first size may be the declared ``initial`` one."""
     older: OlderStore | None = None
     """The store may be older than the fleet: nothing is removed or made until a person confirms (`trigger.older`)."""
     shrunk: Shrunk | None = None

@@ -8,6 +8,8 @@ Cause           When                                                            
 FIRST_LISTING   there is none yet, and a complete listing has been seen               max(min or an alert's floor,
                                                                                       members found); above max it
                                                                                       is *kept*
+FIRST_LISTING   the same, of a group that was never known before, with no member at   ``initial``, within min or an
+                all, where ``initial`` is declared                                    alert's floor and max
 ALERT_FLOOR     below the floor that an alert raises                                  the floor, at most max
 BOUNDS          below min; or above max, and neither *forced* nor *kept*              the nearest bound
 BLIND_FLOOR     below the floor that the group declares, and every policy is blind    the floor, at most max
@@ -47,6 +49,7 @@ def unasked(
     return replace(
         tidy,
         desired=size,
+        fresh=False,
         revision=state.revision + 1,
         forced=tidy.forced and above,
         kept=above and (tidy.kept or cause is Reason.FIRST_LISTING),
@@ -74,12 +77,18 @@ def least_size(group: Group, state: GroupState, *, blind: bool) -> int:
 def _change(group: Group, fleet: Fleet, state: GroupState, least: int) -> tuple[int, Reason] | None:
     size, floor = state.desired, floor_of(group, state.signals)
     if size is None:
-        return (max(floor, fleet.marked), Reason.FIRST_LISTING) if fleet.listed else None
+        return (_first(group, fleet, state, floor), Reason.FIRST_LISTING) if fleet.listed else None
     if size < floor:
         return floor, Reason.ALERT_FLOOR if floor > group.minimum else Reason.BOUNDS
     if size > group.maximum and not (state.forced or state.kept):
         return group.maximum, Reason.BOUNDS
     return (least, Reason.BLIND_FLOOR) if size < least else None
+
+
+def _first(group: Group, fleet: Fleet, state: GroupState, floor: int) -> int:
+    if state.fresh and group.initial is not None and not fleet.marked:
+        return max(floor, min(group.initial, group.maximum))
+    return max(floor, fleet.marked)
 
 
 def _tidied(group: Group, state: GroupState, now: Instant) -> GroupState:

@@ -82,6 +82,8 @@ def group(role: Role, name: str, manner: Manner) -> Group:
     low, high = _bounds(role)
     notes += _sizes(role, name, low, high)
     entry: dict[str, Plain] = {"profile": manner.profile, "min": low, "max": high}
+    if role.cardinality > low:
+        entry["initial"] = min(role.cardinality, high)
     if manner.interval is not None:
         entry["interval"] = format_span(manner.interval)
     if role.cooldown is not None:
@@ -164,5 +166,4 @@ def _sizes(role: Role, name: str, low: int, high: int) -> Iterator[Note]:
         said = f"it has no bounds, a group must: {low} to {high} hold it where it is, so widen them to scale by hand"
         yield Note(fate=Fate.DIFFERS, where=role.where, said=said)
     if role.cardinality > low:
-        said = f"a new group begins with min: trimtab scale {name} {min(role.cardinality, high)} brings it there"
-        yield Note(fate=Fate.UNMAPPED, where=(*role.where, "cardinality"), said=said)
+        yield Note(fate=Fate.MAPPED, where=(*role.where, "cardinality"), said=f"→ groups.{name}.initial")

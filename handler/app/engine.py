@@ -87,6 +87,8 @@ class Parts:
     read_secret: Callable[[SecretRef], str]
     held: HeldClock | None = None
     """What ``clock`` reads, where the system's clock may be set; ``None``: it never is."""
+    lost: bool = False
+    """The store is new and the installation is not: whatever is declared first may have been known before."""
     retention: Retention = Retention()
     recordings: Path | None = None
     """Where samples are recorded, if they are."""
@@ -334,7 +336,8 @@ class Engine:
             async with self.door.shut():
                 defined = await asyncio.to_thread(definitions, catalogue, store, self.parts.file)
                 edited = await asyncio.to_thread(edited_by, by, catalogue, store, self.parts.file)
-                await asyncio.to_thread(store.declare, defined, now.wall, edited)
+                lost = self.parts.lost and self._catalogue is None
+                await asyncio.to_thread(partial(store.declare, defined, now.wall, edited, lost=lost))
                 for stored in await asyncio.to_thread(store.groups):
                     self._furnish(stored, catalogue)
                 self._arrange()

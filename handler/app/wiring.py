@@ -57,6 +57,7 @@ def engine(file: Path, directory: StateDirectory, push_url: str) -> Engine:
         Refused: the store belongs to a newer release, or the installation id is damaged.
         StoreError: the store cannot be opened.
     """
+    lost = directory.known_installation() is not None and not directory.store.exists()
     installation, held = directory.installation(), HeldClock(clock.moment)
     directory.listeners.mkdir(mode=0o700, exist_ok=True)
 
@@ -104,6 +105,7 @@ def engine(file: Path, directory: StateDirectory, push_url: str) -> Engine:
             balancer_for=balancer,
             clock=held.moment,
             held=held,
+            lost=lost,
             courier=Courier(environ=os.environ, clock=held.wall),
             board=board,
             pushes=pushes,

@@ -11,7 +11,7 @@ fleet: nothing is done any more, until a person has this daemon `adopt` the stor
 So the daemon that started last acts, and the one before it stops. Two that start at the same instant with the same
 counter may stop both: a person says which one goes on. A claim that cannot be written stops nothing; it is reported.
 
-Source: DESIGN.md "Moving" (store generation); ADR 0017.
+Source: DESIGN.md "Moving" (store generation); ADR 0021.
 """
 
 from __future__ import annotations

@@ -220,10 +220,13 @@ class Store(BehindStore, EditStore, OutsideStore, RollingStore, Protocol):
         """Every group ever declared and not deleted, sorted by id."""
         ...
 
-    def declare(self, definitions: Sequence[Definition], at: Instant, edited: Edited | None = None) -> None:
+    def declare(
+        self, definitions: Sequence[Definition], at: Instant, edited: Edited | None = None, *, lost: bool = False
+    ) -> None:
         """Write the declared groups in one transaction: new ones have no desired size, all others become ORPHANED.
 
         ``edited``: what the file says now, and what was edited; told to the groups that were there before.
+        ``lost``: a store before this one was lost, so no name is known to be new.
         """
         ...
 

@@ -124,8 +124,20 @@ def read_groups(connection: Connection) -> tuple[StoredGroup, ...]:
     )
 
 
-def declare(connection: Connection, definitions: Sequence[Definition], at: Instant, edited: Edited | None) -> None:
-    """Make the declared groups those that are not ORPHANED, and note what that changes, and what was edited."""
+def declare(
+    connection: Connection,
+    definitions: Sequence[Definition],
+    at: Instant,
+    edited: Edited | None,
+    *,
+    lost: bool = False,
+) -> None:
+    """Make the declared groups those that are not ORPHANED, and note what that changes, and what was edited.
+
+    A group whose name was never known before is fresh, unless a store before this one was ``lost``: its sequence is
+    written down with it, and outlives it.
+    """
+    known = set(connection.execute(select(sequences.c.group)).scalars())
     orphaned: dict[GroupId, bool] = {}
     before: dict[GroupId, Definition] = {}
     for row in connection.execute(select(groups.c.id, groups.c.orphaned, groups.c.definition)):
@@ -138,9 +150,9 @@ def declare(connection: Connection, definitions: Sequence[Definition], at: Insta
                 wanted["watched"] = ()  # its schedules are new again: what passed meanwhile is over
             connection.execute(update(groups).where(groups.c.id == group).values(wanted))
         else:
-            connection.execute(
-                insert(groups).values(id=group, definition=definition, **_FRESH, **_columns(GroupState()))
-            )
+            state = GroupState(fresh=group not in known and not lost)
+            connection.execute(insert(groups).values(id=group, definition=definition, **_FRESH, **_columns(state)))
+            raise_sequence(connection, group, 0)
     overruled = revise(connection, before, declared, at)
     gone = [group for group, already in orphaned.items() if group not in declared and not already]
     for group in gone:

@@ -101,6 +101,7 @@ groups = Table(
     Column("observed", Document(Observed), nullable=False, server_default='{"type":"Observed"}'),
     Column("watched", Document(tuple[Watched, ...]), nullable=False, server_default="[]"),
     Column("turn", Document(Turn), nullable=False, server_default='{"type":"Turn"}'),
+    Column("fresh", Boolean, nullable=False, server_default=text("0")),
     Column("older", Document(OlderStore)),
     Column("shrunk", Document(Shrunk)),
     Column("deleting", Boolean, nullable=False),

@@ -116,12 +116,14 @@ class SqliteStore(AlertRows, BehindRows, EditRows, MemberRows, RollingRows):
         with self._snapshot() as connection:
             return tuple(_seen_until_its_last_tick(connection, stored) for stored in rows.read_groups(connection))
 
-    def declare(self, definitions: Sequence[Definition], at: Instant, edited: Edited | None = None) -> None:
+    def declare(
+        self, definitions: Sequence[Definition], at: Instant, edited: Edited | None = None, *, lost: bool = False
+    ) -> None:
         """Write the declared groups in one transaction: new ones have no desired size, all others become ORPHANED.
 
         Groups that are there keep their state; what comes, goes, returns or was edited is noted in its history.
         """
-        self._writer.do(lambda connection: rows.declare(connection, definitions, at, edited))
+        self._writer.do(lambda connection: rows.declare(connection, definitions, at, edited, lost=lost))
 
     def fleet_pause(self) -> FleetPause | None:
         """What is stopped in all groups."""

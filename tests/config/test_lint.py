@@ -276,3 +276,9 @@ def test_a_very_large_group_is_looked_at_quickly() -> None:
     )  # fmt: skip
     (problem,) = lint(parse(text, "web.yaml"), resized, certain)
     assert "from 100000 to 1000" in problem.message or "from 100 to 1" in problem.message
+
+
+def test_an_initial_size_outside_the_bounds_is_warned_of() -> None:
+    assert warned(("min: 2", "min: 2, initial: 4")) == []
+    (said,) = warned(("min: 2", "min: 2, initial: 90"))
+    assert said.startswith("groups.web.initial: 90 is outside the bounds, 2 to 8, so a new group begins with 8")

@@ -142,7 +142,9 @@ class MemoryStore:
         )
         return tuple(each for each in told if each.edits)[:limit]
 
-    def declare(self, definitions: Sequence[Definition], at: Instant, edited: Edited | None = None) -> None:
+    def declare(
+        self, definitions: Sequence[Definition], at: Instant, edited: Edited | None = None, *, lost: bool = False
+    ) -> None:
         with self._write("declare"):
             if edited is not None:
                 self.said = edited.statement
@@ -153,11 +155,13 @@ class MemoryStore:
                     self.kept[group] = replace(stored, state=replace(stored.state, orphaned=True))
             for group, definition in declared.items():
                 old = self.kept.get(group)
-                state = GroupState() if old is None else replace(old.state, orphaned=False)
-                fresh = StoredGroup(
+                fresh = group not in self.sequences and not lost
+                state = GroupState(fresh=fresh) if old is None else replace(old.state, orphaned=False)
+                self.sequences.setdefault(group, 0)
+                new = StoredGroup(
                     id=group, state=state, definition=definition, deleting=False, failed_builds=0, back_off_until=None
                 )
-                wanted = fresh if old is None else replace(old, state=state, definition=definition, deleting=False)
+                wanted = new if old is None else replace(old, state=state, definition=definition, deleting=False)
                 self.kept[group] = self._revised(wanted, None if old is None else self.declared[group][0], at)
 
     def _revised(self, wanted: StoredGroup, before: Revision | None, at: Instant) -> StoredGroup:

@@ -70,7 +70,9 @@ def test_force_opens_only_a_pause(group: Group) -> None:
 
 def test_a_winner_begins_its_quiet_time_in_its_direction() -> None:
     decision = decided(a_request(remove(1), policy="in", quiet_time=60, quiet_scope=QuietScope.POLICY))
-    assert decision.state.quiets == (a_quiet(Direction.IN, until=60, policy="in", scope=QuietScope.POLICY),)
+    assert decision.state.quiets == (
+        replace(a_quiet(Direction.IN, until=60, policy="in", scope=QuietScope.POLICY), lasts=60),
+    )
 
 
 def test_a_person_begins_the_groups_quiet_time_so_that_no_policy_undoes_it_at_once() -> None:

@@ -71,7 +71,7 @@ def test_what_an_alert_signals(effect: Effect, expected: list[tuple[SignalKind, 
 
 def test_an_alert_whose_source_has_no_data_is_blind_for_its_time_to_live() -> None:
     signal = blinded(an_alert(Shield(), ttl=60), "f1", since=NOW, now=NOW)
-    assert signal == a_signal(BLIND, since=0, until=60)
+    assert signal == replace(a_signal(BLIND, since=0, until=60), lasts=60)
 
 
 # Coming, being renewed, ending

@@ -308,6 +308,21 @@ def test_no_group_of_schema_0017_is_in_doubt_and_can_be_now(seventeenth):
     store.close()
 
 
+def test_groups_of_schema_0017_are_not_new_and_neither_are_their_names(seventeenth):
+    store = opened(seventeenth)
+    assert not any(group.state.fresh for group in store.groups())
+    store.drop_group(GroupId("worker"))
+    store.declare((a_definition("web"), a_definition("worker"), a_definition("other")), at(8))
+    assert {group.id: group.state.fresh for group in store.groups()} == {"web": False, "worker": False, "other": True}
+    store.close()
+
+
+def test_no_length_of_a_quiet_time_of_schema_0017_is_known(seventeenth):
+    store = opened(seventeenth)
+    assert {quiet.lasts for quiet in store.groups()[0].state.quiets} == {None}
+    store.close()
+
+
 def test_webhooks_of_schema_0003_take_alerts_as_they_did_and_others_may_take_values(third):
     store = opened(third)
     values = replace(a_hook("orders", id="h3"), pushes=True)

@@ -114,7 +114,10 @@ def test_closing_twice_is_closing_once(store):
 
 
 def test_a_new_group_has_no_desired_size(store):
-    assert [(stored.id, stored.state) for stored in store.groups()] == [(WEB, GroupState()), (WORKER, GroupState())]
+    assert [(stored.id, stored.state) for stored in store.groups()] == [
+        (WEB, GroupState(fresh=True)),
+        (WORKER, GroupState(fresh=True)),
+    ]
 
 
 def test_a_definition_is_kept_whole(store):
