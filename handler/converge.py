@@ -122,7 +122,7 @@ class Converger:
 
     def follow(self, step: Seconds) -> None:
         """Keep what is left of every span that is only in memory: the clock was set by ``step``."""
-        for keeper in (self._gatherer, self._traffic, self._leases, self._quotas):
+        for keeper in (self._gatherer, self.witnesses, self._traffic, self._leases, self._quotas):
             keeper.follow(step)
 
     @property

@@ -24,7 +24,6 @@ from handler.orchestrators.interface import Orchestrator, Proving
 from handler.provisioning import closed
 from handler.roles import sequence_of
 from handler.store.interface import Store
-from handler.timekeeping.moving import moved
 from handler.traffic import Traffic
 from handler.world import (
     Listing,
@@ -38,6 +37,7 @@ from handler.world import (
     ServerState,
     World,
 )
+from trigger.moving import moved
 
 _UNASKED = object()
 

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from config.units import BalancerId, GroupId, Instant, Seconds
-from handler.timekeeping.moving import moved
+from trigger.moving import moved
 
 TERM: Seconds = 30.0
 """For so long changes may be begun under one lease."""

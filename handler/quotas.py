@@ -27,8 +27,8 @@ from handler.headroom import Headroom, Quota, headroom_of
 from handler.orchestrators.interface import Orchestrator
 from handler.orchestrators.metered import Metered
 from handler.steps import Forget, Outcome
-from handler.timekeeping.moving import moved
 from handler.traffic import Traffic
+from trigger.moving import moved
 
 _BELIEVED: Seconds = 5.0
 _COUNTED_AFTER: Seconds = 10.0

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from config.clouds import Calls, Cloud
 from config.errors import DriverError, Engaged, Full, Transient, Unsent
 from config.units import CloudId, Instant, Seconds
-from handler.timekeeping.moving import moved
+from trigger.moving import moved
 
 _FULL: Seconds = 10.0
 """For how long a cloud is believed to be full: removals make room meanwhile."""

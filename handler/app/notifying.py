@@ -26,7 +26,7 @@ from handler.app.statuses import condition_of, messages_of
 from handler.app.waiting import until_set
 from handler.notices import Filed, Notice, Tried, Watch, channel, delivered, failed, look, watch_after
 from handler.store.interface import Store
-from handler.timekeeping.moving import moved
+from trigger.moving import moved
 
 _LOOK: Seconds = 5.0
 _BATCH = 200

@@ -18,7 +18,7 @@ from handler.recording.intake import Intake
 from handler.recording.status import Extent, Figures, RecordingStatus, extent_of
 from handler.recording.switch import Switch, from_text, in_force, still, to_text
 from handler.recording.writer import Writer
-from handler.timekeeping.moving import moved
+from trigger.moving import moved
 
 _SWITCH = "switch.json"
 _PATIENCE: Seconds = 20.0

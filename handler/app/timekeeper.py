@@ -22,7 +22,7 @@ from handler.rolls import Roll
 from handler.store.interface import Store
 from handler.timekeeping.held import LEAST_STEP, Difference, HeldClock
 from handler.timekeeping.limits import limited_builds, limited_state
-from handler.timekeeping.moving import moved
+from trigger.moving import moved
 from trigger.requests import Fleet, GroupState
 
 _PATIENCE: Seconds = 10.0

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
 from config.units import CloudId, GroupId, Instant, MemberName, Seconds
+from trigger.moving import moved
 
 _REMEMBERED: Seconds = 900.0
 """For so long a loss that was acted upon counts with later ones; judging asks for less."""
@@ -53,6 +54,11 @@ class Ledger:
             for group, cloud in groups.items():
                 page = pages.get(group)
                 self._pages[group] = page if page is not None and page.cloud == cloud else _Page(cloud)
+
+    def follow(self, step: Seconds) -> None:
+        """Keep how long everything has lasted that is remembered: the clock was set by ``step``."""
+        with self._turn:
+            self._pages = moved(self._pages, dict[GroupId, _Page], step)
 
     def note(
         self,

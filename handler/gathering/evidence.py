@@ -22,6 +22,7 @@ from handler.evidence.testimony import NO_LOSSES, Loss, Losses, Saying, Testimon
 from handler.gathering.sightings import Sightings
 from handler.roles import passes_for
 from handler.world import Health, Member, Phase, Server, ServerState, World
+from trigger.moving import moved
 
 _LOST_STATES = (ServerState.ERROR, ServerState.STOPPED, ServerState.DELETING)
 _STAYING = (Phase.IN_SERVICE, Phase.MADE)
@@ -74,6 +75,12 @@ class Witnesses:
         for known in (self._heard, self._groups):
             for group in known.keys() - groups.keys():
                 known.pop(group, None)
+
+    def follow(self, step: Seconds) -> None:
+        """Keep how long everything has lasted that is remembered: the clock was set by ``step``."""
+        self._ledger.follow(step)
+        self._heard = moved(self._heard, dict[GroupId, Sequence[Hearing]], step)
+        self._groups = moved(self._groups, dict[GroupId, _Memory], step)
 
     def hear(self, group: GroupId, hearings: Sequence[Hearing]) -> None:
         """Take note of what counters' sources heard at a poll of the group."""

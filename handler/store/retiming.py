@@ -16,8 +16,8 @@ from handler.store.interface import StoredGroup
 from handler.store.schema import bindings, every, groups, hooks, members, notices, rolls
 from handler.timekeeping.held import Difference
 from handler.timekeeping.limits import limited_builds, limited_record, limited_state
-from handler.timekeeping.moving import moved
 from handler.world import Record
+from trigger.moving import moved
 from trigger.requests import GroupState
 
 _MEMBER = update(members).where(members.c.group == bindparam("of"), members.c.name == bindparam("called"))

@@ -59,7 +59,7 @@ from trigger.reasons import Reason
 from trigger.requests import Clamp, Move, Observed, OlderStore, Pause, Shrunk, SignalKind, Turn, Watched
 from trigger.verdicts import Direction
 
-HEAD = "0023"
+HEAD = "0024"
 """The revision that this release reads and writes."""
 
 

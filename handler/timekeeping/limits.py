@@ -28,6 +28,7 @@ _BEGAN = (
     "failing_since",
     "removal_at",
     "removal_tried_at",
+    "lost_at",
 )
 
 

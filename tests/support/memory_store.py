@@ -36,10 +36,10 @@ from handler.store.interface import (
 )
 from handler.store.outside import AlertStatus, Delivery, StoredHook
 from handler.timekeeping.held import Difference
-from handler.timekeeping.moving import moved
 from handler.world import Phase, Record
 from tests.support.fake_cloud import Instants
 from tests.support.worlds import INSTALLATION
+from trigger.moving import moved
 from trigger.requests import FleetPause, GroupState
 
 _OPEN = {Phase.INTENDED, Phase.MADE}

@@ -6,7 +6,7 @@ from dataclasses import fields, replace
 
 import pytest
 
-from config.units import Instant, Moment, Monotonic
+from config.units import GroupId, Instant, Moment, Monotonic
 from handler.attempts import LONGEST_PAUSE
 from handler.desired import Builds
 from handler.pacing import LONGEST_BACK_OFF
@@ -14,9 +14,11 @@ from handler.provisioning import Binding
 from handler.rolls import Roll
 from handler.timekeeping.held import Difference, HeldClock
 from handler.timekeeping.limits import limited_builds, limited_record, limited_state
-from handler.timekeeping.moving import has_instants, instants_of, moved
 from handler.world import Attempts, Record
+from tests.support.beds import grown
 from tests.support.store import NOW, at, full_record, full_state
+from tests.support.worlds import WEB, name_of
+from trigger.moving import has_instants, instants_of, moved
 from trigger.requests import Ceiling, GroupState, Move, Queued, Quiet, Signal, Turn
 
 DAY = 86400.0
@@ -136,3 +138,20 @@ def test_over_a_restart_only_a_clock_of_the_same_boot_tells_a_step(
     before: Difference, after: Difference, step: float
 ) -> None:
     assert before.step_to(after) == step
+
+
+def test_what_convergence_remembers_in_memory_moves_too() -> None:
+    bed = grown(3)
+    bed.cloud.hidden.add(name_of(2))
+    bed.run()
+    bed.converger.follow(0.0)
+    witnesses = bed.converger.witnesses
+    before = moved(witnesses._groups, dict[GroupId, type(witnesses._groups[WEB])], 0.0)
+    since = witnesses._ledger._pages[WEB].lost
+    bed.clock.advance(DAY)
+    bed.converger.follow(DAY)
+    assert {name: at - DAY for name, at in witnesses._ledger._pages[WEB].lost.items()} == pytest.approx(dict(since))
+    assert witnesses._groups.keys() == before.keys()
+    bed.cloud.hidden.clear()
+    bed.settle()
+    bed.expect(3)

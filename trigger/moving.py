@@ -52,7 +52,10 @@ def _within(value: Any, origin: object, parts: Sequence[object], step: Seconds) 
     if origin is tuple:
         return tuple(_moved(each, part, step) for each, part in zip(value, parts, strict=True))
     if isinstance(value, Mapping):
-        return MappingProxyType({key: _moved(each, parts[1], step) for key, each in value.items()})
+        found = {key: _moved(each, parts[1], step) for key, each in value.items()}
+        return found if isinstance(value, dict) else MappingProxyType(found)
+    if isinstance(value, Sequence):
+        return tuple(_moved(each, parts[0], step) for each in value)
     (other,) = (part for part in parts if part is not NoneType)  # `X | None`
     return _moved(value, other, step)
 
