@@ -220,6 +220,33 @@ def test_a_forged_answer_does_not_stand_in_the_way_of_the_true_one(snmpd: Snmpd)
     assert asyncio.run(scene()) == {("a", FORTY_TWO): 42.0}
 
 
+def test_a_forged_answer_behind_an_old_signed_one_is_not_believed(snmpd: Snmpd) -> None:
+    """gufo-snmp skips what answers another request, and goes on to the next datagram, which must be looked at too."""
+    kept: list[bytes] = []
+
+    def keep(answer: bytes) -> bytes:
+        kept.append(answer)
+        return answer
+
+    async def scene() -> Answers:
+        async with relayed(snmpd) as (port, relay):
+            access = a_user(port, "asha", auth=SHA)
+            source = a_source(1.0)
+            relay.spoil = keep
+            await polled(access, [an_object(FORTY_TWO)], source)
+
+            def forge(answer: bytes) -> bytes:
+                relay._transport.sendto(kept[-1], relay.caller)
+                return answer.replace(b"\x02\x01\x2a", b"\x02\x01\x63")
+
+            relay.spoil = forge
+            found = await polled(access, [an_object(FORTY_TWO)], source)
+            await source.close()
+            return found
+
+    assert asyncio.run(scene()) == {("a", FORTY_TWO): Reply.TIMEOUT}
+
+
 def test_first_contact_takes_two_requests_and_later_ones_one(snmpd: Snmpd) -> None:
     async def scene() -> list[int]:
         async with relayed(snmpd) as (port, relay):
