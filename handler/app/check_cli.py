@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from config.errors import DeclarationError, Problem
+from handler.app.progress import waiting
 from handler.app.terminal import PROBLEMS, AsJson, File, lines, print_json
 
 
@@ -31,7 +32,8 @@ def check(
     from trigger.sizing import resized
 
     try:
-        catalogue = load(file)
+        with waiting(f"checking {file}"):
+            catalogue = load(file)
     except DeclarationError as error:
         print_json(_rows(error.problems, "error")) if json else lines(str(problem) for problem in error.problems)
         raise typer.Exit(PROBLEMS) from error

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from handler.app.progress import waiting
 from handler.app.terminal import DONE, PROBLEMS, AsJson, File, State, directory, lines, print_json, refusals
 
 if TYPE_CHECKING:
@@ -31,7 +32,8 @@ def doctor(
 
     with refusals(json):
         catalogue = load(file)
-        findings = (*examined(catalogue, _drivers(directory(state)), within), *_unwritten(state))
+        with waiting(f"asking clouds and balancers, for {within:.0f} s at most"):
+            findings = (*examined(catalogue, _drivers(directory(state)), within), *_unwritten(state))
     problems = sum(finding.verdict is Verdict.PROBLEM for finding in findings)
     if json:
         print_json([_row(finding) for finding in findings])

@@ -7,12 +7,13 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Literal
+from typing import TYPE_CHECKING, Annotated, BinaryIO, Literal
 
 import typer
 
 from handler.app.commands import Program
 from handler.app.names import group_names
+from handler.app.progress import progress
 from handler.app.terminal import (
     PROBLEMS,
     USAGE,
@@ -64,10 +65,10 @@ def series(  # noqa: PLR0913, PLR0917  # an option each
         refusals(json),
         _unbroken(),
         _target(out, json=json) as file,
-        _progress() as progress,
+        progress("exporting") as tell,
         contextlib.closing(_sink(format, file)) as sink,
     ):
-        done = export_series(folder, wanted, sink, progress)
+        done = export_series(folder, wanted, sink, tell)
     _told(done, out, json=json)
 
 
@@ -145,21 +146,6 @@ def _unbroken() -> Iterator[None]:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains when it flushes
         raise typer.Exit from None
-
-
-@contextlib.contextmanager
-def _progress() -> Iterator[Any]:
-    """Hours done of hours to do, on a terminal; elsewhere nothing."""
-    if not sys.stderr.isatty():
-        yield lambda done, of: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = TextColumn("hours"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-    with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
-        task = shown.add_task("hours", total=None)
-        yield lambda done, of: shown.update(task, completed=done, total=of)
 
 
 def _told(done: Exported, out: Path | None, *, json: bool) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from handler.app.progress import waiting
 from handler.app.terminal import DONE, PROBLEMS, USAGE, AsJson, State, fail, get, print_json, refusals, show
 
 if TYPE_CHECKING:
@@ -47,7 +48,8 @@ def probe(  # noqa: PLR0913, PLR0917  # an option each
     with refusals(json):
         catalogue = _of_file(file) if file is not None else _of_objects(wanted, community, version, port, json=json)
         chosen = _group(catalogue, group, json=json)
-        found = _asked(catalogue, chosen, whom, wanted if file is not None else list(catalogue.counters), json=json)
+        with waiting(f"asking {whom}"):
+            found = _asked(catalogue, chosen, whom, wanted if file is not None else list(catalogue.counters), json=json)
     _show(found, json=json)
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -11,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from handler.app.progress import Tell, progress
 from handler.app.terminal import USAGE, AsJson, Since, Until, fail, instant, lines, print_json, refusals, show
 
 if TYPE_CHECKING:
@@ -107,9 +106,13 @@ def replay(  # noqa: PLR0913, PLR0917  # an option each
     )
     from config.load import load as declared
 
-    with refusals(json), _working():
-        runs, remarks = _replayed(declared(file), over)
-        other = None if against is None else _replayed(declared(against), over)
+    with refusals(json):
+        with progress(f"replaying {file.name}") as tell:
+            runs, remarks = _replayed(declared(file), over, tell)
+        other = None
+        if against is not None:
+            with progress(f"replaying {against.name}") as tell:
+                other = _replayed(declared(against), over, tell)
     if against is not None and other is not None:
         _compare((file, against), (runs, other[0]), json=json)
         said = [f"{name}: {remark}" for name, own in ((file, remarks), (against, other[1])) for remark in own]
@@ -119,7 +122,7 @@ def replay(  # noqa: PLR0913, PLR0917  # an option each
     lines(dict.fromkeys(said), err=True)
 
 
-def _replayed(catalogue: Catalogue, over: _Over) -> tuple[tuple[Run, ...], tuple[str, ...]]:
+def _replayed(catalogue: Catalogue, over: _Over, tell: Tell) -> tuple[tuple[Run, ...], tuple[str, ...]]:
     from config.errors import Refused
     from config.model import Mode
     from config.units import GroupId
@@ -130,13 +133,15 @@ def _replayed(catalogue: Catalogue, over: _Over) -> tuple[tuple[Run, ...], tuple
     chosen = [GroupId(name) for name in over.groups] or list(catalogue.groups)
     deciding = [group for group in chosen if catalogue.groups[group].mode is not Mode.OFF]
     if over.load is not None:
-        return _under_load(catalogue, deciding, over.load, over), ()
+        return _under_load(catalogue, deciding, over.load, over, tell), ()
     if over.series is not None:
-        return _over_series(catalogue, chosen, over.series, over)
+        return _over_series(catalogue, chosen, over.series, over, tell)
     raise Refused("nothing to replay")
 
 
-def _under_load(catalogue: Catalogue, groups: Sequence[GroupId], trace: Path, over: _Over) -> tuple[Run, ...]:
+def _under_load(
+    catalogue: Catalogue, groups: Sequence[GroupId], trace: Path, over: _Over, tell: Tell
+) -> tuple[Run, ...]:
     from handler.replay.load import Load, feeds_for
     from handler.replay.running import load_runs
     from handler.replay.samples import Unreplayable
@@ -148,11 +153,11 @@ def _under_load(catalogue: Catalogue, groups: Sequence[GroupId], trace: Path, ov
         raise Unreplayable(f"{trace}: no row is of the time asked for")
     feeds = over.feeds or feeds_for(catalogue, tuple(groups))
     load = Load(at=at[inside], rate=rate[inside], capacity=over.capacity, boot=over.boot, feeds=feeds)
-    return load_runs(catalogue, groups, load)
+    return load_runs(catalogue, groups, load, tell)
 
 
 def _over_series(
-    catalogue: Catalogue, groups: Sequence[GroupId], path: str, over: _Over
+    catalogue: Catalogue, groups: Sequence[GroupId], path: str, over: _Over, tell: Tell
 ) -> tuple[tuple[Run, ...], tuple[str, ...]]:
     from handler.replay.remarks import remarks_on_run, remarks_on_series, remarks_on_shares
     from handler.replay.running import recorded_runs, shared_runs
@@ -169,9 +174,9 @@ def _over_series(
         raise Unreplayable(f"{path}: {error}") from error
     about = (*remarks, *remarks_on_series(catalogue, groups, ticks))
     if over.model == "recorded":
-        runs = recorded_runs(catalogue, ticks, courses)
+        runs = recorded_runs(catalogue, ticks, courses, tell)
         return runs, (*about, *(remark for run in runs for remark in remarks_on_run(run)))
-    runs = shared_runs(catalogue, ticks, courses, over.boot)
+    runs = shared_runs(catalogue, ticks, courses, over.boot, tell)
     shares = (remarks_on_shares(catalogue, run, courses.get(run.group), over.boot) for run in runs)
     return runs, (*about, *(remark for remarks in shares for remark in remarks))
 
@@ -295,15 +300,3 @@ def _feeds(texts: Sequence[str], *, json: bool) -> Mapping[CounterId, Feed]:
             fail(f"--feed {text}: expected COUNTER={' or COUNTER='.join(words)}", USAGE, json=json)
         feeds[CounterId(name)] = Feed(shows or Feed.UTILISATION.value)
     return feeds
-
-
-@contextlib.contextmanager
-def _working() -> Iterator[None]:
-    """On a terminal, show that something is being done; elsewhere nothing."""
-    if not sys.stderr.isatty():
-        yield
-        return
-    from rich.console import Console
-
-    with Console(stderr=True).status("replaying"):
-        yield

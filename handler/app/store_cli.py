@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from handler.app.commands import Program
+from handler.app.progress import waiting
 from handler.app.terminal import AsJson, State, ask, directory, fail, get, lines, print_json, refusals
 
 store = Program("The store itself: whether it is believed.")
@@ -71,7 +72,7 @@ def backup(
         running = True
     except client.NotReachable:
         running = False  # what is on disk is all that there is
-    with refusals(json):
+    with refusals(json), waiting(f"copying the store to {file}"):
         content = take(where, file)
     told = {"file": str(file), "installation": content.installation, "schema": content.schema, "groups": content.groups}
     if json:
@@ -88,7 +89,7 @@ def restore(
     """Put a copy of the store back, while no daemon runs. The store that was there is kept beside it."""
     from handler.app.backups import restore as put_back
 
-    with refusals(json):
+    with refusals(json), waiting(f"reading {file}"):
         content, aside = put_back(directory(state), file)
     if json:
         replaced = None if aside is None else str(aside)

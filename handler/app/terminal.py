@@ -12,6 +12,7 @@ import typer
 
 from config.errors import TrimtabError
 from handler.app.names import group_names, member_names
+from handler.app.progress import waiting
 
 if TYPE_CHECKING:
     from handler.app.moments import Written
@@ -79,7 +80,8 @@ def ask(
     from handler.app import client
 
     try:
-        code, answer = client.ask(directory(state) / "trimtab.sock", method, client.path_of(*parts) + query, body)
+        with waiting("waiting for the daemon"):
+            code, answer = client.ask(directory(state) / "trimtab.sock", method, client.path_of(*parts) + query, body)
     except client.NotReachable as error:
         fail(str(error), NOT_REACHABLE, json=json)
     if isinstance(answer, dict) and "error" in answer:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,8 +51,12 @@ class Load:
     feeds: Mapping[CounterId, Feed]
 
 
-def replay_load(catalogue: Catalogue, group: GroupId, load: Load) -> Run:
-    """Replay one group, from its least size, at every interval of the load.
+def _unnoted(count: int) -> None:
+    """Show no progress."""
+
+
+def replay_load(catalogue: Catalogue, group: GroupId, load: Load, note: Callable[[int], None] = _unnoted) -> Run:
+    """Replay one group, from its least size, at every interval of the load; ``note`` is told of each tick.
 
     Raises:
         Unreplayable: a counter that its policies read shows nothing of the load, or rises for ever.
@@ -76,6 +80,7 @@ def replay_load(catalogue: Catalogue, group: GroupId, load: Load) -> Run:
             spent.append((now.wall, ordered))
         short = rate > load.capacity * fleet.serving(at)
         meter.tick(at, decision.state.desired, chain.evaluation, short=short)
+        note(1)
     return Run(group=group, lines=tuple(lines), ticks=len(ticks), tally=meter.tally(lines))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -41,13 +41,16 @@ class Run:
     """Model ``shared-load``: from here on the fleet is another one, and what it shares is scaled."""
 
 
-def replay_recorded(catalogue: Catalogue, cohort: Cohort, courses: Mapping[GroupId, Course]) -> tuple[Run, ...]:
+def replay_recorded(
+    catalogue: Catalogue, cohort: Cohort, courses: Mapping[GroupId, Course], note: Callable[[int], None]
+) -> tuple[Run, ...]:
     """Replay the groups of one cohort.
 
     Args:
         catalogue: the declaration to decide by.
         cohort: what was recorded.
         courses: what happened beside it, of every group; empty: there are no events.
+        note: told how many ticks of groups have been replayed since it was called before.
     """
     first_at = Instant(float(cohort.samples.at[0]))
     followers = {
@@ -65,6 +68,7 @@ def replay_recorded(catalogue: Catalogue, cohort: Cohort, courses: Mapping[Group
             for team in teams:
                 _follow(team, number, reel)
             number += len(reel)
+        note(len(polls) * len(followers))
         if all(follower.parted for follower in followers.values()):
             break
     return tuple(follower.run() for follower in followers.values())

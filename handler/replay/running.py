@@ -6,8 +6,9 @@ import copyreg
 import multiprocessing
 import os
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, wait
 from functools import partial
+from multiprocessing.sharedctypes import Synchronized
 from types import MappingProxyType
 
 from config.model import Catalogue
@@ -22,13 +23,27 @@ from handler.replay.ticks import Ticks
 _WORTH_A_PROCESS = 20_000
 """Group-ticks: a few seconds. To start a process and hand it its rows takes one."""
 
-Job = Callable[[], tuple[Run, ...]]
+_STEPS = 200
+"""Calls of a ``Tell`` at most."""
+_LOOK_EVERY: Seconds = 0.5
+"""How often the count of other processes is looked at."""
+
+Note = Callable[[int], None]
+"""Called with how many group-ticks have been replayed since."""
+Tell = Callable[[int, int], None]
+"""Called with how many group-ticks have been replayed, and of how many."""
+Job = Callable[[Note], tuple[Run, ...]]
+
+
+def tell_nobody(done: int, of: int) -> None:
+    """Show no progress."""
 
 
 def recorded_runs(
     catalogue: Catalogue,
     ticks: Mapping[GroupId, Ticks],
     courses: Mapping[GroupId, Course],
+    tell: Tell = tell_nobody,
     *,
     processes: int | None = None,
 ) -> tuple[Run, ...]:
@@ -38,18 +53,25 @@ def recorded_runs(
         partial(_together, catalogue, interval, groups, courses)
         for interval, groups in alike(catalogue, ticks, workers)
     ]
-    return _done(jobs, workers)
+    return _done(jobs, workers, _group_ticks(ticks), tell)
 
 
 def _workers(ticks: Mapping[GroupId, Ticks], processes: int | None) -> int:
-    count = sum(len(each.starts) for each in ticks.values())
-    return (processes or os.cpu_count() or 1) if count >= _WORTH_A_PROCESS else 1
+    return (processes or os.cpu_count() or 1) if _group_ticks(ticks) >= _WORTH_A_PROCESS else 1
+
+
+def _group_ticks(ticks: Mapping[GroupId, Ticks]) -> int:
+    return sum(len(each.starts) for each in ticks.values())
 
 
 def _together(
-    catalogue: Catalogue, interval: Seconds, groups: Mapping[GroupId, Ticks], courses: Mapping[GroupId, Course]
+    catalogue: Catalogue,
+    interval: Seconds,
+    groups: Mapping[GroupId, Ticks],
+    courses: Mapping[GroupId, Course],
+    note: Note,
 ) -> tuple[Run, ...]:
-    return replay_recorded(catalogue, cohort_of(interval, groups), courses)
+    return replay_recorded(catalogue, cohort_of(interval, groups), courses, note)
 
 
 def shared_runs(
@@ -57,6 +79,7 @@ def shared_runs(
     ticks: Mapping[GroupId, Ticks],
     courses: Mapping[GroupId, Course],
     boot: Seconds,
+    tell: Tell = tell_nobody,
     *,
     processes: int | None = None,
 ) -> tuple[Run, ...]:
@@ -70,7 +93,7 @@ def shared_runs(
         partial(_sharing, catalogue, interval, groups, courses, boot)
         for interval, groups in alike(catalogue, ticks, workers)
     ]
-    return _done(jobs, workers)
+    return _done(jobs, workers, _group_ticks(ticks), tell)
 
 
 def _sharing(
@@ -79,30 +102,75 @@ def _sharing(
     groups: Mapping[GroupId, Ticks],
     courses: Mapping[GroupId, Course],
     boot: Seconds,
+    note: Note,
 ) -> tuple[Run, ...]:
-    return replay_shared(catalogue, cohort_of(interval, groups), courses, boot)
+    return replay_shared(catalogue, cohort_of(interval, groups), courses, boot, note)
 
 
 def load_runs(
-    catalogue: Catalogue, groups: Sequence[GroupId], load: Load, *, processes: int | None = None
+    catalogue: Catalogue,
+    groups: Sequence[GroupId],
+    load: Load,
+    tell: Tell = tell_nobody,
+    *,
+    processes: int | None = None,
 ) -> tuple[Run, ...]:
     """Replay every one of these groups under the same load."""
     ticks = sum((load.at[-1] - load.at[0]) / catalogue.groups[group].interval for group in groups)
     workers = (processes or os.cpu_count() or 1) if ticks >= _WORTH_A_PROCESS else 1
-    return _done([partial(_one, catalogue, group, load) for group in groups], workers)
+    return _done([partial(_one, catalogue, group, load) for group in groups], workers, round(ticks), tell)
 
 
-def _one(catalogue: Catalogue, group: GroupId, load: Load) -> tuple[Run, ...]:
-    return (replay_load(catalogue, group, load),)
+def _one(catalogue: Catalogue, group: GroupId, load: Load, note: Note) -> tuple[Run, ...]:
+    return (replay_load(catalogue, group, load, note),)
 
 
-def _done(jobs: Sequence[Job], workers: int) -> tuple[Run, ...]:
-    if workers == 1 or len(jobs) == 1:
-        runs = [run for job in jobs for run in job()]
-    else:
-        with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
-            runs = [run for future in [pool.submit(job) for job in jobs] for run in future.result()]
+def _done(jobs: Sequence[Job], workers: int, total: int, tell: Tell) -> tuple[Run, ...]:
+    runs = _here(jobs, total, tell) if workers == 1 or len(jobs) == 1 else _elsewhere(jobs, workers, total, tell)
     return tuple(sorted(runs, key=lambda run: run.group))
+
+
+def _here(jobs: Sequence[Job], total: int, tell: Tell) -> list[Run]:
+    done, told = 0, 0
+
+    def note(count: int) -> None:
+        nonlocal done, told
+        done += count
+        if (done - told) * _STEPS >= total:
+            told = done
+            tell(min(done, total), total)
+
+    return [run for job in jobs for run in job(note)]
+
+
+def _elsewhere(jobs: Sequence[Job], workers: int, total: int, tell: Tell) -> list[Run]:
+    context = multiprocessing.get_context("spawn")
+    count = context.Value("q", 0)
+    with ProcessPoolExecutor(workers, mp_context=context, initializer=_share, initargs=(count,)) as pool:
+        futures = [pool.submit(_counted, job) for job in jobs]
+        left = set(futures)
+        while left:
+            left = wait(left, timeout=_LOOK_EVERY).not_done
+            tell(min(count.value, total), total)
+        return [run for future in futures for run in future.result()]
+
+
+_count: Synchronized[int] | None = None
+"""In a process of the pool: what all of them have done."""
+
+
+def _share(count: Synchronized[int]) -> None:
+    global _count  # noqa: PLW0603  # the only way into a process of a pool
+    _count = count
+
+
+def _counted(job: Job) -> tuple[Run, ...]:
+    def note(count: int) -> None:
+        if _count is not None:
+            with _count.get_lock():
+                _count.value += count
+
+    return job(note)
 
 
 def _proxy(inside: dict[object, object]) -> MappingProxyType[object, object]:

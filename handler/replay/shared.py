@@ -13,7 +13,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from aggregator.aggregate import Aggregator
 from collector.samples import Scrape
@@ -29,7 +29,11 @@ from trigger.requests import Decision, Fleet
 
 
 def replay_shared(
-    catalogue: Catalogue, cohort: Cohort, courses: Mapping[GroupId, Course], boot: Seconds
+    catalogue: Catalogue,
+    cohort: Cohort,
+    courses: Mapping[GroupId, Course],
+    boot: Seconds,
+    note: Callable[[int], None],
 ) -> tuple[Run, ...]:
     """Replay the groups of one cohort to the end of the recording. See Note [What is assumed].
 
@@ -38,6 +42,7 @@ def replay_shared(
         cohort: what was recorded.
         courses: what happened beside it, of every group; empty: there are no events.
         boot: from the order until a member is in service, of groups whose events do not tell.
+        note: told how many ticks of groups have been replayed since it was called before.
 
     Raises:
         Unreplayable: nothing says how many members a group had.
@@ -53,6 +58,7 @@ def replay_shared(
                 sharer.chain.forget_holds()
         steady = scrape.at.steady
         _share(number, scrape, aggregator, sharers)
+        note(len(sharers))
     return tuple(sharer.run() for sharer in sharers)
 
 

@@ -5,6 +5,7 @@ import pytest
 
 from config.model import Catalogue
 from config.units import CounterId
+from handler.replay import running
 from handler.replay.load import Feed, Load, feeds_for, replay_load
 from handler.replay.recorded import Run
 from handler.replay.samples import Unreplayable
@@ -97,3 +98,17 @@ def test_a_counter_that_rises_cannot_be_fed() -> None:
 
 def test_percent_is_a_utilisation_unless_something_else_is_said() -> None:
     assert feeds_for(declared(), (WEB,)) == {CPU: Feed.UTILISATION}
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_progress_is_told_from_little_to_all_in_one_process_and_in_several(
+    processes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(running, "_WORTH_A_PROCESS", 1)
+    catalogue, load, told = declared(), load_of((0, 100), (10_000, 100)), list[tuple[int, int]]()
+
+    running.load_runs(catalogue, [WEB, WEB], load, lambda done, of: told.append((done, of)), processes=processes)
+
+    assert told == sorted(told)
+    assert all(done <= of for done, of in told)
+    assert told[-1][0] >= 0.99 * told[-1][1] > 0
