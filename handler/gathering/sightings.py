@@ -135,5 +135,5 @@ class Sightings:
 def _not_healthy(seating: Seating, before: Mapping[MemberName, Seat]) -> Iterator[MemberName]:
     """Yield the members that are not found healthy, also those that have lost their seats."""
     seats = seating.seats or {}
-    yield from (name for name, seat in seats.items() if seat.health is not Health.HEALTHY)
+    yield from (name for name, seat in seats.items() if seat.health is not None and seat.health is not Health.HEALTHY)
     yield from before.keys() - seats.keys()

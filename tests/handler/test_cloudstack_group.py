@@ -77,9 +77,11 @@ def test_a_group_whose_quota_may_not_be_read_is_refused_says_so_and_leaves_nothi
 def test_machines_that_were_deleted_by_hand_are_replaced(bed: CloudBed) -> None:
     bed.desire(3)
     bed.settle()
+    before = bed.addresses()
     gone = next(vm for vm in bed.wire.vms.values())
     del bed.wire.vms[gone.id]
 
+    bed.bury(before)
     bed.settle(accept_vanished=True)
 
     bed.whole(3)

@@ -206,8 +206,10 @@ def test_a_member_that_is_off_is_started_before_it_goes_so_that_its_service_scal
 def test_machines_that_were_terminated_by_hand_are_replaced(bed: CloudBed) -> None:
     bed.desire(3)
     bed.settle()
+    before = bed.addresses()
     next(iter(bed.wire.vms.values())).state = DONE
 
+    bed.bury(before)
     bed.settle(accept_vanished=True)
 
     bed.whole(3)

@@ -89,9 +89,11 @@ def test_servers_that_find_no_host_are_replaced(bed: CloudBed) -> None:
 def test_servers_that_were_deleted_by_hand_are_replaced(bed: CloudBed) -> None:
     bed.desire(3)
     bed.settle()
+    before = bed.addresses()
     gone = next(vm for vm in bed.stage.nova.vms.values())
     del bed.stage.nova.vms[gone.id]
 
+    bed.bury(before)
     bed.settle(accept_vanished=True)
 
     bed.whole(3)

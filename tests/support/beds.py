@@ -83,9 +83,20 @@ class Bed:
 
     def _probe(self, address: str, _: ReadyProbe) -> str:
         self.probed.append(address)
-        if address in self.mute or not self.cloud.answers_at(address):
+        is_there = self.orchestrator is not self.cloud or self.cloud.answers_at(address)  # other clouds: by `mute`
+        if address in self.mute or not is_there:
             return "no answer within 2s"
         return "HTTP 503" if address in self.unready else READY
+
+    def addresses(self) -> set[str]:
+        """Where the cloud says that the group's machines are."""
+        return {server.address for server in self.orchestrator.list(WEB).servers if server.address is not None}
+
+    def bury(self, before: set[str]) -> None:
+        """A person orders convergence; nothing answers at those of these addresses that are not listed any more."""
+        self.mute = before - self.addresses()
+        self.run(accept_vanished=True)
+        self.mute = set()
 
     def desire(self, size: int | None) -> None:
         state = self.store.kept[WEB].state
