@@ -33,15 +33,15 @@ def a_table(steps: Iterator[int] | None = None) -> Table:
     )
 
 
-def play(scene: Scene, community: str = "public") -> None:
+def play(scene: Scene, community: str = "public", patience: float = PATIENT) -> None:
     async def on_stage() -> None:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
             probe.bind(("127.0.0.1", 0))
             address = probe.getsockname()
         close = open_agent(address, "public", a_table())
         try:
-            async with SnmpSession(*address, community=community, timeout=PATIENT) as session:
-                async with asyncio.timeout(10.0):
+            async with SnmpSession(*address, community=community, timeout=patience) as session:
+                async with asyncio.timeout(PATIENT):
                     await scene(session)
         finally:
             close()
@@ -89,7 +89,7 @@ def test_a_wrong_community_is_not_answered() -> None:
         with pytest.raises(TimeoutError):
             await agent.get(dotted(FIRST))
 
-    play(scene, community="private")
+    play(scene, community="private", patience=0.5)
 
 
 def test_an_address_that_is_taken_is_said_at_once() -> None:
