@@ -6,6 +6,7 @@ from grafana_foundation_sdk.builders.dashboard import Row
 from grafana_foundation_sdk.models.dashboard import Dashboard
 
 from grafana.build.frame import GROUP, HERE, calls, choice, decisions, edits, filled, frame
+from grafana.build.measures import unit_query
 from grafana.build.panels import (
     BLUE,
     GREEN,
@@ -20,6 +21,7 @@ from grafana.build.panels import (
     figure,
     lines,
     mapping,
+    measured,
     stacked,
     steps,
     timeline,
@@ -98,14 +100,14 @@ def _size() -> list[Panel]:
 
 def _conditions() -> list[Panel]:
     return [
-        lines(
+        measured(
             "$condition",
             "What was measured, by policy, against the threshold, in the counter's own unit. A gap: not enough data.",
             Ask(f"trimtab_condition_value{{{_CONDITION}}}", "{{policy}}"),
             Ask(f"trimtab_condition_threshold{{{_CONDITION}}}", "{{policy}} threshold"),
+            unit_query=unit_query(_CONDITION),
         )
         .override_by_regexp(".*threshold", list(dashed(RED)))
-        .span(24)
         .repeat("condition")
         .repeat_direction("h"),
         timeline(

@@ -23,6 +23,8 @@ from grafana_foundation_sdk.models.dashboard import (
 )
 from grafana_foundation_sdk.models.prometheus import PromQueryFormat
 
+from grafana.build.measures import unit_from
+
 Panel = Builder[dashboard.Panel]
 SOURCE = DataSourceRef(type_val="prometheus", uid="${datasource}")
 """Whatever the reader has chosen: no dashboard knows a datasource of its own."""
@@ -59,6 +61,12 @@ def lines(title: str, about: str, *asks: Ask, unit: str = COUNT) -> timeseries.P
     for place, ask in enumerate(asks):
         panel.with_target(_range(ask, place))
     return panel
+
+
+def measured(title: str, about: str, *asks: Ask, unit_query: str) -> timeseries.Panel:
+    """Values over time in the unit that a query finds, 24 wide."""
+    panel, letter = lines(title, about, *asks).span(24), _letter(len(asks))
+    return panel.with_target(_instant(unit_query, letter)).with_transformation(unit_from(letter))
 
 
 def stacked(title: str, about: str, *asks: Ask, unit: str = COUNT) -> timeseries.Panel:

@@ -1,37 +1,26 @@
 from __future__ import annotations
 
 import re
-import subprocess
-from pathlib import Path
 from typing import Any
 
 import pytest
 from ruamel.yaml import YAML
 
-from tests.support.grafana import ROOM, RULES_FILE, rules
-from tests.support.waiting import PATIENT
+from tests.support.grafana import ROOM, RULES_FILE, promtool, rules
 
 _TESTS_FILE = RULES_FILE.with_name("trimtab.tests.yaml")
 _RULES = [pytest.param(rule, id=rule["alert"]) for rule in rules()]
 _every_rule = pytest.mark.parametrize("rule", _RULES)
 
 
-def _promtool(*arguments: str, folder: Path = ROOM) -> str:
-    done = subprocess.run(
-        ["promtool", *arguments], cwd=folder, capture_output=True, text=True, timeout=PATIENT, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
-
 @pytest.mark.real("promtool")
 def test_prometheus_understands_its_configuration_and_the_rules() -> None:
-    assert f"{len(_RULES)} rules found" in _promtool("check", "config", "prometheus.yaml")
+    assert f"{len(_RULES)} rules found" in promtool("check", "config", "prometheus.yaml")
 
 
 @pytest.mark.real("promtool")
 def test_every_alert_fires_when_it_must_and_only_then() -> None:
-    assert "SUCCESS" in _promtool("test", "rules", str(_TESTS_FILE))
+    assert "SUCCESS" in promtool("test", "rules", str(_TESTS_FILE))
 
 
 @_every_rule

@@ -134,6 +134,33 @@ def names(text: str) -> set[str]:
     return set(re.findall(r"\btrimtab_[a-z_]+", text))
 
 
+def promtool(*arguments: str, folder: Path = ROOM) -> str:
+    """What promtool prints; fails with it if promtool finds anything wrong."""
+    command = ["promtool", *arguments]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=PATIENT, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def answered(folder: Path, series: Mapping[str, str], asked: Mapping[str, str]) -> None:
+    """Fail unless Prometheus answers each query, after five minutes, with the one series of these labels.
+
+    Args:
+        folder: where promtool may write.
+        series: series → its values, one a minute, in promtool's notation.
+        asked: query → labels of the series that it answers; empty: it answers none.
+    """
+    checks = [
+        {"expr": query, "eval_time": "5m", "exp_samples": [{"labels": labels, "value": 1}] if labels else []}
+        for query, labels in asked.items()
+    ]
+    given = [{"series": name, "values": values} for name, values in series.items()]
+    told = {"tests": [{"interval": "1m", "input_series": given, "promql_expr_test": checks}]}
+    file = folder / "queries.yaml"
+    file.write_text(json.dumps(told))  # JSON is YAML
+    promtool("test", "rules", str(file))
+
+
 @dataclass(frozen=True, slots=True)
 class Prometheus:
     """A running Prometheus."""
