@@ -8,7 +8,7 @@ PYTEST ?=
 RUNS ?= 10000
 CLOUD ?= demo
 
-.PHONY: help run test test-real nightly check format schema dashboards bench lock clean
+.PHONY: help run test test-real nightly check format schema reference dashboards bench lock clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -37,6 +37,7 @@ check: ## lint, types, import rules, generated files
 	@$(BIN)/mypy
 	@told=$$($(BIN)/lint-imports --no-cache --config pyproject.toml) || { echo "$$told"; exit 1; }
 	@$(BIN)/python -m config.schema --check
+	@$(BIN)/python -m config.reference --check
 	@$(BIN)/python -m grafana.build --check
 
 format: ## let ruff put the code in order
@@ -44,6 +45,9 @@ format: ## let ruff put the code in order
 
 schema: ## write config/schema.json from the document model
 	@$(BIN)/python -m config.schema
+
+reference: ## write docs/reference.md from the document model
+	@$(BIN)/python -m config.reference
 
 dashboards: ## write grafana/dashboards from grafana/build
 	@$(BIN)/python -m grafana.build

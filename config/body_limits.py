@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import PlainValidator, WithJsonSchema
+from pydantic import PlainValidator
 
 from config.record_document import size_of
+from config.worded import SIZE_PATTERN, worded
 
 _LEAST, _MOST = 1 << 10, 64 << 20
 
@@ -29,5 +30,5 @@ def read_body_limit(value: object) -> int:
 BodyLimit = Annotated[
     int,
     PlainValidator(read_body_limit),
-    WithJsonSchema({"type": "string", "pattern": r"^\s*\d+(\.\d+)?\s*[KMGT]i?B\s*$"}),
+    worded("size with a unit", "1KiB to 64MiB", type="string", pattern=SIZE_PATTERN),
 ]

@@ -19,10 +19,16 @@ class BudgetDocument(Declared):
     """How much may be created on a cloud: the brake on a runaway."""
 
     outstanding: Annotated[int | None, Field(ge=1), Given] = key(
-        "Creates that are not yet in service. The larger of 10 and half the sum of its groups' max, if left out.", 20
+        "Creates that are not yet in service.",
+        20,
+        left_out="the larger of 10 and half the sum of its groups' max",
+        unit="members",
     )
     per_hour: Annotated[int | None, Field(ge=1), Given] = key(
-        "Creates in any hour. The larger of 60 and twice the sum of its groups' max, if left out.", 120
+        "Creates in any hour.",
+        120,
+        left_out="the larger of 60 and twice the sum of its groups' max",
+        unit="members",
     )
 
 
@@ -30,19 +36,21 @@ class GroupBudgetDocument(Declared):
     """How much may be created for one group, besides what its cloud allows."""
 
     outstanding: Annotated[int | None, Field(ge=1), Given] = key(
-        "Creates that are not yet in service. As many as the cloud's budget allows, if left out.", 10
+        "Creates that are not yet in service.", 10, left_out="what the cloud's budget allows", unit="members"
     )
     per_hour: Annotated[int | None, Field(ge=1), Given] = key(
-        "Creates in any hour. As many as the cloud's budget allows, if left out.", 60
+        "Creates in any hour.", 60, left_out="what the cloud's budget allows", unit="members"
     )
 
 
 class CallsDocument(Declared):
     """How much may be asked of a cloud: creates, removals, questions by name."""
 
-    count: Annotated[int, Field(ge=2, le=10**6)] = must("So many calls in a burst, and then evenly so many …", 10)
+    count: Annotated[int, Field(ge=2, le=10**6)] = must(
+        "So many calls in a burst, and then evenly so many …", 10, unit="calls"
+    )
     per: PositiveSpan = key("… in so long.", "1s", default="1s")
-    at_once: Annotated[int, Field(ge=1, le=1000)] = key("Calls side by side.", 8, default=8)
+    at_once: Annotated[int, Field(ge=1, le=1000)] = key("Calls side by side.", 8, default=8, unit="calls")
 
 
 class ProcessDocument(Declared):
@@ -91,5 +99,5 @@ class CloudDocument(Declared):
     )
     budget: BudgetDocument = key("How much may be created on this cloud, by all groups.", {"per_hour": 60}, default={})
     calls: Annotated[CallsDocument | None, Given] = key(
-        "How much may be asked of this cloud, by all groups. As much as comes, if left out.", {"count": 10, "per": "1s"}
+        "How much may be asked of this cloud, by all groups.", {"count": 10, "per": "1s"}, left_out="no limit"
     )

@@ -55,6 +55,7 @@ Parameters = Annotated[
     PlainValidator(read_parameters),
     WithJsonSchema(
         {
+            "title": "parameter → value",
             "type": "object",
             "minProperties": 1,
             "propertyNames": {"pattern": f"^{_PARAMETER}$"},
@@ -64,7 +65,8 @@ Parameters = Annotated[
 ]
 
 
-PROJECT = "The project that everything is in, by name or id; the account itself, if left out."
+PROJECT = "The project that everything is in, by name or id."
+NO_PROJECT = "the account itself"
 
 
 class CloudstackDocument(TrustingDocument):
@@ -75,7 +77,7 @@ class CloudstackDocument(TrustingDocument):
     endpoint: BaseUrl = must("The address of the API.", "https://cloud.example.org/client/api")
     api_key: SecretDocument = must("Where the API key of the account's user is kept.", {"env": "CLOUDSTACK_KEY"})
     secret: SecretDocument = must("Where the user's secret key is kept.", {"file": "/etc/trimtab/cloudstack.secret"})
-    project: Annotated[Text | None, Given] = key(PROJECT, "shop")
+    project: Annotated[Text | None, Given] = key(PROJECT, "shop", left_out=NO_PROJECT)
     timeout: PositiveSpan = key("How long one answer may take, all of it.", "15s", default="15s")
     job_timeout: PositiveSpan = key(
         "How long to wait for a deployment or a removal; it goes on after that, and is found by its name.",
@@ -83,5 +85,7 @@ class CloudstackDocument(TrustingDocument):
         default="2m",
     )
     expunge: Annotated[Yes | None, Given] = key(
-        "Removed machines are expunged at once, and cannot be recovered; the account must be allowed to.", True
+        "Removed machines are expunged at once, and cannot be recovered; the account must be allowed to.",
+        True,
+        left_out="they can be recovered for as long as CloudStack keeps them",
     )

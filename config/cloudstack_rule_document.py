@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar
 
 from config.balancers import CloudstackRuleBalancer
 from config.clouds import CloudstackCloud
-from config.cloudstack_document import PROJECT
+from config.cloudstack_document import NO_PROJECT, PROJECT
 from config.declared import key, must
 from config.scalars import BaseUrl, Given, PositiveSpan, Text
 from config.source_document import SecretDocument, TrustingDocument
@@ -21,7 +21,7 @@ class CloudstackRuleDocument(TrustingDocument):
     endpoint: BaseUrl = must("The address of the API.", "https://cloud.example.org/client/api")
     api_key: SecretDocument = must("Where the account's API key is kept.", {"env": "CLOUDSTACK_KEY"})
     secret: SecretDocument = must("Where the account's secret key is kept.", {"file": "/etc/trimtab/cloudstack.secret"})
-    project: Annotated[Text | None, Given] = key(PROJECT, "shop")
+    project: Annotated[Text | None, Given] = key(PROJECT, "shop", left_out=NO_PROJECT)
     rule: Text = must("The rule's name or id.", "web-https")
     timeout: PositiveSpan = key("How long an answer may take.", "15s", default="15s")
     job_timeout: PositiveSpan = key("How long a change is waited for; it goes on after that.", "2m", default="2m")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar, Self, assert_never
 
-from pydantic import GetJsonSchemaHandler, PlainValidator, Strict, WithJsonSchema, model_validator
+from pydantic import Field, GetJsonSchemaHandler, PlainValidator, Strict, WithJsonSchema, model_validator
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import PydanticCustomError, core_schema
 
@@ -26,10 +26,12 @@ class ConditionDocument(Declared):
     choice: ClassVar[tuple[str, ...]] = (*(compare.value for compare in Compare), "expression")
     choice_of: ClassVar[str] = "the comparison"
 
-    counter: Annotated[Name | None, Given] = key("The counter that is judged; an expression names its own.", "cpu")
+    counter: Annotated[Name | None, Given] = key(
+        "The counter that is judged.", "cpu", left_out="an expression names its own"
+    )
     across: Across = key("How the members' values become one.", "avg", "p95", "highest 3", default="avg")
     window: Annotated[PositiveSpan | None, Given] = key(
-        "How far back values count; a whole number of the group's intervals. One interval if left out.", "60s"
+        "How far back values count; a whole number of the group's intervals.", "60s", left_out="one interval"
     )
     aggregate: Aggregating = key(
         "How the values of the window become one; in an expression, of names without a statistic.",
@@ -42,17 +44,21 @@ class ConditionDocument(Declared):
     below: Annotated[Threshold | None, Given] = key("True when the value is less than this.", 30)
     at_most: Annotated[Threshold | None, Given] = key("True when the value is this or less.", 30)
     equals: Annotated[Threshold | None, Given] = key("True when the value is exactly this.", 0)
-    expression: Annotated[str | None, Given] = key(
+    expression: Annotated[Annotated[str, Field(title="expression")] | None, Given] = key(
         "True when this is; names are counters.", "(cpu > 80) && !(cpu.p95 < 95)"
     )
     dialect: Annotated[Annotated[Dialect, Strict(False)] | None, Given] = key(
-        "How the expression is read: native, or as OneFlow does. native, if left out.", "native"
+        "How the expression is read: native, or as OneFlow does.", "native", implied="native"
     )
     per_member: Annotated[Yes | None, Given] = key(
-        "The number is what one member bears; a total of the group is held against it times the desired size.", True
+        "The number is what one member bears; a total of the group is held against it times the desired size.",
+        True,
+        left_out="it is held against the value as it is",
     )
     quorum: Annotated[Share | None, Given] = key(
-        "With this share of members heard, the unheard are left out and not held against the answer.", "95%"
+        "With this share of members heard, the unheard are left out and not held against the answer.",
+        "95%",
+        left_out="all must be heard, or their range must decide",
     )
 
     @property
@@ -139,6 +145,8 @@ Match = Annotated[
     PlainValidator(read_match),
     WithJsonSchema(
         {
+            "title": "`all`, `any`, or `{at_least: N}`",
+            "x-bounds": "N from 1",
             "anyOf": [
                 {"enum": ["all", "any"]},
                 {
@@ -147,7 +155,7 @@ Match = Annotated[
                     "required": ["at_least"],
                     "additionalProperties": False,
                 },
-            ]
+            ],
         }
     ),
 ]

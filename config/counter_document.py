@@ -30,21 +30,12 @@ from config.nitro import MEMBER_STATISTICS, VSERVER_STATISTICS
 from config.objects import Shape
 from config.opennebula_attributes import ATTRIBUTES
 from config.reductions import Reduce
-from config.scalars import (
-    BaseUrl,
-    Given,
-    HttpPath,
-    Label,
-    Name,
-    Port,
-    PositiveSpan,
-    Span,
-    Text,
-)
+from config.scalars import BaseUrl, Given, HttpPath, Label, Name, Port, PositiveSpan, Span, Text
 from config.source_document import HttpAccessDocument
+from config.worded import NO_UNIT
 
 _Lax = Strict(False)
-Number = Annotated[float, Field(allow_inf_nan=False)]
+Number = Annotated[float, Field(allow_inf_nan=False, title="number")]
 
 
 class HttpCounterDocument(HttpAccessDocument):
@@ -52,17 +43,23 @@ class HttpCounterDocument(HttpAccessDocument):
 
     hidden: ClassVar[frozenset[str]] = HttpAccessDocument.hidden | {"url"}
 
-    port: Annotated[Port | None, Given] = key("Port of every member's endpoint.", 9100)
-    path: Annotated[HttpPath | None, Given] = key("Path of every member's endpoint.", "/metrics")
+    port: Annotated[Port | None, Given] = key("Port of every member's endpoint.", 9100, left_out="none: url says where")
+    path: Annotated[HttpPath | None, Given] = key(
+        "Path of every member's endpoint.", "/metrics", left_out="none: url says where"
+    )
     tls: bool = key("Whether members' endpoints speak TLS.", False, default=False)
     url: Annotated[BaseUrl | None, Given] = key(
-        "The address that answers for the group; $group stands for its name.", "https://queue.example.org/$group"
+        "The address that answers for the group; $group stands for its name.",
+        "https://queue.example.org/$group",
+        left_out="none: port and path say where",
     )
     jsonpath: Annotated[JsonPath | None, Given] = key(
-        "The number in a JSON answer, as a JSONPath (RFC 9535).", "$.queue.waiting"
+        "The number in a JSON answer, as a JSONPath (RFC 9535).", "$.queue.waiting", left_out="none: metric says which"
     )
     metric: Annotated[MetricName | None, Given] = key(
-        "The sample in an OpenMetrics or Prometheus answer.", "http_requests_in_flight"
+        "The sample in an OpenMetrics or Prometheus answer.",
+        "http_requests_in_flight",
+        left_out="none: jsonpath says which",
     )
     labels: dict[Label, Text] = key("Labels that the sample must have.", {"handler": "/buy"}, default={})
 
@@ -169,36 +166,50 @@ class CounterDocument(Declared):
         "The entry of sources that is asked: for prometheus and netscaler where there is more than one, for haproxy "
         "where the statistics page is to be read and not the runtime socket.",
         "prom",
+        left_out="the only one of its kind; for haproxy the runtime socket",
     )
     label: Annotated[Label | None, Given] = key(
-        "With prometheus: the label that names the member, by name or address.", "instance"
+        "With prometheus: the label that names the member, by name or address.",
+        "instance",
+        left_out="the answer is one value for the group",
     )
     over: Annotated[PositiveSpan | None, Given] = key(
-        "With prometheus: a range query over so long a time; rows says how its points become one.", "60s"
+        "With prometheus: a range query over so long a time; rows says how its points become one.",
+        "60s",
+        left_out="an instant query",
     )
     rows: Annotated[Literal["avg", "min", "max", "sum", "count", "last"] | None, Given] = key(
-        "How an answer of several rows (of a table, a path, a query) becomes one value.", "sum"
+        "How an answer of several rows (of a table, a path, a query) becomes one value.",
+        "sum",
+        left_out="an answer has one row; counts of nova are added up",
     )
     lag: Span = key("How much later than it happened the value can be had.", "60s", default=0)
     per: Annotated[Annotated[Per, _Lax] | None, Given] = key(
-        "Who answers: every member, or the group as a whole. Follows from the source.", "member"
+        "Who answers: every member, or the group as a whole.", "member", left_out="it follows from the source"
     )
     kind: Annotated[Annotated[Kind, _Lax] | None, Given] = key(
-        "gauge: the reading is the value. counter: it rises for ever and becomes a rate per second. "
-        "Known for well-known names; else gauge.",
+        "gauge: the reading is the value. counter: it rises for ever and becomes a rate per second.",
         "counter",
+        left_out="known for well-known names, else gauge",
     )
     bits: Annotated[Literal[32, 64] | None, Given] = key(
-        "Width at which a rising counter wraps. Known for well-known names; else 64.", 32
+        "Width at which a rising counter wraps.", 32, left_out="known for well-known names, else 64", unit="bits"
     )
     unit: Annotated[Text | None, Given] = key(
-        "Unit of the value. Values of well-known names are converted to it where that has a meaning.", "percent"
+        "Unit of the value. Values of well-known names are converted to it where that has a meaning.",
+        "percent",
+        left_out="known for well-known names, else none",
     )
     scale: Annotated[Annotated[float, Field(gt=0, allow_inf_nan=False)] | None, Given] = key(
-        "By what a reading, or its rate, is multiplied to have the unit.", 0.01
+        "By what a reading, or its rate, is multiplied to have the unit.",
+        0.01,
+        left_out="nothing: it is taken as it is",
+        unit=NO_UNIT,
     )
     range: Annotated[Annotated[list[Number], Field(min_length=2, max_length=2)] | None, Given] = key(
-        "Least and greatest possible value: lets an answer count while some members are unheard.", [0, 100]
+        "Least and greatest possible value: lets an answer count while some members are unheard.",
+        [0, 100],
+        left_out="known for well-known names, else none",
     )
 
     shared: bool = key(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 import jsonpath
-from pydantic import PlainValidator, ValidationInfo, WithJsonSchema
+from pydantic import PlainValidator, ValidationInfo
 
 from config.cloud_measures import CLOUDSTACK_FIELDS, NOVA_FIELDS
 from config.cloudstack_counters import SHIPPED, read_builtin
@@ -17,6 +17,7 @@ from config.nearest import hint
 from config.nitro import CLOUDSTACK_NAMES, MEMBER_STATISTICS, VSERVER_STATISTICS
 from config.objects import Lexicon, Shape, numeric
 from config.well_known import WELL_KNOWN
+from config.worded import worded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,12 +63,12 @@ def _read_in_context(value: object, info: ValidationInfo) -> WrittenObject:
     return read_object(value, info.context if isinstance(info.context, Lexicon) else WELL_KNOWN)
 
 
-SnmpName = Annotated[WrittenObject, PlainValidator(_read_in_context), WithJsonSchema({"type": "string"})]
+SnmpName = Annotated[WrittenObject, PlainValidator(_read_in_context), worded("SNMP object", type="string")]
 
 BuiltinName = Annotated[
     str,
     PlainValidator(read_builtin),
-    WithJsonSchema({"type": "string", "enum": [shipped.name for shipped in SHIPPED if shipped.keys]}),
+    worded("counter that CloudStack ships", type="string", enum=[shipped.name for shipped in SHIPPED if shipped.keys]),
 ]
 
 
@@ -86,7 +87,7 @@ def read_column(value: object) -> str:
 HaproxyColumn = Annotated[
     str,
     PlainValidator(read_column),
-    WithJsonSchema({"type": "string", "enum": sorted(COLUMNS.keys() | BACKEND_COLUMNS.keys())}),
+    worded("column of `show stat`", type="string", enum=sorted(COLUMNS.keys() | BACKEND_COLUMNS.keys())),
 ]
 
 
@@ -104,7 +105,7 @@ def read_statistic(value: object) -> str:
     raise ValueError(f"a NITRO statistic, nor a counter of CloudStack's such as RESPTIME{hint(str(value), known)}")
 
 
-NetscalerStatistic = Annotated[str, PlainValidator(read_statistic), WithJsonSchema({"type": "string"})]
+NetscalerStatistic = Annotated[str, PlainValidator(read_statistic), worded("statistic of NITRO", type="string")]
 
 
 def read_path(value: object) -> str:
@@ -122,7 +123,7 @@ def read_path(value: object) -> str:
     return value
 
 
-JsonPath = Annotated[str, PlainValidator(read_path), WithJsonSchema({"type": "string"})]
+JsonPath = Annotated[str, PlainValidator(read_path), worded("JSONPath", type="string")]
 
 _METRIC = "[a-zA-Z_:][a-zA-Z0-9_:]*"
 
@@ -138,7 +139,9 @@ def read_metric(value: object) -> str:
     raise ValueError("the name of a metric, such as http_requests_in_flight; its labels go into labels")
 
 
-MetricName = Annotated[str, PlainValidator(read_metric), WithJsonSchema({"type": "string", "pattern": f"^{_METRIC}$"})]
+MetricName = Annotated[
+    str, PlainValidator(read_metric), worded("name of a metric", type="string", pattern=f"^{_METRIC}$")
+]
 
 _ATTRIBUTE = "[A-Za-z][A-Za-z0-9_]{0,63}"
 
@@ -158,7 +161,7 @@ def read_attribute(value: object) -> str:
 
 
 AttributeName = Annotated[
-    str, PlainValidator(read_attribute), WithJsonSchema({"type": "string", "pattern": f"^{_ATTRIBUTE}$"})
+    str, PlainValidator(read_attribute), worded("attribute of OpenNebula", type="string", pattern=f"^{_ATTRIBUTE}$")
 ]
 
 
@@ -176,7 +179,7 @@ def read_cloudstack_field(value: object) -> str:
 CloudstackName = Annotated[
     str,
     PlainValidator(read_cloudstack_field),
-    WithJsonSchema({"type": "string", "enum": sorted(CLOUDSTACK_FIELDS)}),
+    worded("field of CloudStack's metrics", type="string", enum=sorted(CLOUDSTACK_FIELDS)),
 ]
 
 
@@ -192,5 +195,5 @@ def read_nova_field(value: object) -> str:
 
 
 NovaName = Annotated[
-    str, PlainValidator(read_nova_field), WithJsonSchema({"type": "string", "enum": sorted(NOVA_FIELDS)})
+    str, PlainValidator(read_nova_field), worded("field of Nova's diagnostics", type="string", enum=sorted(NOVA_FIELDS))
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler, model_validator
@@ -10,16 +11,51 @@ from pydantic.fields import FieldInfo
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import PydanticCustomError, core_schema
 
-
-def key(description: str, *examples: object, default: Any = None) -> Any:  # noqa: ANN401 the type of pydantic's Field
-    """A key that may be left out; ``default`` is written as in YAML."""
-    checked = default is not None
-    return Field(default=default, validate_default=checked, description=description, examples=[*examples])
+from config.worded import IF_LEFT_OUT, UNIT, sentence_of
 
 
-def must(description: str, *examples: object) -> Any:  # noqa: ANN401 the type of pydantic's Field
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Further:
+    """What editors and the reference are told of a key beside its type and description."""
+
+    unit: str = ""
+    """Of a number: what it counts."""
+    left_out: str = ""
+    """What holds without the key, where no value of its own says that."""
+    implied: Any = None
+    """The value that means the same as leaving the key out; not in the model, where it may not be written."""
+
+    def __call__(self, schema: dict[str, Any]) -> None:
+        """Write it into the schema of the key."""
+        schema |= {UNIT: self.unit} if self.unit else {}
+        schema |= {"default": self.implied} if self.implied is not None else {}
+        if self.left_out:
+            schema |= {IF_LEFT_OUT: self.left_out, "description": schema["description"] + sentence_of(self.left_out)}
+
+
+def key(  # all that a key can be told of
+    description: str,
+    *examples: object,
+    default: Any = None,  # noqa: ANN401 a value of YAML
+    implied: Any = None,  # noqa: ANN401 a value of YAML
+    left_out: str = "",
+    unit: str = "",
+    alias: str | None = None,
+) -> Any:  # noqa: ANN401 the type of pydantic's Field
+    """A key that may be left out; ``default`` and ``implied`` are written as in YAML, the rest is `Further`'s."""
+    return Field(
+        default=default,
+        validate_default=default is not None,
+        alias=alias,
+        description=description,
+        examples=[*examples],
+        json_schema_extra=Further(unit=unit, left_out=left_out, implied=implied),
+    )
+
+
+def must(description: str, *examples: object, unit: str = "") -> Any:  # noqa: ANN401 the type of pydantic's Field
     """A key that must be there."""
-    return Field(description=description, examples=[*examples])
+    return Field(description=description, examples=[*examples], json_schema_extra=Further(unit=unit))
 
 
 class Declared(BaseModel):

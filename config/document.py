@@ -64,7 +64,9 @@ class NotifyDocument(Declared):
         "An address that the notice is posted to as signed JSON; https, but on this machine.",
         "https://pager.example.org/trimtab",
     )
-    secret: Annotated[SecretDocument | None, Given] = key("What the signature is made with.", {"env": "NOTIFY_SECRET"})
+    secret: Annotated[SecretDocument | None, Given] = key(
+        "What the signature is made with.", {"env": "NOTIFY_SECRET"}, left_out="none: it goes with url"
+    )
     on: list[Annotated[Severity, _Lax]] = key(
         "Of what: of errors, or of warnings too. An empty list: of nothing.",
         ["warning", "error"],
@@ -93,10 +95,10 @@ class GroupDocument(Declared):
 
     profile: Name = must("What new members are made of.", "web")
     balancers: list[BalancerUseDocument] = key("Where members serve.", [{"use": "edge", "port": 8080}], default=[])
-    min: Annotated[int, Field(ge=0, le=10**6)] = must("Least number of members.", 2)
-    max: Annotated[int, Field(ge=0, le=10**6)] = must("Greatest number of members.", 40)
+    min: Annotated[int, Field(ge=0, le=10**6)] = must("Least number of members.", 2, unit="members")
+    max: Annotated[int, Field(ge=0, le=10**6)] = must("Greatest number of members.", 40, unit="members")
     initial: Annotated[int | None, Field(ge=0, le=10**6), Given] = key(
-        "Size of a new group without any member, within min and max; used once. Without it: min.", 4
+        "Size of a new group without any member, within min and max; used once.", 4, left_out="min", unit="members"
     )
     interval: PositiveSpan = key("How often the group is measured and judged.", "30s", default="30s")
     policies: list[Name] = key("The policies that size the group.", ["out", "in"], default=[])
@@ -128,7 +130,7 @@ class GroupDocument(Declared):
         default="30%",
     )
     freshness: Annotated[int, Field(ge=1, le=1000)] = key(
-        "Intervals after which the newest value is stale.", 3, default=3
+        "Intervals after which the newest value is stale.", 3, default=3, unit="intervals"
     )
     projection: Annotated[Projection, _Lax] = key(
         "on: a scale-in after which a policy would want to grow the group again is made smaller, or refused.",
@@ -140,16 +142,24 @@ class GroupDocument(Declared):
         "What a roll to a new profile may cost, unless the command says otherwise.", {"surge": "25%"}, default={}
     )
     max_growth: Annotated[PaceDocument | None, Given] = key(
-        "How many members policies and alarms may add in a span of time.", {"count": 4, "percent": "100%", "per": "5m"}
+        "How many members policies and alarms may add in a span of time.",
+        {"count": 4, "percent": "100%", "per": "5m"},
+        left_out="no limit",
     )
     max_shrinkage: Annotated[PaceDocument | None, Given] = key(
-        "How many members policies and alarms may take away in a span of time.", {"percent": "10%", "per": "10m"}
+        "How many members policies and alarms may take away in a span of time.",
+        {"percent": "10%", "per": "10m"},
+        left_out="no limit",
     )
     flap_damping: Annotated[FlapDampingDocument | None, Given] = key(
-        "When the size goes to and fro, hold it high for a while.", {"reversals": 4, "within": "1h", "hold": "30m"}
+        "When the size goes to and fro, hold it high for a while.",
+        {"reversals": 4, "within": "1h", "hold": "30m"},
+        left_out="it may go to and fro",
     )
     stabilisation: Annotated[PositiveSpan | None, Given] = key(
-        "Policies shrink the group to no fewer members than the most that were advised in so long.", "5m"
+        "Policies shrink the group to no fewer members than the most that were advised in so long.",
+        "5m",
+        left_out="each evaluation counts alone",
     )
     freeze: list[FreezeDocument] = key(
         "When policies and alarms leave the size alone; persons, bounds, floors and repair go on.",
@@ -157,11 +167,12 @@ class GroupDocument(Declared):
         default=[],
     )
     service: Annotated[Name | None, Given] = key(
-        "Groups of the same service scale one at a time, and take turns.", "shop"
+        "Groups of the same service scale one at a time, and take turns.", "shop", left_out="it scales by itself"
     )
     notify: Annotated[NotifyDocument | None, Given] = key(
         "Who is told of this group's trouble, instead of the one for all groups.",
         {"command": ["/usr/local/bin/page", "web"]},
+        left_out="the one for all groups",
     )
 
 
@@ -209,7 +220,10 @@ class Document(Declared):
     notify: Annotated[NotifyDocument | None, Given] = key(
         "Who is told when a group comes into trouble; a group may name its own.",
         {"command": ["/usr/local/bin/page"]},
+        left_out="nothing is sent",
     )
     record: Annotated[RecordDocument | None, Given] = key(
-        "Keep every sample of every tick, for export and replay.", {"budget": "10GiB", "whole": "7d", "then": "5m"}
+        "Keep every sample of every tick, for export and replay.",
+        {"budget": "10GiB", "whole": "7d", "then": "5m"},
+        left_out="nothing is recorded",
     )

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from typing import Annotated
 
-from pydantic import PlainValidator, WithJsonSchema
+from pydantic import PlainValidator
 
 from config.cloud_measures import GNOCCHI_METRICS
 from config.counters import GnocchiMetric, Kind
 from config.declared import Declared, key, must
 from config.objects import Shape
 from config.scalars import PositiveSpan
+from config.worded import worded
 
 _METRIC = r"[^/\s]{1,255}"
 _LEVELS = frozenset({"mean", "min", "max", "first", "last", "median"})
@@ -41,10 +42,12 @@ def read_aggregation(value: object) -> str:
 
 
 MetricOfResource = Annotated[
-    str, PlainValidator(read_metric_name), WithJsonSchema({"type": "string", "pattern": f"^{_METRIC}$"})
+    str, PlainValidator(read_metric_name), worded("name of a metric", type="string", pattern=f"^{_METRIC}$")
 ]
 Aggregation = Annotated[
-    str, PlainValidator(read_aggregation), WithJsonSchema({"type": "string", "pattern": f"^{_AGGREGATION}$"})
+    str,
+    PlainValidator(read_aggregation),
+    worded("aggregation method of Gnocchi", type="string", pattern=f"^{_AGGREGATION}$"),
 ]
 
 

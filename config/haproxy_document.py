@@ -33,10 +33,14 @@ class HaproxyDocument(Declared):
     )
     backend: BackendName = must("The backend's name.", "web")
     template: Annotated[BackendName | None, Given] = key(
-        "The prefix of a server-template: members are put into its servers, which survive a reload.", "web"
+        "The prefix of a server-template: members are put into its servers, which survive a reload.",
+        "web",
+        left_out="members are dynamic servers",
     )
     map: Annotated[MapFile | None, Given] = key(
-        "The map in which HAProxy keeps which member is where.", "/var/lib/haproxy/members.map"
+        "The map in which HAProxy keeps which member is where.",
+        "/var/lib/haproxy/members.map",
+        left_out="none: it goes with template",
     )
 
     @field_validator("sockets")

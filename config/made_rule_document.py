@@ -14,6 +14,7 @@ from config.declared import Declared, key, must
 from config.made_rule import Algorithm, HealthCheck, MadeRule, RuleProtocol, Stickiness, StickinessMethod
 from config.scalars import Given, HttpPath, Port, PositiveSpan, Text
 from config.units import format_span
+from config.worded import worded
 
 _Lax = Strict(False)
 """Words of a closed list are written as text."""
@@ -61,12 +62,13 @@ def read_stickiness(value: object) -> tuple[tuple[str, str], ...]:
     return tuple(sorted((name, "true" if given is True else str(given)) for name, given in value.items()))
 
 
-Cidr = Annotated[str, PlainValidator(read_cidr), WithJsonSchema({"type": "string"})]
+Cidr = Annotated[str, PlainValidator(read_cidr), worded("network or address", type="string")]
 Parameters = Annotated[
     tuple[tuple[str, str], ...],
     PlainValidator(read_stickiness),
     WithJsonSchema(
         {
+            "title": "parameter → value",
             "type": "object",
             "minProperties": 1,
             "propertyNames": {"pattern": f"^{_PARAMETER}$"},
@@ -85,7 +87,9 @@ class StickinessDocument(Declared):
     }
 
     method: Annotated[StickinessMethod, _Lax] = must("How a client is known again.", "LbCookie")
-    parameters: Annotated[Parameters | None, Given] = key("As the provider has them.", {"cookie-name": "JSESSIONID"})
+    parameters: Annotated[Parameters | None, Given] = key(
+        "As the provider has them.", {"cookie-name": "JSESSIONID"}, left_out="none"
+    )
 
     @property
     def stickiness(self) -> Stickiness:
@@ -105,10 +109,14 @@ class HealthCheckDocument(Declared):
     }
 
     path: HttpPath = key("The path of the request.", "/healthz", default="/")
-    interval: PositiveSpan = key("How long from one question to the next, up to 20940 seconds.", "10s", default="5s")
-    timeout: PositiveSpan = key("How long an answer may take, 2 to 60 seconds.", "5s", default="2s")
-    healthy: _SOME = key("So many answers in a row make a member well.", 3, default=2)
-    unhealthy: _SOME = key("So many failures in a row make it ill.", 3, default=10)
+    interval: PositiveSpan = key(
+        "How long from one question to the next: whole seconds, 1 to 20940.", "10s", default="5s"
+    )
+    timeout: PositiveSpan = key(
+        "How long an answer may take: whole seconds, 2 to 60, no more than interval.", "5s", default="2s"
+    )
+    healthy: _SOME = key("So many answers in a row make a member well.", 3, default=2, unit="answers")
+    unhealthy: _SOME = key("So many failures in a row make it ill.", 3, default=10, unit="failures")
 
     @model_validator(mode="after")
     def _in_time(self) -> Self:
@@ -146,28 +154,31 @@ class MadeRuleDocument(Declared):
         "ip": "CloudStack calls it address",
     }
 
-    network: Annotated[Text | None, Given] = key("The members' network, by name or id.", "web-tier")
+    network: Annotated[Text | None, Given] = key(
+        "The members' network, by name or id.", "web-tier", left_out="that of the address"
+    )
     address: Annotated[Text | None, Given] = key(
-        "A public address that the account has, or its id. Acquired and released by Trimtab, if left out.",
+        "A public address that the account has, or its id.",
         "203.0.113.10",
+        left_out="Trimtab acquires one, and releases it",
     )
     public_port: Port = key("The port that clients come to.", 443, default=80)
     private_port: Port = must("The port at which members serve, as the group says it.", 8080)
     protocol: Annotated[Annotated[RuleProtocol, _Lax] | None, Given] = key(
-        "What is taken in; tcp, if left out.", "tcp-proxy"
+        "What is taken in.", "tcp-proxy", left_out="tcp"
     )
     algorithm: Annotated[Algorithm, _Lax] = key("Which member is next.", "leastconn", default="roundrobin")
     cidrs: Annotated[Annotated[list[Cidr], Field(min_length=1)] | None, Given] = key(
-        "Who may come; everybody, if left out.", ["198.51.100.0/24"]
+        "The networks that clients may come from.", ["198.51.100.0/24"], left_out="any"
     )
     open_firewall: Annotated[_Flag | None, Given] = key(
-        "Whether the address's firewall is opened for it; as CloudStack does, if left out.", False
+        "Whether the address's firewall is opened for it.", False, left_out="as CloudStack does"
     )
     stickiness: Annotated[StickinessDocument | None, Given] = key(
-        "Keep each client with one member.", {"method": "SourceBased"}
+        "Keep each client with one member.", {"method": "SourceBased"}, left_out="any member"
     )
     health_check: Annotated[HealthCheckDocument | None, Given] = key(
-        "How the provider looks after members; not at all, if left out.", {"path": "/healthz"}
+        "How the provider looks after members.", {"path": "/healthz"}, left_out="not at all"
     )
 
     @model_validator(mode="after")

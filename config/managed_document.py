@@ -6,7 +6,7 @@ import ipaddress
 import re
 from typing import Annotated, ClassVar, Self
 
-from pydantic import Field, PlainValidator, Strict, WithJsonSchema, model_validator
+from pydantic import Field, PlainValidator, Strict, model_validator
 from pydantic_core import PydanticCustomError
 
 from config.declared import Declared, key, must
@@ -27,6 +27,7 @@ from config.managed import (
 )
 from config.scalars import Given, HttpPath, Name, Port, PositiveSpan, Text
 from config.units import format_span
+from config.worded import worded
 
 _Lax = Strict(False)
 """Words of a closed list are written as text."""
@@ -79,18 +80,24 @@ def read_cookie(value: object) -> str:
     return value
 
 
-Address = Annotated[str, PlainValidator(read_ip), WithJsonSchema({"type": "string"})]
-Codes = Annotated[str, PlainValidator(read_codes), WithJsonSchema({"type": ["string", "integer"]})]
-Cookie = Annotated[str, PlainValidator(read_cookie), WithJsonSchema({"type": "string", "pattern": f"^{_COOKIE}$"})]
+Address = Annotated[str, PlainValidator(read_ip), worded("IP address", type="string")]
+Codes = Annotated[
+    str, PlainValidator(read_codes), worded("status codes: one, a list, or a range", type=["string", "integer"])
+]
+Cookie = Annotated[str, PlainValidator(read_cookie), worded("name of a cookie", type="string", pattern=f"^{_COOKIE}$")]
 Up = Annotated[bool, Strict()]
 
 
 class VipDocument(Declared):
     """Where clients come in: a subnet, a network, or both."""
 
-    subnet: Annotated[Text | None, Given] = key("The subnet of the address, by name or id.", "public-v4")
-    network: Annotated[Text | None, Given] = key("The network of the address, by name or id.", "public")
-    address: Annotated[Address | None, Given] = key("The address; the cloud chooses, if left out.", "192.0.2.10")
+    subnet: Annotated[Text | None, Given] = key(
+        "The subnet of the address, by name or id.", "public-v4", left_out="the cloud chooses one of the network"
+    )
+    network: Annotated[Text | None, Given] = key(
+        "The network of the address, by name or id.", "public", left_out="that of the subnet"
+    )
+    address: Annotated[Address | None, Given] = key("The address.", "192.0.2.10", left_out="the cloud chooses")
     admin_state_up: Up = key("Whether the load balancer is up.", False, True, default=True)
 
     @model_validator(mode="after")
@@ -108,10 +115,10 @@ class VipDocument(Declared):
 class ListenerDocument(Declared):
     """What is taken in."""
 
-    protocol: Annotated[Protocol, _Lax] = key("What clients speak.", "HTTPS", default="HTTP")
+    protocol: Annotated[Protocol, _Lax] = key("What clients speak.", "HTTP", default="HTTP")
     port: Port = key("The port that clients come to.", 443, default=80)
     connection_limit: Annotated[Annotated[int, Field(ge=1, le=2**31 - 1)] | None, Given] = key(
-        "How many connections there may be at once; no limit, if left out.", 2000
+        "How many connections there may be at once.", 2000, left_out="no limit", unit="connections"
     )
     admin_state_up: Up = key("Whether the listener is up.", False, True, default=True)
 
@@ -130,7 +137,9 @@ class PersistenceDocument(Declared):
     """One client stays with one member."""
 
     type: Annotated[Persistence, _Lax] = must("How a client is known again.", "HTTP_COOKIE")
-    cookie_name: Annotated[Cookie | None, Given] = key("The application's cookie.", "JSESSIONID")
+    cookie_name: Annotated[Cookie | None, Given] = key(
+        "The application's cookie; with APP_COOKIE.", "JSESSIONID", left_out="none"
+    )
 
     @model_validator(mode="after")
     def _cookie_of_the_application(self) -> Self:
@@ -149,14 +158,16 @@ class PersistenceDocument(Declared):
 class PoolDocument(Declared):
     """Who gets it."""
 
-    id: Annotated[Text | None, Given] = key("A pool that exists, by its id; it is used, never deleted.", "4bbc9fbf")
+    id: Annotated[Text | None, Given] = key(
+        "A pool that exists, by its id; it is used, never deleted.", "4bbc9fbf", left_out="Trimtab makes one"
+    )
     protocol: Annotated[Protocol, _Lax] = key("What members speak.", "HTTP", default="HTTP")
     lb_method: Annotated[Method, _Lax] = key("Which member is next.", "LEAST_CONNECTIONS", default="ROUND_ROBIN")
     session_persistence: Annotated[PersistenceDocument | None, Given] = key(
-        "Keep each client with one member.", {"type": "SOURCE_IP"}
+        "Keep each client with one member.", {"type": "SOURCE_IP"}, left_out="any member"
     )
     subnet: Annotated[Text | None, Given] = key(
-        "The subnet of the members' addresses, by name or id; that of the VIP, if left out.", "web-tier"
+        "The subnet of the members' addresses, by name or id.", "web-tier", left_out="that of the VIP"
     )
     admin_state_up: Up = key("Whether the pool is up.", False, True, default=True)
 
@@ -185,16 +196,25 @@ class PoolDocument(Declared):
 class HealthMonitorDocument(Declared):
     """How the balancer looks after the members."""
 
-    id: Annotated[Text | None, Given] = key("A monitor that exists, by its id; it is used, never deleted.", "72c5ed97")
+    id: Annotated[Text | None, Given] = key(
+        "A monitor that exists, by its id; it is used, never deleted.", "72c5ed97", left_out="Trimtab makes one"
+    )
     type: Annotated[Probe, _Lax] = key("How members are asked.", "HTTP", default="PING")
     delay: PositiveSpan = key("How long from one probe to the next.", "10s", default="10s")
     timeout: PositiveSpan = key("How long a probe waits for an answer.", "5s", default="5s")
     max_retries: Annotated[int, Field(ge=1, le=10)] = key(
-        "How many probes in a row have to succeed or fail before a member counts as well or ill.", 3, default=3
+        "How many probes in a row have to succeed or fail before a member counts as well or ill.",
+        3,
+        default=3,
+        unit="probes",
     )
-    http_method: Annotated[Annotated[Verb, _Lax] | None, Given] = key("The method of the request; GET.", "HEAD")
-    url_path: Annotated[HttpPath | None, Given] = key("The path of the request; /.", "/healthz")
-    expected_codes: Annotated[Codes | None, Given] = key("The status of one who is well; 200.", "200-299")
+    http_method: Annotated[Annotated[Verb, _Lax] | None, Given] = key(
+        "The method of the request, with HTTP and HTTPS.", "HEAD", implied="GET"
+    )
+    url_path: Annotated[HttpPath | None, Given] = key(
+        "The path of the request, with HTTP and HTTPS.", "/healthz", implied="/"
+    )
+    expected_codes: Annotated[Codes | None, Given] = key("The status of a member that is well.", "200-299", implied=200)
     admin_state_up: Up = key("Whether the monitor is up.", False, True, default=True)
 
     @model_validator(mode="after")
@@ -261,7 +281,7 @@ class ManagedDocument(Declared):
         "Who is next, and how members are spoken to.", {"lb_method": "LEAST_CONNECTIONS"}, default={}
     )
     health_monitor: Annotated[HealthMonitorDocument | None, Given] = key(
-        "How the balancer looks after members; not at all, if left out.", {"type": "HTTP", "url_path": "/healthz"}
+        "How the balancer looks after members.", {"type": "HTTP", "url_path": "/healthz"}, left_out="not at all"
     )
     lb_status_timeout: PositiveSpan = key(
         "How long a part of it may be pending before the group says so.", "10m", default="5m"

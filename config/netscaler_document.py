@@ -19,7 +19,11 @@ class NetscalerBalancerDocument(TrustingDocument):
     password: SecretDocument = must("Where the user's password is kept.", {"env": "NS_PASSWORD"})
     service_group: Text = must("The service group whose members are ours.", "web")
     delay: Annotated[PositiveSpan | None, Given] = key(
-        "After so long the appliance closes what a drained member has left, whatever becomes of Trimtab.", "10m"
+        "After so long the appliance closes what a drained member has left, whatever becomes of Trimtab.",
+        "10m",
+        left_out="Trimtab alone ends them",
     )
-    save: Annotated[Yes | None, Given] = key("Have the appliance keep changes over its own restart.", True)
+    save: Annotated[Yes | None, Given] = key(
+        "Have the appliance keep changes over its own restart.", True, left_out="not"
+    )
     timeout: PositiveSpan = key("How long an answer may take.", "10s", default="10s")

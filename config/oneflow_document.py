@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from typing import Annotated, ClassVar
 
-from pydantic import PlainValidator, WithJsonSchema
+from pydantic import PlainValidator
 
 from config.declared import key, must
 from config.opennebula_document import OpennebulaMachines
 from config.scalars import BaseUrl, Text
+from config.worded import worded
 
 _ROLE = r"[A-Za-z0-9_]{1,128}"
 
@@ -25,7 +26,7 @@ def read_role(value: object) -> str:
     return value
 
 
-RoleName = Annotated[str, PlainValidator(read_role), WithJsonSchema({"type": "string", "pattern": f"^{_ROLE}$"})]
+RoleName = Annotated[str, PlainValidator(read_role), worded("name of a role", type="string", pattern=f"^{_ROLE}$")]
 
 
 class OneflowDocument(OpennebulaMachines):

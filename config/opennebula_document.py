@@ -11,6 +11,7 @@ from config.declared import key, must
 from config.recipes import Extra
 from config.scalars import BaseUrl, Given, PositiveSpan, Text, Yes
 from config.source_document import SecretDocument, TrustingDocument
+from config.worded import worded
 
 _NAME = r"[A-Za-z][A-Za-z0-9_]{0,63}"
 _USER = r"[^:\s]{1,128}"
@@ -79,6 +80,7 @@ ExtraAttributes = Annotated[
     PlainValidator(read_extra),
     WithJsonSchema(
         {
+            "title": "attribute → value, or attributes",
             "type": "object",
             "minProperties": 1,
             "propertyNames": {"pattern": f"^{_NAME}$"},
@@ -101,7 +103,7 @@ def read_user(value: object) -> str:
     return value
 
 
-User = Annotated[str, PlainValidator(read_user), WithJsonSchema({"type": "string", "pattern": f"^{_USER}$"})]
+User = Annotated[str, PlainValidator(read_user), worded("name of a user", type="string", pattern=f"^{_USER}$")]
 
 
 class OpennebulaMachines(TrustingDocument):
@@ -113,10 +115,12 @@ class OpennebulaMachines(TrustingDocument):
     )
     timeout: PositiveSpan = key("How long one answer may take, all of it.", "15s", default="15s")
     network: Annotated[Text | None, Given] = key(
-        "The network in which members are reached, by name. That of their first interface, if left out.", "web-tier"
+        "The network in which members are reached, by name.", "web-tier", left_out="that of their first interface"
     )
     hard: Annotated[Yes | None, Given] = key(
-        "Removed machines are switched off at once, instead of being asked to stop.", True
+        "Removed machines are switched off at once, instead of being asked to stop.",
+        True,
+        left_out="they are asked to stop",
     )
 
 

@@ -14,6 +14,7 @@ from config.openstack import ApplicationCredential, CloudsYaml, Interface, Opens
 from config.recipes import BootVolume, Reach
 from config.scalars import AbsolutePath, BaseUrl, Given, Name, PositiveSpan, Text, Yes
 from config.source_document import SecretDocument, TrustingDocument
+from config.worded import NO_UNIT
 
 OURS = "trimtab"
 """What our own metadata begins with."""
@@ -45,7 +46,7 @@ class OpenstackDocument(Declared):
 
     cloud: Annotated[Text | None, Given] = key("The name of a cloud of clouds.yaml.", "prod")
     config: Annotated[AbsolutePath | None, Given] = key(
-        "The clouds.yaml; where openstacksdk looks for it, if left out.", "/etc/openstack/clouds.yaml"
+        "The clouds.yaml.", "/etc/openstack/clouds.yaml", left_out="where openstacksdk looks for it"
     )
     application_credential: Annotated[ApplicationCredentialDocument | None, Given] = key(
         "An application credential, instead of clouds.yaml.",
@@ -55,7 +56,9 @@ class OpenstackDocument(Declared):
             "secret": {"file": "/etc/trimtab/openstack.secret"},
         },
     )
-    region: Annotated[Text | None, Given] = key("The region, where there are several.", "RegionOne")
+    region: Annotated[Text | None, Given] = key(
+        "The region, where there are several.", "RegionOne", left_out="as the credentials say"
+    )
     timeout: PositiveSpan = key("How long one call may take, all of it.", "15s", default="15s")
 
     @model_validator(mode="after")
@@ -95,10 +98,11 @@ class OctaviaDocument(Declared):
         "The load balancer, by name or id, instead of the pool: its only one is meant.", "front"
     )
     subnet: Annotated[Text | None, Given] = key(
-        "The id of the members' subnet; that of the load balancer's address, if left out.",
+        "The id of the members' subnet.",
         "5ae4a4ab-9c8f-4f1f-8e17-0d8f1d659928",
+        left_out="that of the load balancer's address",
     )
-    weight: Annotated[int, Field(ge=1, le=256)] = key("The weight of a member that serves.", 1, default=1)
+    weight: Annotated[int, Field(ge=1, le=256)] = key("The weight of a member that serves.", 1, default=1, unit=NO_UNIT)
     lb_status_timeout: PositiveSpan = key(
         "How long a change may wait for those of others, and be waited for.", "30s", default="30s"
     )
@@ -107,8 +111,8 @@ class OctaviaDocument(Declared):
 class BootVolumeDocument(Declared):
     """The disk that a server starts from, made of its image."""
 
-    size: Annotated[int, Field(ge=1, le=65536)] = must("Its size in GiB.", 20)
-    type: Annotated[Text | None, Given] = key("The volume type; the cloud's own, if left out.", "ssd")
+    size: Annotated[int, Field(ge=1, le=65536)] = must("Its size.", 20, unit="GiB")
+    type: Annotated[Text | None, Given] = key("The volume type.", "ssd", left_out="the cloud's own")
     delete_on_termination: Annotated[bool, Strict()] = key(
         "Whether it goes with the server.", False, True, default=True
     )
@@ -124,8 +128,8 @@ class ReachDocument(Declared):
 
     later: ClassVar[Mapping[str, str]] = {"floating": "floating addresses"}
 
-    network: Annotated[Text | None, Given] = key("The network, by its name.", "web-tier")
-    version: Annotated[Literal[4, 6] | None, Given] = key("The version of IP; 4 before 6, if left out.", 6)
+    network: Annotated[Text | None, Given] = key("The network, by its name.", "web-tier", left_out="the server's first")
+    version: Annotated[Literal[4, 6] | None, Given] = key("The version of IP.", 6, left_out="4 before 6")
 
     @property
     def reach(self) -> Reach:
@@ -163,6 +167,7 @@ Metadata = Annotated[
     PlainValidator(read_metadata),
     WithJsonSchema(
         {
+            "title": "key → value",
             "type": "object",
             "minProperties": 1,
             "maxProperties": _MOST,
@@ -176,17 +181,29 @@ Metadata = Annotated[
 class OpenstackKeys(Declared):
     """Keys of a profile that only servers of OpenStack have."""
 
-    image: Annotated[Text | None, Given] = key("OpenStack: the image, by name or id, as in all that follow.", "web")
-    flavor: Annotated[Text | None, Given] = key("OpenStack: the flavor.", "m1.small")
-    key_name: Annotated[Text | None, Given] = key("OpenStack: the key pair, by its name.", "ops")
+    image: Annotated[Text | None, Given] = key(
+        "OpenStack: the image, by name or id, as in all that follow.",
+        "web",
+        left_out="none; a cloud of this kind needs it",
+    )
+    flavor: Annotated[Text | None, Given] = key(
+        "OpenStack: the flavor.", "m1.small", left_out="none; a cloud of this kind needs it"
+    )
+    key_name: Annotated[Text | None, Given] = key("OpenStack: the key pair, by its name.", "ops", left_out="none")
     security_groups: list[Text] = key(
-        "OpenStack: the security groups; the project's default, if left out.", ["web"], default=[]
+        "OpenStack: the security groups.", ["web"], default=[], left_out="the project's default"
     )
-    availability_zone: Annotated[Text | None, Given] = key("OpenStack: the availability zone, by its name.", "az1")
-    server_group: Annotated[Text | None, Given] = key("OpenStack: the server group.", "apart")
+    availability_zone: Annotated[Text | None, Given] = key(
+        "OpenStack: the availability zone, by its name.", "az1", left_out="Nova chooses"
+    )
+    server_group: Annotated[Text | None, Given] = key("OpenStack: the server group.", "apart", left_out="none")
     boot_volume: Annotated[BootVolumeDocument | None, Given] = key(
-        "OpenStack: start from a volume that is made of the image.", {"size": 20}
+        "OpenStack: start from a volume that is made of the image.", {"size": 20}, left_out="the flavor's disk"
     )
-    metadata: Annotated[Metadata | None, Given] = key("OpenStack: metadata, beside Trimtab's own.", {"tier": "web"})
-    config_drive: Annotated[Yes | None, Given] = key("OpenStack: user data comes on a drive.", True)
+    metadata: Annotated[Metadata | None, Given] = key(
+        "OpenStack: metadata, beside Trimtab's own.", {"tier": "web"}, left_out="Trimtab's own alone"
+    )
+    config_drive: Annotated[Yes | None, Given] = key(
+        "OpenStack: user data comes on a drive.", True, left_out="as the cloud does"
+    )
     reach: ReachDocument = key("OpenStack: which address members are reached at.", {"version": 6}, default={})

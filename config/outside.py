@@ -22,12 +22,14 @@ class AlertDocument(Declared):
     )
     groups: Annotated[list[Name], Field(min_length=1)] = must("The groups that it may affect.", ["web"])
     group_label: Annotated[Label | None, Given] = key(
-        "The label that names the one of these groups that is affected; all of them, if left out.", "service"
+        "The label that names the one of these groups that is affected.", "service", left_out="all of them are"
     )
     fire: Annotated[Name | None, Given] = key(
         "Carry out this policy of the groups, once for each time that the alert begins.", "out"
     )
-    floor: Annotated[Annotated[int, Field(ge=1)] | None, Given] = key("While it fires: at least this many members.", 8)
+    floor: Annotated[Annotated[int, Field(ge=1)] | None, Given] = key(
+        "While it fires: at least this many members.", 8, unit="members"
+    )
     shield: Annotated[Yes | None, Given] = key("While it fires: no scale-in, except by a person.", True)
     freeze: Annotated[Annotated[Way, Strict(False)] | None, Given] = key(
         "While it fires: no change of size in this direction, except by a person: in, out or both.", "in"

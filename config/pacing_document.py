@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, Self
 
-from pydantic import Field, PlainValidator, Strict, WithJsonSchema, model_validator
+from pydantic import Field, PlainValidator, Strict, model_validator
 from pydantic_core import PydanticCustomError
 
 from config.declared import Declared, key, must
 from config.pacing import FlapDamping, Pace, Select
 from config.scalars import Given, PositiveSpan, amount_reader
+from config.worded import PERCENT_PATTERN, worded
 
 _read = amount_reader(least=1, most_percent=1000)
 
@@ -31,15 +32,19 @@ def read_percent(value: object) -> float:
 
 
 Percent = Annotated[
-    float, PlainValidator(read_percent), WithJsonSchema({"type": "string", "pattern": r"^\d+(\.\d+)?\s*%$"})
+    float, PlainValidator(read_percent), worded("percent", "above 0% to 1000%", type="string", pattern=PERCENT_PATTERN)
 ]
 
 
 class PaceDocument(Declared):
     """How many members policies and alarms may add, or take away, in any span of time."""
 
-    count: Annotated[Annotated[int, Field(ge=1)] | None, Given] = key("At most so many members.", 4)
-    percent: Annotated[Percent | None, Given] = key("At most this share of the size before, rounded up.", "50%")
+    count: Annotated[Annotated[int, Field(ge=1)] | None, Given] = key(
+        "At most so many members.", 4, left_out="percent alone", unit="members"
+    )
+    percent: Annotated[Percent | None, Given] = key(
+        "At most this share of the size before, rounded up.", "50%", left_out="count alone"
+    )
     per: PositiveSpan = must("In any span of so long.", "10m")
     select: Annotated[Select, Strict(False)] = key(
         "Where both are given: the one that allows more, or the one that allows less.", "max", "min", default="max"
@@ -60,7 +65,9 @@ class PaceDocument(Declared):
 class FlapDampingDocument(Declared):
     """After so many reversals of direction the size is held high for a while."""
 
-    reversals: Annotated[int, Field(ge=2, le=100)] = must("How often policies and alarms turned round.", 4)
+    reversals: Annotated[int, Field(ge=2, le=100)] = must(
+        "How often policies and alarms turned round.", 4, unit="reversals"
+    )
     within: PositiveSpan = must("In any span of so long.", "1h")
     hold: PositiveSpan = must("For how long after the last reversal nobody leaves.", "30m")
 

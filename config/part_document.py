@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, ClassVar
 
-from pydantic import PlainValidator, Strict, WithJsonSchema
+from pydantic import PlainValidator, Strict
 from pydantic_core import PydanticCustomError
 
 from config.declared import Declared, key, must
@@ -13,20 +13,21 @@ from config.parts import Address, OnDelete, Part, Port, Spec, Volume
 from config.record_document import size_of
 from config.scalars import Given, Name, Text
 from config.units import PartName
+from config.worded import SIZE_PATTERN, worded
 
 _ORDER = (Volume, Port, Address)
 """Addresses lead to ports, so ports come first."""
 
-Size = Annotated[
-    int, PlainValidator(size_of), WithJsonSchema({"type": "string", "pattern": r"^\s*\d+(\.\d+)?\s*[KMGT]i?B\s*$"})
-]
+Size = Annotated[int, PlainValidator(size_of), worded("size with a unit", type="string", pattern=SIZE_PATTERN)]
 
 
 class VolumeDocument(Declared):
     """A block device of its own."""
 
     size: Size = must("How large it is.", "20GiB")
-    type: Annotated[Text | None, Given] = key("The cloud's word for a type of volume.", "ssd")
+    type: Annotated[Text | None, Given] = key(
+        "The type of volume, as the cloud calls it.", "ssd", left_out="the cloud's own"
+    )
 
 
 class PortDocument(Declared):

@@ -32,11 +32,15 @@ class StepDocument(Declared):
     later: ClassVar[Mapping[str, str]] = {"set": "steps that set the size"}
 
     over: Annotated[float, Field(ge=0, allow_inf_nan=False)] = must(
-        "How far beyond the threshold it begins, in the unit of the condition; 0 for the first.", 0, 15
+        "How far beyond the threshold it begins, in the unit of the condition; 0 for the first.",
+        0,
+        unit="the condition's unit",
     )
     add: Annotated[Growth | None, Given] = key("Add members, or a percentage of the desired size.", 2, "25%")
     remove: Annotated[Shrinkage | None, Given] = key("Remove members, or a percentage of the desired size.", 1, "10%")
-    at_least: _AtLeast = key("Add or remove this many members at least; for percentages.", 2)
+    at_least: _AtLeast = key(
+        "Add or remove this many members at least; for percentages.", 2, left_out="no least change", unit="members"
+    )
 
     @property
     def verb(self) -> Verb:
@@ -47,8 +51,10 @@ class StepDocument(Declared):
 class InARowDocument(Declared):
     """So many evaluations in a row instead of a duration: OneFlow's period_number and period."""
 
-    times: Annotated[int, Field(ge=1, le=1000)] = must("How often in a row the conditions must hold.", 3)
-    every: Span = key("How far apart they are judged, at least. At every tick, if left out.", "60s", default=0)
+    times: Annotated[int, Field(ge=1, le=1000)] = must(
+        "How often in a row the conditions must hold.", 3, unit="evaluations"
+    )
+    every: Span = key("How far apart they are judged, at least. 0s: at every tick.", "60s", default=0)
 
 
 class PolicyDocument(Declared):
@@ -61,13 +67,20 @@ class PolicyDocument(Declared):
     )
     choice_of: ClassVar[str] = "the adjustment"
 
-    when: list[Name] = key("Conditions that must hold; a target or a schedule has none.", ["busy"], default=[])
+    when: list[Name] = key(
+        "Conditions that must hold.",
+        ["busy"],
+        default=[],
+        left_out="none, with a target or a schedule; else it is needed",
+    )
     match: Match = key(
         "How many of them must hold: all, any, or at_least so many.", "any", {"at_least": 2}, default="all"
     )
     duration: Span = key("How long they must hold. 0s: at once.", "120s", default=0)
     in_a_row: Annotated[InARowDocument | None, Given] = key(
-        "Instead of a duration: in so many evaluations in a row.", {"times": 3, "every": "60s"}
+        "Instead of a duration: in so many evaluations in a row.",
+        {"times": 3, "every": "60s"},
+        left_out="the duration counts",
     )
     holds: Annotated[Holds, _Lax] = key(
         "throughout: true at every evaluation. average: the average over the duration satisfies them.",
@@ -86,8 +99,10 @@ class PolicyDocument(Declared):
     pass_through: Annotated[PassThroughDocument | None, Given] = key(
         "Have as many members as a counter says.", {"counter": "wanted"}
     )
-    by: Annotated[Name | None, Given] = key("Whose threshold steps go by. The first of when, if left out.", "busy")
-    at_least: _AtLeast = key("Add or remove this many members at least; for percentages.", 2)
+    by: Annotated[Name | None, Given] = key("Whose threshold steps go by.", "busy", left_out="the first of when")
+    at_least: _AtLeast = key(
+        "Add or remove this many members at least; for percentages.", 2, left_out="no least change", unit="members"
+    )
     rounding: Annotated[Rounding, _Lax] = key(
         "How a part of a member is rounded. careful: out up, in down but at least 1.", "careful", default="careful"
     )
@@ -96,29 +111,37 @@ class PolicyDocument(Declared):
         "Who is quiet: the group, or only this policy.", "group", default="group"
     )
     schedule: Annotated[Cron | None, Given] = key(
-        "Instead of conditions: when it is due, in five fields as cron has them.", "0 9 * * mon-fri"
+        "Instead of conditions: when it is due, in five fields as cron has them.",
+        "0 9 * * mon-fri",
+        left_out="it goes by its conditions",
     )
-    at: Annotated[At | None, Given] = key("Instead of conditions: the one moment that it is due.", "2026-12-24T18:00Z")
+    at: Annotated[At | None, Given] = key(
+        "Instead of conditions: the one moment that it is due.",
+        "2026-12-24T18:00Z",
+        left_out="it goes by its conditions",
+    )
     timezone: Annotated[Timezone | None, Given] = key(
-        "Where the clock stands that schedule, at and until mean. UTC, if left out.", "Europe/Paris"
+        "Where the clock stands that schedule, at and until mean.", "Europe/Paris", implied="UTC"
     )
     floor: Annotated[Annotated[int, Field(ge=1, le=10**6)] | None, Given] = key(
-        "From the schedule until the end: no fewer members than this.", 6
+        "From the schedule until the end: no fewer members than this.", 6, unit="members"
     )
     ceiling: Annotated[Annotated[int, Field(ge=0, le=10**6)] | None, Given] = key(
-        "From the schedule until the end: no more members than this.", 10
+        "From the schedule until the end: no more members than this.", 10, unit="members"
     )
     until: Annotated[Until | None, Given] = key(
         "When the floor or ceiling ends: five fields as cron has them, a moment, or a duration.",
         "0 19 * * mon-fri",
         "2026-12-27T08:00Z",
         "10h",
+        left_out="a floor or a ceiling needs it, other changes have no end",
     )
     missed: Annotated[Missed | None, Given] = key(
-        "A time that passed while nobody looked: once, however late; skip; or within so long. 1h, if left out.",
+        "A time that passed while nobody looked: once, however late; skip; or within so long.",
         {"within": "10m"},
         "once",
         "skip",
+        implied={"within": "1h"},
     )
 
     @classmethod

@@ -7,10 +7,11 @@ import re
 from dataclasses import dataclass
 from typing import Annotated
 
-from pydantic import PlainValidator, WithJsonSchema
+from pydantic import PlainValidator
 
 from config.counters import Counter
 from config.measures import alternatives, factor
+from config.worded import worded
 
 _WRITTEN = re.compile(r"(?P<number>[+-]?\d+(\.\d+)?([eE][+-]?\d+)?)\s*(?P<unit>[^\s\d.].{0,39})")
 _EXPECTED = 'a plain number, or one with a unit such as "250 ms" or "80 %"'
@@ -65,11 +66,13 @@ def read_positive_quantity(value: object) -> Quantity:
     return quantity
 
 
-_SCHEMA = WithJsonSchema(
-    {"anyOf": [{"type": "number"}, {"type": "string", "pattern": r"^[+-]?\d+(\.\d+)?([eE][+-]?\d+)?\s*[^\s\d.].*$"}]}
-)
-Threshold = Annotated[Quantity, PlainValidator(read_quantity), _SCHEMA]
-Level = Annotated[Quantity, PlainValidator(read_positive_quantity), _SCHEMA]
+_SCHEMA = [
+    {"type": "number"},
+    {"type": "string", "pattern": r"^[+-]?\d+(\.\d+)?([eE][+-]?\d+)?\s*[^\s\d.].*$"},
+]
+_WORDS = "number in the counter's unit, or with a unit"
+Threshold = Annotated[Quantity, PlainValidator(read_quantity), worded(_WORDS, anyOf=_SCHEMA)]
+Level = Annotated[Quantity, PlainValidator(read_positive_quantity), worded(_WORDS, "above 0", anyOf=_SCHEMA)]
 
 
 def conversion(written: str, unit: str) -> float | None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from typing import Annotated
 
-from pydantic import PlainValidator, WithJsonSchema
+from pydantic import PlainValidator
 
 from config.declared import Declared, key
 from config.recording import Recording
 from config.scalars import PositiveSpan, read_span
+from config.worded import SIZE_PATTERN, worded
 
 _SIZE = re.compile(r"(?P<number>\d{1,6}(?:\.\d{1,3})?)\s*(?P<power>[KMGT])(?P<binary>i?)B")
 _POWERS = "KMGT"
@@ -58,10 +59,12 @@ def read_stretch(value: object) -> float:
 
 
 Bytes = Annotated[
-    int, PlainValidator(read_size), WithJsonSchema({"type": "string", "pattern": r"^\s*\d+(\.\d+)?\s*[KMGT]i?B\s*$"})
+    int, PlainValidator(read_size), worded("size with a unit", "from 16MiB", type="string", pattern=SIZE_PATTERN)
 ]
 Stretch = Annotated[
-    float, PlainValidator(read_stretch), WithJsonSchema({"type": "string", "pattern": r"^\s*\d+\s*[mh]\s*$"})
+    float,
+    PlainValidator(read_stretch),
+    worded("duration", "whole minutes that divide an hour", type="string", pattern=r"^\s*\d+\s*[mh]\s*$"),
 ]
 
 

@@ -9,6 +9,7 @@ from pydantic import PlainValidator, WithJsonSchema
 
 from config.nearest import hint
 from config.reductions import Rank, Reduce, Reduction, Statistic
+from config.worded import worded
 
 _RANK = re.compile(r"(?P<end>highest|lowest)\s+(?P<nth>[1-9][0-9]{0,4})")
 _WORDS: dict[str, Reduction] = {each.value: each for each in (*Reduce, *Statistic)}
@@ -41,7 +42,9 @@ def read_across(value: object) -> Reduction:
 
 
 def _written(words: list[str]) -> WithJsonSchema:
-    return WithJsonSchema({"anyOf": [{"enum": words}, {"type": "string", "pattern": r"^(highest|lowest) +[1-9]\d*$"}]})
+    named = ", ".join(f"`{word}`" for word in words)
+    ranks = {"type": "string", "pattern": r"^(highest|lowest) +[1-9]\d*$"}
+    return worded(f"one of {named}, `highest N`, `lowest N`", anyOf=[{"enum": words}, ranks])
 
 
 Aggregating = Annotated[Reduction, PlainValidator(read_reduction), _written([*_WORDS])]

@@ -58,7 +58,11 @@ class UnhealthyDocument(Declared):
         cls, core: core_schema.CoreSchema, handler: GetJsonSchemaHandler, /
     ) -> JsonSchemaValue:
         """Tell editors of the switch as well."""
-        return _or_word(handler, super().__get_pydantic_json_schema__(core, handler), {"type": "boolean"})
+        return _or_word(
+            handler,
+            super().__get_pydantic_json_schema__(core, handler),
+            {"type": "boolean", "title": "`true` or `false`"},
+        )
 
 
 class RepairDocument(Declared):
@@ -71,8 +75,9 @@ class RepairDocument(Declared):
         "Members that run, and do not answer the health checks of their balancers.", {"after": "2m"}, default=False
     )
     passing: Annotated[PositiveSpan | None, Given] = key(
-        "Members that reboot, migrate or are resized for longer are as good as broken. It is only said, if left out.",
+        "Members that reboot, migrate or are resized for longer are as good as broken.",
         "1h",
+        left_out="it is only reported",
     )
 
     @model_validator(mode="before")

@@ -19,9 +19,14 @@ from config.declared import Declared, key
 from config.record_document import size_of
 from config.resource_limits import ResourceLimits
 from config.scalars import Given, PositiveSpan
+from config.worded import NO_UNIT, SIZE_PATTERN, worded
 
 _MOST_FILES = 2**20
-_SIZE = WithJsonSchema({"type": "string", "pattern": r"^\s*\d+(\.\d+)?\s*[KMGT]i?B\s*$"})
+_AS_TRIMTAB = "the limit of Trimtab itself"
+
+
+def _size(least: str) -> WithJsonSchema:
+    return worded("size with a unit", f"from {least}", type="string", pattern=SIZE_PATTERN)
 
 
 def at_least(least: str) -> Callable[[object], int]:
@@ -49,23 +54,23 @@ class ResourceLimitsDocument(Declared):
         "address_space": "write memory: it does not count what is only reserved",
     }
 
-    memory: Annotated[Annotated[int, PlainValidator(at_least("16MiB")), _SIZE] | None, Given] = key(
-        "Memory that it may write to for itself (RLIMIT_DATA).", "512MiB"
+    memory: Annotated[Annotated[int, PlainValidator(at_least("16MiB")), _size("16MiB")] | None, Given] = key(
+        "Memory that it may write to for itself (RLIMIT_DATA).", "512MiB", left_out=_AS_TRIMTAB
     )
     cpu_time: Annotated[PositiveSpan | None, Given] = key(
-        "Time on processors until it is told to end (RLIMIT_CPU): a bound for what spins.", "12h"
+        "Time on processors until it is told to end (RLIMIT_CPU): a bound for what spins.", "12h", left_out=_AS_TRIMTAB
     )
     open_files: Annotated[Annotated[int, Field(ge=16, le=_MOST_FILES)] | None, Given] = key(
-        "Descriptors that it may have open (RLIMIT_NOFILE).", 1024
+        "Descriptors that it may have open (RLIMIT_NOFILE).", 1024, left_out=_AS_TRIMTAB, unit="descriptors"
     )
-    file_size: Annotated[Annotated[int, PlainValidator(at_least("1MiB")), _SIZE] | None, Given] = key(
-        "Size of any file that it writes, its log included (RLIMIT_FSIZE).", "1GiB"
+    file_size: Annotated[Annotated[int, PlainValidator(at_least("1MiB")), _size("1MiB")] | None, Given] = key(
+        "Size of any file that it writes, its log included (RLIMIT_FSIZE).", "1GiB", left_out=_AS_TRIMTAB
     )
-    core: Annotated[Annotated[int, PlainValidator(at_least("1MiB")), _SIZE] | None, Given] = key(
-        "Size of a core file (RLIMIT_CORE); none is written if left out: it would hold the environment.", "1GiB"
+    core: Annotated[Annotated[int, PlainValidator(at_least("1MiB")), _size("1MiB")] | None, Given] = key(
+        "Size of a core file (RLIMIT_CORE), which holds the environment.", "1GiB", left_out="none is written"
     )
     nice: Annotated[Annotated[int, Field(ge=0, le=19)] | None, Given] = key(
-        "The higher, the less of a busy processor it gets.", 10
+        "The higher, the less of a busy processor it gets.", 10, left_out="that of Trimtab", unit=NO_UNIT
     )
 
     @property

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, Self
 
-from pydantic import PlainValidator, WithJsonSchema, model_validator
+from pydantic import PlainValidator, model_validator
 from pydantic_core import PydanticCustomError
 
 from config.declared import Declared, key
 from config.rolling import Allowance, RollBudgets
 from config.scalars import amount_reader
+from config.worded import PERCENT_PATTERN, worded
 
 _amount = amount_reader(least=0, most_percent=100)
 
@@ -29,7 +30,11 @@ def read_allowance(value: object) -> Allowance:
 Allowed = Annotated[
     Allowance,
     PlainValidator(read_allowance),
-    WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 0}, {"type": "string", "pattern": r"^\d+(\.\d+)?\s*%$"}]}),
+    worded(
+        "members, or percent",
+        "from 0, or 0% to 100%",
+        anyOf=[{"type": "integer", "minimum": 0}, {"type": "string", "pattern": PERCENT_PATTERN}],
+    ),
 ]
 
 

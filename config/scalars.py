@@ -16,6 +16,7 @@ from typing import Annotated, TypeVar
 from pydantic import BeforeValidator, Field, PlainValidator, WithJsonSchema
 
 from config.units import Seconds, parse_span
+from config.worded import PERCENT_PATTERN, worded
 
 _LONGEST = 366 * 86400.0
 _SPAN_PATTERN = r"^\s*(\d+(\.\d+)?\s*(ms|s|m|h|d)\s*)+$"
@@ -64,12 +65,12 @@ def read_positive_span(value: object) -> Seconds:
 Span = Annotated[
     Seconds,
     PlainValidator(read_span),
-    WithJsonSchema({"anyOf": [{"type": "string", "pattern": _SPAN_PATTERN}, {"const": 0}]}),
+    worded("duration", "0s to 366d", anyOf=[{"type": "string", "pattern": _SPAN_PATTERN}, {"const": 0}]),
 ]
 PositiveSpan = Annotated[
     Seconds,
     PlainValidator(read_positive_span),
-    WithJsonSchema({"type": "string", "pattern": _SPAN_PATTERN}),
+    worded("duration", "above 0s, to 366d", type="string", pattern=_SPAN_PATTERN),
 ]
 
 
@@ -101,15 +102,27 @@ def _percentage(value: object) -> float | None:
     return float(match["number"]) if match else None
 
 
-def _amount_schema(least: int) -> WithJsonSchema:
-    return WithJsonSchema(
-        {"anyOf": [{"type": "integer", "minimum": least}, {"type": "string", "pattern": r"^\d+(\.\d+)?\s*%$"}]}
-    )
+def _amount_schema(*, least: int, most_percent: int) -> WithJsonSchema:
+    lowest = f"from 1, or above 0% to {most_percent}%" if least else f"from 0, or 0% to {most_percent}%"
+    choices = [{"type": "integer", "minimum": least}, {"type": "string", "pattern": PERCENT_PATTERN}]
+    return worded("members, or percent", lowest, anyOf=choices)
 
 
-Growth = Annotated[Amount, PlainValidator(amount_reader(least=1, most_percent=1000)), _amount_schema(1)]
-Shrinkage = Annotated[Amount, PlainValidator(amount_reader(least=1, most_percent=100)), _amount_schema(1)]
-Size = Annotated[Amount, PlainValidator(amount_reader(least=0, most_percent=1000)), _amount_schema(0)]
+Growth = Annotated[
+    Amount,
+    PlainValidator(amount_reader(least=1, most_percent=1000)),
+    _amount_schema(least=1, most_percent=1000),
+]
+Shrinkage = Annotated[
+    Amount,
+    PlainValidator(amount_reader(least=1, most_percent=100)),
+    _amount_schema(least=1, most_percent=100),
+]
+Size = Annotated[
+    Amount,
+    PlainValidator(amount_reader(least=0, most_percent=1000)),
+    _amount_schema(least=0, most_percent=1000),
+]
 
 
 def read_share(value: object) -> float:
@@ -127,7 +140,7 @@ def read_share(value: object) -> float:
 Share = Annotated[
     float,
     PlainValidator(read_share),
-    WithJsonSchema({"type": "string", "pattern": r"^\d+(\.\d+)?\s*%$"}),
+    worded("percent", "above 0% to 100%", type="string", pattern=PERCENT_PATTERN),
 ]
 
 
@@ -160,6 +173,8 @@ BlindRule = Annotated[
     PlainValidator(read_blind),
     WithJsonSchema(
         {
+            "title": "`hold`, or `floor N`",
+            "x-bounds": "N from 0",
             "anyOf": [
                 {"const": "hold"},
                 {"type": "string", "pattern": r"^floor \d+$"},
@@ -169,7 +184,7 @@ BlindRule = Annotated[
                     "required": ["floor"],
                     "additionalProperties": False,
                 },
-            ]
+            ],
         }
     ),
 ]
@@ -206,7 +221,7 @@ def _is_host(host: str, bare: str) -> bool:
 
 
 Listen = Annotated[
-    Endpoint, PlainValidator(read_endpoint), WithJsonSchema({"type": "string", "pattern": r"^.+:[0-9]{1,5}$"})
+    Endpoint, PlainValidator(read_endpoint), worded("address and port", type="string", pattern=r"^.+:[0-9]{1,5}$")
 ]
 
 
@@ -225,7 +240,7 @@ def read_socket(value: object) -> str:
     return str(value)
 
 
-RuntimeSocket = Annotated[str, PlainValidator(read_socket), WithJsonSchema({"type": "string"})]
+RuntimeSocket = Annotated[str, PlainValidator(read_socket), worded("absolute path, or HOST:PORT", type="string")]
 
 
 def read_base(value: object) -> str:
@@ -238,8 +253,8 @@ def read_base(value: object) -> str:
     return address
 
 
-_URL_SCHEMA = WithJsonSchema({"type": "string", "pattern": r"^https?://[^@/?#\s]+([/?][^#\s]*)?$", "format": "uri"})
-BaseUrl = Annotated[str, PlainValidator(read_base), _URL_SCHEMA]
+_ADDRESS = {"type": "string", "pattern": r"^https?://[^@/?#\s]+([/?][^#\s]*)?$", "format": "uri"}
+BaseUrl = Annotated[str, PlainValidator(read_base), worded("URL", "http or https", **_ADDRESS)]
 
 
 def read_url(value: object) -> str:
@@ -280,7 +295,7 @@ def _is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-Url = Annotated[str, PlainValidator(read_url), _URL_SCHEMA]
+Url = Annotated[str, PlainValidator(read_url), worded("URL", "https; http to this machine", **_ADDRESS)]
 
 
 def _present(value: T | None) -> T:
@@ -304,9 +319,9 @@ def read_yes(value: object) -> bool:
     return True
 
 
-Yes = Annotated[bool, PlainValidator(read_yes), WithJsonSchema({"const": True})]
+Yes = Annotated[bool, PlainValidator(read_yes), worded("`true`", const=True)]
 
-Port = Annotated[int, Field(ge=1, le=_LAST_PORT)]
+Port = Annotated[int, Field(ge=1, le=_LAST_PORT, title="port")]
 
 
 def _form(pattern: str, expected: str) -> PlainValidator:
@@ -322,8 +337,8 @@ def _form(pattern: str, expected: str) -> PlainValidator:
     return PlainValidator(read)
 
 
-def _pattern(pattern: str) -> WithJsonSchema:
-    return WithJsonSchema({"type": "string", "pattern": f"^{pattern}$"})
+def _pattern(words: str, pattern: str, bounds: str = "") -> WithJsonSchema:
+    return worded(words, bounds, type="string", pattern=f"^{pattern}$")
 
 
 _NAME = "[A-Za-z_][A-Za-z0-9_-]{0,79}"
@@ -337,19 +352,33 @@ _TEXT = "[^\\u0000]{1,4096}"
 _LABEL = "[^\\u0000]{1,200}"
 
 Name = Annotated[
-    str, _form(_NAME, "a name: up to 80 letters, digits, _ and -, with a letter or _ first"), _pattern(_NAME)
+    str,
+    _form(_NAME, "a name: up to 80 letters, digits, _ and -, with a letter or _ first"),
+    _pattern("name", _NAME, "1 to 80 characters"),
 ]
 GroupName = Annotated[
     str,
     _form(_GROUP, "a group's name, with which host names begin: up to 40 of a-z, 0-9 and -, with a letter first"),
-    _pattern(_GROUP),
+    _pattern("name", _GROUP, "1 to 40 characters"),
 ]
-Variable = Annotated[str, _form(_VARIABLE, "the name of an environment variable"), _pattern(_VARIABLE)]
-AbsolutePath = Annotated[str, _form(_PATH, "an absolute path"), _pattern(_PATH)]
-BackendName = Annotated[str, _form(_BACKEND, "the name of a backend: letters, digits, _ - . and :"), _pattern(_BACKEND)]
-MapFile = Annotated[str, _form(_MAP, "an absolute path of letters, digits, _ - . and /"), _pattern(_MAP)]
+Variable = Annotated[
+    str, _form(_VARIABLE, "the name of an environment variable"), _pattern("environment variable", _VARIABLE)
+]
+AbsolutePath = Annotated[str, _form(_PATH, "an absolute path"), _pattern("absolute path", _PATH)]
+BackendName = Annotated[
+    str,
+    _form(_BACKEND, "the name of a backend: letters, digits, _ - . and :"),
+    _pattern("name of a backend", _BACKEND, "1 to 255 characters"),
+]
+MapFile = Annotated[
+    str, _form(_MAP, "an absolute path of letters, digits, _ - . and /"), _pattern("absolute path", _MAP)
+]
 """It is part of a command of HAProxy, where blanks, semicolons and backslashes mean something."""
-HttpPath = Annotated[str, _form(_HTTP_PATH, "a path that begins with /"), _pattern(_HTTP_PATH)]
-Label = Annotated[str, _form(_LABEL, "the name of a label: up to 200 characters"), _pattern(_LABEL)]
+HttpPath = Annotated[str, _form(_HTTP_PATH, "a path that begins with /"), _pattern("path of a URL", _HTTP_PATH)]
+Label = Annotated[
+    str,
+    _form(_LABEL, "the name of a label: up to 200 characters"),
+    _pattern("name of a label", _LABEL, "1 to 200 characters"),
+]
 """Prometheus takes any UTF-8 for one, and so does Grafana."""
-Text = Annotated[str, _form(_TEXT, "text"), _pattern(_TEXT)]
+Text = Annotated[str, _form(_TEXT, "text"), _pattern("text", _TEXT, "1 to 4096 characters")]

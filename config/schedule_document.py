@@ -14,6 +14,7 @@ from config.calendars import Calendar, instant_at, read_cron, read_timezone
 from config.scalars import read_positive_span, read_span
 from config.schedules import End, Lasting, Limit, Once, Schedule, ScheduledChange, ScheduledLimit, Times
 from config.units import Instant, PolicyId, Seconds
+from config.worded import worded
 
 if TYPE_CHECKING:
     from config.policy_document import PolicyDocument
@@ -84,15 +85,22 @@ def read_missed(value: object) -> Seconds:
             raise ValueError(expected)
 
 
-Cron = Annotated[str, PlainValidator(read_cron), WithJsonSchema({"type": "string"})]
-Timezone = Annotated[str, PlainValidator(read_timezone), WithJsonSchema({"type": "string"})]
-At = Annotated[datetime, PlainValidator(read_moment), WithJsonSchema({"type": "string", "pattern": _MOMENT.pattern})]
-Until = Annotated[str | datetime | Seconds, PlainValidator(read_until), WithJsonSchema({"type": "string"})]
+Cron = Annotated[str, PlainValidator(read_cron), worded("calendar: five fields of cron", type="string")]
+Timezone = Annotated[str, PlainValidator(read_timezone), worded("time zone", type="string")]
+At = Annotated[
+    datetime,
+    PlainValidator(read_moment),
+    worded("moment of ISO 8601", "the years 1970 to 2199", type="string", pattern=_MOMENT.pattern),
+]
+Until = Annotated[
+    str | datetime | Seconds, PlainValidator(read_until), worded("calendar, moment or duration", type="string")
+]
 Missed = Annotated[
     Seconds,
     PlainValidator(read_missed),
     WithJsonSchema(
         {
+            "title": "`once`, `skip`, or `{within: DURATION}`",
             "anyOf": [
                 {"enum": ["once", "skip"]},
                 {
@@ -101,7 +109,7 @@ Missed = Annotated[
                     "required": ["within"],
                     "additionalProperties": False,
                 },
-            ]
+            ],
         }
     ),
 ]

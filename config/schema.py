@@ -12,6 +12,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
 from config.document import Document
+from config.generated import keep
 
 SCHEMA = Path(__file__).with_name("schema.json")
 
@@ -27,16 +28,24 @@ class _Editors(GenerateJsonSchema):
         default = schema.get("default")
         return inner if default is None else {**inner, "default": default}
 
+    def sort(self, value: JsonSchemaValue, parent_key: str | None = None) -> JsonSchemaValue:
+        """Leave keys in the order in which people wrote them: in examples it means something to readers."""
+        return value
+
     def field_title_should_be_set(self, schema: object) -> bool:
         return False
 
 
+def schema() -> dict[str, Any]:
+    """The schema with its keys in the order of the document."""
+    return Document.model_json_schema(schema_generator=_Editors)
+
+
 def schema_text() -> str:
     """The schema as it is kept: JSON Schema 2020-12, sorted, with a final line end."""
-    schema = Document.model_json_schema(schema_generator=_Editors)
     described: dict[str, Any] = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        **schema,
+        **schema(),
         "title": "Trimtab's declared model",
     }
     return json.dumps(described, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
@@ -44,17 +53,7 @@ def schema_text() -> str:
 
 def main(arguments: Sequence[str], path: Path = SCHEMA) -> int:
     """Write the schema, or with ``--check`` compare it. Returns the exit code: 0 done, 1 stale, 2 usage."""
-    if list(arguments) not in ([], ["--check"]):
-        sys.stderr.write("usage: python -m config.schema [--check]\n")
-        return 2
-    text = schema_text()
-    if not arguments:
-        path.write_text(text, encoding="utf-8")
-        return 0
-    if path.exists() and path.read_text(encoding="utf-8") == text:
-        return 0
-    sys.stderr.write(f"{path.name} does not match config/document.py: run `make schema` and commit the result\n")
-    return 1
+    return keep(schema_text(), path, arguments, module="config.schema", remedy="make schema")
 
 
 if __name__ == "__main__":

@@ -19,8 +19,9 @@ from config.simulation import (
     Incident,
     ListingFaults,
 )
+from config.worded import NO_UNIT
 
-_SPAN = {"type": "string", "pattern": r"^\s*(\d+(\.\d+)?\s*(ms|s|m|h|d)\s*)+$"}
+_SPAN = {"title": "duration", "type": "string", "pattern": r"^\s*(\d+(\.\d+)?\s*(ms|s|m|h|d)\s*)+$"}
 
 
 def read_boot(value: object) -> BootTime:
@@ -54,6 +55,7 @@ Boot = Annotated[
     PlainValidator(read_boot),
     WithJsonSchema(
         {
+            "title": "duration, or `{median: DURATION, p95: DURATION}`",
             "anyOf": [
                 _SPAN,
                 {
@@ -62,7 +64,7 @@ Boot = Annotated[
                     "required": ["median", "p95"],
                     "additionalProperties": False,
                 },
-            ]
+            ],
         }
     ),
 ]
@@ -73,9 +75,11 @@ class ListingDocument(Declared):
 
     takes: Span = key("What a listing takes, on top of every call.", "2s", default="0s")
     lag: Span = key("How old what a listing shows is.", "10s", default="0s")
-    partial: Annotated[Share | None, Given] = key("Listings that show half of the servers, and say so.", "5%")
+    partial: Annotated[Share | None, Given] = key(
+        "Listings that show half of the servers, and say so.", "5%", left_out="none"
+    )
     truncated: Annotated[Share | None, Given] = key(
-        "Listings that show half of the servers, and pass for complete.", "1%"
+        "Listings that show half of the servers, and pass for complete.", "1%", left_out="none"
     )
 
     @property
@@ -89,9 +93,9 @@ class ListingDocument(Declared):
 class CallDocument(Declared):
     """What is wrong with answers to calls that change something."""
 
-    error: Annotated[Share | None, Given] = key("An error is answered, and nothing was done.", "2%")
-    false_error: Annotated[Share | None, Given] = key("An error is answered, and all was done.", "2%")
-    timeout: Annotated[Share | None, Given] = key("All was done, and nothing is answered.", "2%")
+    error: Annotated[Share | None, Given] = key("An error is answered, and nothing was done.", "2%", left_out="never")
+    false_error: Annotated[Share | None, Given] = key("An error is answered, and all was done.", "2%", left_out="never")
+    timeout: Annotated[Share | None, Given] = key("All was done, and nothing is answered.", "2%", left_out="never")
 
     @model_validator(mode="after")
     def _at_most_all(self) -> Self:
@@ -108,7 +112,7 @@ class CallDocument(Declared):
 class CallRateDocument(Declared):
     """The rate limit of the cloud."""
 
-    calls: Annotated[int, Field(ge=1, le=10**6)] = must("At most so many calls.", 100)
+    calls: Annotated[int, Field(ge=1, le=10**6)] = must("At most so many calls.", 100, unit="calls")
     per: PositiveSpan = must("In any span of so long.", "1m")
 
 
@@ -148,24 +152,32 @@ class IncidentDocument(Declared):
 class SimulatedDocument(Declared):
     """A cloud that is only played, inside Trimtab. Nothing goes wrong by default."""
 
-    seed: Annotated[int, Field(ge=0, le=2**31)] = key("The same seed, the same misfortunes.", 7, default=1)
+    seed: Annotated[int, Field(ge=0, le=2**31)] = key(
+        "The same seed, the same misfortunes.", 7, default=1, unit=NO_UNIT
+    )
     boot: Boot = key("How long servers build.", "30s", {"median": "30s", "p95": "2m"}, default="30s")
     stop: Span = key("How long a destroyed server takes to go.", "5s", default="5s")
     call: Span = key("What every call takes.", "50ms", default="50ms")
     timeout: PositiveSpan = key("What a call takes that is not answered.", "10s", default="10s")
     quota: Annotated[Annotated[int, Field(ge=0, le=10**6)] | None, Given] = key(
-        "Servers at most, foreign ones included.", 50
+        "Servers at most, foreign ones included.", 50, left_out="no limit", unit="servers"
     )
-    foreign: Annotated[int, Field(ge=0, le=10**5)] = key("Servers of somebody else, from the beginning.", 3, default=0)
+    foreign: Annotated[int, Field(ge=0, le=10**5)] = key(
+        "Servers of somebody else, from the beginning.", 3, default=0, unit="servers"
+    )
     rate_limit: Annotated[CallRateDocument | None, Given] = key(
-        "How many calls are answered.", {"calls": 100, "per": "1m"}
+        "How many calls are answered.", {"calls": 100, "per": "1m"}, left_out="all"
     )
     listing: ListingDocument = key("What is wrong with listings.", {"lag": "10s", "partial": "5%"}, default={})
     create: CallDocument = key("What is wrong with creations.", {"error": "2%", "timeout": "2%"}, default={})
     destroy: CallDocument = key("What is wrong with removals.", {"error": "2%"}, default={})
-    stillborn: Annotated[Share | None, Given] = key("Servers that go to error while they build.", "5%")
-    error_after: Annotated[PositiveSpan | None, Given] = key("Mean time until a server goes to error.", "2d")
-    vanish_after: Annotated[PositiveSpan | None, Given] = key("Mean time until a server is gone.", "7d")
+    stillborn: Annotated[Share | None, Given] = key("Servers that go to error while they build.", "5%", left_out="none")
+    error_after: Annotated[PositiveSpan | None, Given] = key(
+        "Mean time until a server goes to error.", "2d", left_out="never"
+    )
+    vanish_after: Annotated[PositiveSpan | None, Given] = key(
+        "Mean time until a server is gone.", "7d", left_out="never"
+    )
     script: list[IncidentDocument] = key(
         "What happens once, and when.", [{"at": "10m", "vanish": 2}, {"at": "20m", "outage": "2m"}], default=[]
     )

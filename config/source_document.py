@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import Strict, model_validator
+from pydantic import ConfigDict, Strict, model_validator
 from pydantic_core import PydanticCustomError
 
 from config.access import (
@@ -30,6 +30,8 @@ _Lax = Strict(False)
 
 class SecretDocument(Declared):
     """Where a secret is kept. Secrets themselves never stand in this file."""
+
+    model_config = ConfigDict(title="secret")
 
     choice: ClassVar[tuple[str, ...]] = ("env", "file")
     choice_of: ClassVar[str] = "the place of the secret"
@@ -95,14 +97,14 @@ class SnmpDocument(Declared):
     port: Port = key("UDP port of the members' agents.", 161, default=161)
     version: Literal["1", "2c", "3", 1, 3] = key("Version of the protocol: 1, 2c or 3.", "2c", default="2c")
     community: Annotated[SecretDocument | None, Given] = key(
-        "Where the community of version 1 or 2c is kept; public if left out.", {"env": "SNMP_COMMUNITY"}
+        "Where the community of version 1 or 2c is kept.", {"env": "SNMP_COMMUNITY"}, left_out="public"
     )
-    user: Annotated[Text | None, Given] = key("The user of version 3.", "trimtab")
+    user: Annotated[Text | None, Given] = key("The user of version 3, which needs one.", "trimtab", left_out="none")
     auth: Annotated[AuthDocument | None, Given] = key(
-        "What version 3 signs with; not signed if left out.", {"sha256": {"env": "SNMP_AUTH"}}
+        "What version 3 signs with.", {"sha256": {"env": "SNMP_AUTH"}}, left_out="not signed"
     )
     priv: Annotated[PrivDocument | None, Given] = key(
-        "What version 3 encrypts with; not encrypted if left out.", {"aes": {"env": "SNMP_PRIV"}}
+        "What version 3 encrypts with.", {"aes": {"env": "SNMP_PRIV"}}, left_out="not encrypted"
     )
     engine: Annotated[Engine, _Lax] = key(
         "The library: gufo, or pysnmp where gufo has no wheel; it takes 58 times the processor time.",
@@ -150,9 +152,13 @@ class TrustingDocument(Declared):
     """Keys of everything that may speak TLS."""
 
     ca: Annotated[AbsolutePath | None, Given] = key(
-        "A file of certificates (PEM) that are believed, instead of the system's.", "/etc/ssl/ours.pem"
+        "A file of certificates (PEM) that are believed, instead of the system's.",
+        "/etc/ssl/ours.pem",
+        left_out="the system's",
     )
-    insecure: Annotated[Yes | None, Given] = key("Believe any certificate: for appliances that nobody gave one.", True)
+    insecure: Annotated[Yes | None, Given] = key(
+        "Believe any certificate: for appliances that nobody gave one.", True, left_out="certificates are checked"
+    )
 
     @model_validator(mode="after")
     def _believing_somebody(self) -> Self:
@@ -173,14 +179,18 @@ class HttpAccessDocument(TrustingDocument):
     together: ClassVar[tuple[str, ...]] = ("user", "password")
     hidden: ClassVar[frozenset[str]] = frozenset({"password", "bearer"})
 
-    user: Annotated[Text | None, Given] = key("User name, for basic authentication.", "trimtab")
-    password: Annotated[SecretDocument | None, Given] = key("Where the user's password is kept.", {"env": "PASSWORD"})
-    bearer: Annotated[SecretDocument | None, Given] = key("Where a bearer token is kept.", {"env": "TOKEN"})
+    user: Annotated[Text | None, Given] = key("User name, for basic authentication.", "trimtab", left_out="none")
+    password: Annotated[SecretDocument | None, Given] = key(
+        "Where the user's password is kept.", {"env": "PASSWORD"}, left_out="none: it goes with user"
+    )
+    bearer: Annotated[SecretDocument | None, Given] = key(
+        "Where a bearer token is kept.", {"env": "TOKEN"}, left_out="none"
+    )
     timeout: PositiveSpan = key("How long an answer may take.", "5s", default="5s")
     body_limit: Annotated[BodyLimit | None, Given] = key(
-        "How large an answer may be, unpacked, from 1KiB to 64MiB: 1MiB if left out, for an entry of sources 16MiB. A "
-        "larger one is malformed.",
+        "How large an answer may be, unpacked. A larger one is malformed.",
         "4MiB",
+        left_out="1MiB, for an entry of sources 16MiB",
     )
 
     @model_validator(mode="after")
@@ -232,9 +242,11 @@ class NetscalerDocument(TrustingDocument):
     url: BaseUrl = must("Its management address, to which /nitro/v1 is added.", "https://192.0.2.10")
     user: Text = must("A user who may read statistics.", "trimtab")
     password: SecretDocument = must("Where the user's password is kept.", {"env": "NS_PASSWORD"})
-    virtual_server: Annotated[Text | None, Given] = key("The lbvserver that answers for the group.", "web-vip")
+    virtual_server: Annotated[Text | None, Given] = key(
+        "The lbvserver that answers for the group.", "web-vip", left_out="none"
+    )
     service_group: Annotated[Text | None, Given] = key(
-        "The service group whose members are ours; the virtual server's services, if left out.", "web"
+        "The service group whose members are ours.", "web", left_out="the virtual server's services"
     )
     timeout: PositiveSpan = key("How long an answer may take.", "5s", default="5s")
 

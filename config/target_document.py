@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field, PlainValidator, WithJsonSchema
+from pydantic import PlainValidator
 
 from config.declared import Declared, key, must
 from config.quantities import Level
 from config.reduction_scalars import Across, Aggregating
 from config.scalars import Given, Growth, Name, PositiveSpan, Share, Shrinkage, Span, amount_reader
+from config.worded import PERCENT_PATTERN, worded
 
 _MOST = 99
 """Per cent. A target that is missed by all of itself is none."""
@@ -35,7 +36,7 @@ def read_tolerance(value: object) -> float:
 
 
 Tolerance = Annotated[
-    float, PlainValidator(read_tolerance), WithJsonSchema({"type": "string", "pattern": r"^\d+(\.\d+)?\s*%$"})
+    float, PlainValidator(read_tolerance), worded("percent", f"0% to {_MOST}%", type="string", pattern=PERCENT_PATTERN)
 ]
 
 
@@ -43,7 +44,9 @@ class OutDocument(Declared):
     """How fast the group grows after its target."""
 
     duration: Span = key("How long the value must be above. 0s: at once.", "60s", default=0)
-    at_most: Annotated[Growth | None, Given] = key("Add so many at once at most; or a percentage.", 4, "50%")
+    at_most: Annotated[Growth | None, Given] = key(
+        "Add so many at once at most; or a percentage.", 4, "50%", left_out="no limit"
+    )
     quiet_time: Span = key("After it grew, how long the group is left in peace.", "5m", default="5m")
 
 
@@ -51,7 +54,9 @@ class InDocument(Declared):
     """How fast the group shrinks after its target."""
 
     duration: Span = key("How long the value must be below. 0s: at once.", "10m", default="5m")
-    at_most: Annotated[Shrinkage | None, Given] = key("Remove so many at once at most; or a percentage.", 1, "10%")
+    at_most: Annotated[Shrinkage | None, Given] = key(
+        "Remove so many at once at most; or a percentage.", 1, "10%", left_out="no limit"
+    )
     quiet_time: Span = key("After it shrank, how long nobody else leaves.", "5m", default="5m")
 
 
@@ -60,24 +65,22 @@ class FollowedDocument(Declared):
 
     counter: Name = must("The counter that the size follows.", "cpu")
     across: Annotated[Across | None, Given] = key(
-        "How the members' values become one. avg, or sum for a total, if left out.", "avg", "p95"
+        "How the members' values become one.", "avg", "p95", left_out="avg, or sum for a total"
     )
     window: Annotated[PositiveSpan | None, Given] = key(
-        "How far back values count; a whole number of the group's intervals. One interval if left out.", "3m"
+        "How far back values count; a whole number of the group's intervals.", "3m", left_out="one interval"
     )
     aggregate: Aggregating = key("How the values of the window become one.", "avg", "max", default="avg")
     quorum: Annotated[Share | None, Given] = key(
-        "With this share of members heard, the unheard are left out and not held against the answer.", "95%"
+        "With this share of members heard, the unheard are left out and not held against the answer.",
+        "95%",
+        left_out="all must be heard, or their range must decide",
     )
     out: OutDocument = key("How fast the group grows.", {"duration": "60s"}, default={})
-    in_: InDocument = Field(
-        default={},
-        validate_default=True,
-        alias="in",
-        description="How fast the group shrinks.",
-        examples=[{"duration": "10m", "at_most": "10%"}],
+    in_: InDocument = key("How fast the group shrinks.", {"duration": "10m", "at_most": "10%"}, default={}, alias="in")
+    only: Annotated[Literal["out"] | None, Given] = key(
+        "out: the group grows after it, and never shrinks.", "out", left_out="it goes both ways"
     )
-    only: Annotated[Literal["out"] | None, Given] = key("out: the group grows after it, and never shrinks.", "out")
 
 
 class TargetDocument(FollowedDocument):
