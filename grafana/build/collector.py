@@ -6,7 +6,20 @@ from grafana_foundation_sdk.builders.dashboard import Row
 from grafana_foundation_sdk.models.dashboard import Dashboard
 
 from grafana.build.frame import HERE, filled, frame
-from grafana.build.panels import PER_SECOND, SECONDS, SHARE, Ask, Panel, figure, lines, stacked, steps
+from grafana.build.nonzero import ever, flowing
+from grafana.build.panels import (
+    PER_SECOND,
+    SECONDS,
+    SHARE,
+    Ask,
+    Panel,
+    figure,
+    hiding,
+    lines,
+    stacked,
+    steps,
+    to_console,
+)
 from grafana.build.rates import mean, quantile
 
 _REPLIES = f"rate(trimtab_poll_replies_total{{{HERE}}}[$__rate_interval])"
@@ -15,7 +28,12 @@ _GOOD = f'rate(trimtab_poll_replies_total{{{HERE}, reply="ok"}}[$__rate_interval
 
 def dashboard() -> Dashboard:
     """The finished dashboard."""
-    whole = frame("collector", "Trimtab / Collector", "Replies by kind, poll duration, ages, unheard members.")
+    whole = frame(
+        "collector",
+        "Trimtab / Collector",
+        "Replies by kind, poll duration, ages, unheard members.",
+        console=to_console(),
+    )
     filled(whole, *_figures())
     filled(whole.with_row(Row("Answers")), *_answers())
     filled(whole.with_row(Row("Who is not heard")), *_silence())
@@ -45,16 +63,18 @@ def _figures() -> list[Panel]:
 
 
 def _answers() -> list[Panel]:
-    failed = f'rate(trimtab_poll_replies_total{{{HERE}, reply!="ok"}}[$__rate_interval])'
+    asked, failed = (f"trimtab_poll_replies_total{{{HERE}{of}}}" for of in ("", ', reply!="ok"'))
     return [
-        stacked(
-            "Replies by kind", "What became of the questions.", Ask(f"sum by (reply) ({_REPLIES})", "{{reply}}")
-        ).unit(PER_SECOND),
-        stacked(
-            "Failures by counter",
-            "Questions without a value: timeout is silence, unreachable a source that no member is to blame for.",
-            Ask(f"sum by (source, counter, reply) ({failed})", "{{source}} {{counter}}: {{reply}}"),
-            unit=PER_SECOND,
+        hiding(stacked("Replies by kind", "What became of the questions.", flowing(asked, "{{reply}}", "reply"))).unit(
+            PER_SECOND
+        ),
+        hiding(
+            stacked(
+                "Failures by counter",
+                "Questions without a value: timeout is silence, unreachable a source that no member is to blame for.",
+                flowing(failed, "{{source}} {{counter}}: {{reply}}", "source", "counter", "reply"),
+                unit=PER_SECOND,
+            )
         ),
         lines(
             "Duration of polls",
@@ -94,10 +114,12 @@ def _silence() -> list[Panel]:
                 "{{group}}",
             ),
         ),
-        steps(
-            "Unheard members",
-            "Members that have not answered for more than ten intervals, by group. `trimtab status GROUP` names them.",
-            Ask(f"sum by (group) (trimtab_group_unheard_members{{{HERE}}})", "{{group}}"),
+        hiding(
+            steps(
+                "Unheard members",
+                "Members without an answer for more than ten intervals, by group. `trimtab status GROUP` names them.",
+                ever(f"trimtab_group_unheard_members{{{HERE}}}", "{{group}}", "group"),
+            )
         ),
         lines(
             "Share of members heard",
@@ -105,19 +127,22 @@ def _silence() -> list[Panel]:
             Ask(f"{heard} / {expected}", "{{group}}"),
             unit=SHARE,
         ),
-        steps(
-            "Blind groups",
-            "1 while a policy of the group has not enough data to judge.",
-            Ask(f'max by (group) (trimtab_restricted{{{HERE}, reason="blind"}})', "{{group}}"),
+        hiding(
+            steps(
+                "Blind groups",
+                "1 while a policy of the group has not enough data to judge.",
+                ever(f'trimtab_restricted{{{HERE}, reason="blind"}}', "{{group}}", "group"),
+            )
         ),
-        steps(
-            "Unknown conditions",
-            "Conditions without a value at the last tick, by group.",
-            Ask(
-                f"sum by (group) (trimtab_condition_info{{{HERE}}}"
-                f" unless on (instance, group, policy, condition) trimtab_condition_met)"
-                f" or sum by (group) (trimtab_condition_info{{{HERE}}}) * 0",
-                "{{group}}",
-            ),
+        hiding(
+            steps(
+                "Unknown conditions",
+                "Conditions without a value at the last tick, by group.",
+                Ask(
+                    f"sum by (group) (trimtab_condition_info{{{HERE}}}"
+                    f" unless on (instance, group, policy, condition) trimtab_condition_met)",
+                    "{{group}}",
+                ),
+            )
         ),
     ]

@@ -7,7 +7,23 @@ from grafana_foundation_sdk.builders.dashboard import Row
 from grafana_foundation_sdk.models.dashboard import Dashboard, DynamicConfigValue
 
 from grafana.build.frame import HERE, decisions, edits, filled, frame
-from grafana.build.panels import SHARE, Ask, Panel, bars, figure, lines, mapping, rows, stacked, timeline, to_group
+from grafana.build.nonzero import events, ever
+from grafana.build.panels import (
+    BLUE,
+    SHARE,
+    Ask,
+    Panel,
+    bars,
+    figure,
+    hiding,
+    lines,
+    mapping,
+    rows,
+    stacked,
+    timeline,
+    to_console,
+    to_group,
+)
 from grafana.build.states import STATES, rank
 
 _SERVING = f'trimtab_group_members{{{HERE}, state="in_service"}}'
@@ -15,7 +31,9 @@ _SERVING = f'trimtab_group_members{{{HERE}, state="in_service"}}'
 
 def dashboard() -> Dashboard:
     """The finished dashboard."""
-    whole = frame("fleet", "Trimtab / Fleet", "Every group: size, bounds, condition, reasons, drift.")
+    whole = frame(
+        "fleet", "Trimtab / Fleet", "Every group: size, bounds, condition, reasons, drift.", console=to_console()
+    )
     whole.annotation(decisions(HERE).enable(False)).annotation(edits(HERE).enable(False))
     filled(whole, *_figures(), _groups(), _conditions())
     filled(whole.with_row(Row("Sizes")), *_sizes())
@@ -69,7 +87,9 @@ def _groups() -> table.Panel:
         DynamicConfigValue(id_val="mappings", value=[mapping(STATES)]),
         DynamicConfigValue(id_val="custom.cellOptions", value={"type": "color-text"}),
     ]
-    links = [DynamicConfigValue(id_val="links", value=[to_group("${__value.text}").build()])]
+    links = [
+        DynamicConfigValue(id_val="links", value=[link("${__value.text}").build() for link in (to_group, to_console)])
+    ]
     return rows("Groups", about, columns, labels).override_by_name("Condition", states).override_by_name("Group", links)
 
 
@@ -79,14 +99,20 @@ def _conditions() -> Panel:
         "How each group has been, in the words of `trimtab status`.",
         Ask(rank(HERE), "{{group}}"),
         states=STATES,
-    ).data_links([to_group("${__field.labels.group}")])
+    ).data_links([to_group("${__field.labels.group}"), to_console("${__field.labels.group}")])
 
 
 def _sizes() -> list[Panel]:
     desired, most = f"trimtab_group_desired{{{HERE}}}", f"trimtab_group_max{{{HERE}}}"
     return [
         stacked("Members in service", "Members that serve, by group.", Ask(_each(_SERVING), "{{group}}")),
-        stacked("Members by state", "All members, by what becomes of them.", Ask(_states(), "{{state}}")),
+        hiding(
+            stacked(
+                "Members by state",
+                "All members, by what becomes of them.",
+                ever(f"trimtab_group_members{{{HERE}}}", "{{state}}", "state"),
+            )
+        ),
         lines(
             "Share of max",
             "Desired size over max. A group that stays at 100 % wants more than it may have.",
@@ -103,10 +129,12 @@ def _sizes() -> list[Panel]:
             "The size that a group in mode advise would have; for the others, their desired size.",
             Ask(f"{_each(f'trimtab_group_recommended{{{HERE}}}')} or {_each(desired)}", "{{group}}"),
         ),
-        lines(
-            "Distrust of the inventory",
-            "1 while what a group's cloud lists is not believed: nobody leaves as surplus then. See `trimtab why`.",
-            Ask(_each(f"trimtab_inventory_distrust{{{HERE}}}"), "{{group}}"),
+        hiding(
+            lines(
+                "Distrust of the inventory",
+                "1 while what a group's cloud lists is not believed: no member leaves as surplus. See `trimtab why`.",
+                ever(f"trimtab_inventory_distrust{{{HERE}}}", "{{group}}", "instance", "group"),
+            )
         ),
     ]
 
@@ -114,35 +142,45 @@ def _sizes() -> list[Panel]:
 def _reasons() -> list[Panel]:
     moved = f'trimtab_decisions_total{{{HERE}, direction!="none"}}'
     return [
-        bars(
-            "Changes of size",
-            "Decisions that changed a size, by direction and reason.",
-            Ask(f"sum by (direction, reason) (increase({moved}[$__rate_interval]))", "{{direction}}, {{reason}}"),
+        hiding(
+            bars(
+                "Changes of size",
+                "Decisions that changed a size, by direction and reason.",
+                events(moved, "{{direction}}, {{reason}}", "direction", "reason"),
+            )
         ),
-        bars(
-            "Refused requests",
-            "Requests that a guard refused, by reason.",
-            Ask(f"sum by (reason) (increase(trimtab_restrictions_total{{{HERE}}}[$__rate_interval]))", "{{reason}}"),
+        hiding(
+            bars(
+                "Refused requests",
+                "Requests that a guard refused, by reason.",
+                events(f"trimtab_restrictions_total{{{HERE}}}", "{{reason}}", "reason"),
+            )
         ),
-        lines(
-            "Reasons in force",
-            "Groups, by the reasons of their last tick; one may have several. `trimtab why GROUP` tells the whole.",
-            Ask(f"sum by (reason) (trimtab_restricted{{{HERE}}}) > 0", "{{reason}}"),
+        hiding(
+            lines(
+                "Reasons in force",
+                "Groups, by the reasons of their last tick; one may have several. `trimtab why GROUP` tells the whole.",
+                ever(f"trimtab_restricted{{{HERE}}}", "{{reason}}", "reason"),
+            )
         ),
-        lines(
-            "What convergence waits for",
-            "Members that convergence waits for or does not touch, by why.",
-            Ask(f"sum by (wait) (trimtab_group_waits{{{HERE}}})", "{{wait}}"),
+        hiding(
+            lines(
+                "What convergence waits for",
+                "Members that convergence waits for or does not touch, by why.",
+                ever(f"trimtab_group_waits{{{HERE}}}", "{{wait}}", "wait"),
+            )
         ),
+        timeline(
+            "Stopped in the whole fleet",
+            "What a person has stopped in all groups with `trimtab pause --all`: no, all, decisions, out or in.",
+            Ask(f"trimtab_fleet_pause{{{HERE}}} == 1", "{{pause}}"),
+            states={1: ("in force", BLUE)},
+        ).height(5),
     ]
 
 
 def _each(selector: str) -> str:
     return f"max by (instance, group) ({selector})"
-
-
-def _states() -> str:
-    return f"sum by (state) (trimtab_group_members{{{HERE}}})"
 
 
 def _word(name: str) -> str:

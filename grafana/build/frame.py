@@ -39,8 +39,8 @@ class _Prepared(board.AnnotationQuery):
         self._internal = marks
 
 
-def frame(name: str, title: str, about: str) -> board.Dashboard:
-    """An empty dashboard that can choose a datasource and daemons, and leads to the others."""
+def frame(name: str, title: str, about: str, *, console: board.DashboardLink) -> board.Dashboard:
+    """An empty dashboard that can choose a datasource and daemons, and leads to the others and to the console."""
     others = board.DashboardLink("Trimtab").type(DashboardLinkType.DASHBOARDS).tags([_TAG]).icon("external link")
     return (
         board.Dashboard(title)
@@ -53,8 +53,10 @@ def frame(name: str, title: str, about: str) -> board.Dashboard:
         .refresh("10s")
         .timezone("browser")
         .link(others.as_dropdown(False).include_vars(True).keep_time(True).tooltip("The other dashboards of Trimtab"))
+        .link(console)
         .with_variable(_datasource())
         .with_variable(choice("instance", "Daemon", "label_values(trimtab_build_info, instance)", several=True))
+        .with_variable(_console())
     )
 
 
@@ -98,6 +100,11 @@ def calls(selector: str) -> board.AnnotationQuery:
     """A mark for each minute in which a cloud or a balancer was asked for something."""
     made = f"increase(trimtab_actions_total{{{selector}}}[1m]) > 0"
     return _Prepared(_Marks("Steps", made, "blue", "{{group}}: {{step}}, {{result}}"))
+
+
+def _console() -> board.TextBoxVariable:
+    """Where the reader's browser finds the console: Prometheus knows only where it scrapes."""
+    return board.TextBoxVariable("console").label("Console at").default_value("http://127.0.0.1:8460")
 
 
 def _datasource() -> board.DatasourceVariable:

@@ -7,11 +7,13 @@ from grafana_foundation_sdk.models.dashboard import Dashboard
 
 from grafana.build.frame import GROUP, HERE, calls, choice, decisions, edits, filled, frame
 from grafana.build.measures import unit_query
+from grafana.build.nonzero import events, ever
 from grafana.build.panels import (
     BLUE,
     GREEN,
     GREY,
     MOMENT,
+    ORANGE,
     RED,
     SECONDS,
     Ask,
@@ -19,12 +21,14 @@ from grafana.build.panels import (
     bars,
     dashed,
     figure,
+    hiding,
     lines,
     mapping,
     measured,
     stacked,
     steps,
     timeline,
+    to_console,
     words,
 )
 from grafana.build.states import STATES, rank
@@ -35,7 +39,10 @@ _CONDITION = f'{GROUP}, condition=~"$condition"'
 def dashboard() -> Dashboard:
     """The finished dashboard."""
     whole = frame(
-        "group", "Trimtab / Group", "One group: conditions against thresholds, timers, guards, members, steps."
+        "group",
+        "Trimtab / Group",
+        "One group: conditions against thresholds, timers, guards, members, steps.",
+        console=to_console("${group}"),
     )
     whole.with_variable(choice("group", "Group", f"label_values(trimtab_group_min{{{HERE}}}, group)"))
     judged = f"label_values(trimtab_condition_threshold{{{GROUP}}}, condition)"
@@ -90,10 +97,12 @@ def _size() -> list[Panel]:
         )
         .override_by_regexp("min|max", list(dashed(RED)))
         .override_by_name("recommended", list(dashed(BLUE))),
-        stacked(
-            "Members by state",
-            "building, joining the balancers, in service, draining, leaving, broken, unknown, stuck (not removable).",
-            Ask(f"trimtab_group_members{{{GROUP}}}", "{{state}}"),
+        hiding(
+            stacked(
+                "Members by state",
+                "building, joining the balancers, in service, draining, leaving, broken, unknown, stuck.",
+                ever(f"trimtab_group_members{{{GROUP}}}", "{{state}}"),
+            )
         ),
     ]
 
@@ -125,8 +134,8 @@ def _conditions() -> list[Panel]:
         ).override_by_regexp(".*needed", list(dashed(RED))),
         lines(
             "Must still hold",
-            "How long each policy's conditions must still hold before it asks for another size.",
-            Ask(f"clamp_min({_duration()} - trimtab_policy_held_seconds{{{GROUP}}}, 0)", "{{policy}}"),
+            "How long each policy's conditions must still hold. A gap: they do not hold.",
+            Ask(f"trimtab_policy_ready_seconds_remaining{{{GROUP}}}", "{{policy}}"),
             unit=SECONDS,
         ),
         lines(
@@ -146,7 +155,6 @@ def _conditions() -> list[Panel]:
 
 
 def _guards() -> list[Panel]:
-    refused = f"trimtab_restrictions_total{{{GROUP}}}"
     return [
         timeline(
             "Reasons in force",
@@ -161,15 +169,19 @@ def _guards() -> list[Panel]:
             Ask(f"trimtab_group_back_off_seconds_remaining{{{GROUP}}}", "build back-off"),
             unit=SECONDS,
         ),
-        bars(
-            "Refused requests",
-            "Requests for another size that a guard refused, by reason.",
-            Ask(f"sum by (reason) (increase({refused}[$__rate_interval]))", "{{reason}}"),
+        hiding(
+            bars(
+                "Refused requests",
+                "Requests for another size that a guard refused, by reason.",
+                events(f"trimtab_restrictions_total{{{GROUP}}}", "{{reason}}", "reason"),
+            )
         ),
-        bars(
-            "Decisions",
-            "What the ticks came to, by reason. Mostly nothing: that is well.",
-            Ask(f"sum by (reason) (increase(trimtab_decisions_total{{{GROUP}}}[$__rate_interval]))", "{{reason}}"),
+        hiding(
+            bars(
+                "Decisions",
+                "What the ticks came to, by reason. Mostly nothing: that is well.",
+                events(f"trimtab_decisions_total{{{GROUP}}}", "{{reason}}", "reason"),
+            )
         ),
         steps(
             "Drift and distrust",
@@ -178,21 +190,29 @@ def _guards() -> list[Panel]:
             Ask(f"trimtab_inventory_distrust{{{GROUP}}}", "distrust"),
             Ask(f"trimtab_group_unheard_members{{{GROUP}}}", "unheard"),
         ),
+        timeline(
+            "Doubts about the inventory",
+            "Why the listing of the cloud is not believed: no member leaves as surplus meanwhile.",
+            Ask(f"trimtab_inventory_doubt{{{GROUP}}} == 1", "{{ground}}"),
+            states={1: ("doubted", ORANGE)},
+        )
+        .no_value("None in the time shown")
+        .height(5),
     ]
 
 
 def _convergence() -> list[Panel]:
-    made = f"sum by (step, result) (increase(trimtab_actions_total{{{GROUP}}}[$__rate_interval]))"
-    passes = f"sum by (result) (increase(trimtab_converge_passes_total{{{GROUP}}}[$__rate_interval]))"
+    made = events(f"trimtab_actions_total{{{GROUP}}}", "{{step}}, {{result}}", "step", "result")
+    passes = events(f"trimtab_converge_passes_total{{{GROUP}}}", "{{result}}", "result")
     return [
-        bars(
-            "Steps", "Calls to the cloud and the balancers, and what became of them.", Ask(made, "{{step}}, {{result}}")
-        ),
-        bars("Passes", "Convergence passes, by the worst that happened in each.", Ask(passes, "{{result}}")),
-        steps(
-            "Waits",
-            "Members that convergence waits for, or does not touch, by why.",
-            Ask(f"trimtab_group_waits{{{GROUP}}}", "{{wait}}"),
+        hiding(bars("Steps", "Calls to the cloud and the balancers, and what became of them.", made)),
+        hiding(bars("Passes", "Convergence passes, by the worst that happened in each.", passes)),
+        hiding(
+            steps(
+                "Waits",
+                "Members that convergence waits for, or does not touch, by why.",
+                ever(f"trimtab_group_waits{{{GROUP}}}", "{{wait}}"),
+            )
         ),
         steps(
             "Brakes",
@@ -201,10 +221,6 @@ def _convergence() -> list[Panel]:
             Ask(f"trimtab_group_failed_builds{{{GROUP}}}", "failed builds"),
         ),
     ]
-
-
-def _duration() -> str:
-    return f"trimtab_policy_duration_seconds{{{GROUP}}}"
 
 
 def _rolls() -> list[Panel]:
@@ -219,5 +235,12 @@ def _rolls() -> list[Panel]:
             "Members by profile",
             "current: in service, and made of the profile in force. old: made of another one, and rolled if asked for.",
             Ask(f"trimtab_group_profile_members{{{GROUP}}}", "{{made}}"),
+        ),
+        steps(
+            "Revisions",
+            "Revision of the desired size, and of the profile that new members are made of; pending: 1 until done.",
+            Ask(f"trimtab_group_revision{{{GROUP}}}", "desired size"),
+            Ask(f"trimtab_group_definition{{{GROUP}}}", "profile"),
+            Ask(f"trimtab_group_pending{{{GROUP}}}", "pending"),
         ),
     ]

@@ -63,6 +63,11 @@ def lines(title: str, about: str, *asks: Ask, unit: str = COUNT) -> timeseries.P
     return panel
 
 
+def hiding(panel: timeseries.Panel) -> timeseries.Panel:
+    """A panel that leaves out what was zero all the time: it says so where nothing is left."""
+    return panel.no_value("None in the time shown")
+
+
 def measured(title: str, about: str, *asks: Ask, unit_query: str) -> timeseries.Panel:
     """Values over time in the unit that a query finds, 24 wide."""
     panel, letter = lines(title, about, *asks).span(24), _letter(len(asks))
@@ -181,9 +186,16 @@ def dashed(colour: str) -> Sequence[DynamicConfigValue]:
 
 def to_group(cell: str) -> board.DashboardLink:
     """A link from a series or a row to its group's dashboard; ``cell`` is Grafana's name of the group there."""
-    kept = "${datasource:queryparam}&${instance:queryparam}&from=${__from}&to=${__to}"
+    kept = "${datasource:queryparam}&${instance:queryparam}&${console:queryparam}&from=${__from}&to=${__to}"
     link = board.DashboardLink("Open the group").type(DashboardLinkType.LINK)
     return link.url(f"/d/trimtab-group?var-group={cell}&{kept}")
+
+
+def to_console(cell: str | None = None) -> board.DashboardLink:
+    """A link to the daemon's own pages: of a group, by Grafana's name of it there, or of all groups."""
+    path, title = ("/", "Console") if cell is None else (f"/groups/{cell}", "Open the group in the console")
+    link = board.DashboardLink(title).type(DashboardLinkType.LINK).icon("external link").target_blank(True)
+    return link.url(f"${{console:raw}}{path}").tooltip("What the daemon itself shows, now")
 
 
 def _range(ask: Ask, place: int) -> prometheus.Dataquery:

@@ -6,6 +6,8 @@ from grafana_foundation_sdk.builders.dashboard import Row
 from grafana_foundation_sdk.models.dashboard import Dashboard
 
 from grafana.build.frame import HERE, filled, frame
+from grafana.build.nonzero import events, flowing
+from grafana.build.outside import reaching, recording, telling
 from grafana.build.panels import (
     BYTES,
     MOMENT,
@@ -17,10 +19,12 @@ from grafana.build.panels import (
     bars,
     dashed,
     figure,
+    hiding,
     lines,
     rows,
     stacked,
     steps,
+    to_console,
 )
 from grafana.build.rates import beyond, mean, quantile
 
@@ -28,11 +32,17 @@ from grafana.build.rates import beyond, mean, quantile
 def dashboard() -> Dashboard:
     """The finished dashboard."""
     whole = frame(
-        "self", "Trimtab / Itself", "The daemon: punctuality, passes, store, event loop, configuration, process."
+        "self",
+        "Trimtab / Itself",
+        "The daemon: punctuality, passes, store, event loop, configuration, process.",
+        console=to_console(),
     )
     filled(whole, *_figures())
     filled(whole.with_row(Row("Deciding")), *_deciding())
     filled(whole.with_row(Row("Converging")), *_converging())
+    filled(whole.with_row(Row("Clouds, balancers, store")), *reaching())
+    filled(whole.with_row(Row("Notices, webhooks, pushes")), *telling())
+    filled(whole.with_row(Row("Recording")), *recording())
     filled(whole.with_row(Row("Process")), *_process())
     return whole.build()
 
@@ -111,13 +121,11 @@ def _deciding() -> list[Panel]:
 
 
 def _converging() -> list[Panel]:
-    passes = f"sum by (result) (rate(trimtab_converge_passes_total{{{HERE}}}[$__rate_interval]))"
-    made = f"sum by (step, result) (increase(trimtab_actions_total{{{HERE}}}[$__rate_interval]))"
+    passes = flowing(f"trimtab_converge_passes_total{{{HERE}}}", "{{result}}", "result")
+    made = events(f"trimtab_actions_total{{{HERE}}}", "{{step}}, {{result}}", "step", "result")
     return [
-        stacked(
-            "Passes", "Convergence passes, by the worst that happened in each.", Ask(passes, "{{result}}"), unit="ops"
-        ),
-        bars("Steps", "Calls to clouds and balancers, and what became of them.", Ask(made, "{{step}}, {{result}}")),
+        hiding(stacked("Passes", "Convergence passes, by the worst that happened in each.", passes, unit="ops")),
+        hiding(bars("Steps", "Calls to clouds and balancers, and what became of them.", made)),
         lines(
             "Duration of steps",
             "95 % of calls end within this, by step. Empty while nothing is done.",

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import re
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from grafana_foundation_sdk.models.dashboard import Dashboard
 
 from grafana.build.states import STATES
 from handler.status import BY_SEVERITY
+from handler.web.pages import routes
 from tests.support.grafana import DASHBOARDS, panels
 
 _SHOWN = [
@@ -69,12 +71,70 @@ def _overlap(one: dict[str, int], other: dict[str, int]) -> bool:
 
 @_every_dashboard
 def test_it_leads_to_the_others_and_takes_the_choices_along(dashboard: dict[str, Any]) -> None:
-    (link,) = dashboard["links"]
+    link, _ = dashboard["links"]
 
     assert link["type"] == "dashboards"
     assert set(link["tags"]) <= set(dashboard["tags"])
     assert link["includeVars"]
     assert link["keepTime"]
+
+
+@_every_dashboard
+def test_it_leads_to_the_console_where_the_reader_says_that_it_is(dashboard: dict[str, Any]) -> None:
+    variables = {variable["name"]: variable for variable in dashboard["templating"]["list"]}
+    _, link = dashboard["links"]
+    path = "/groups/${group}" if "group" in variables else "/"
+
+    assert (variables["console"]["type"], variables["console"]["query"]) == ("textbox", "http://127.0.0.1:8460")
+    assert (link["type"], link["url"]) == ("link", "${console:raw}" + path)
+
+
+def test_every_link_to_the_console_leads_to_a_page_that_is_there() -> None:
+    pages = set(re.findall(r'@routes\.get\("([^"]+)"\)', Path(routes.__file__).read_text()))
+    paths = set(re.findall(r'"\$\{console:raw\}([^"]*)"', json.dumps(list(DASHBOARDS.values()))))
+
+    assert {re.sub(r"\$\{[^}]+\}", "{group}", path) for path in paths} == {"/", "/groups/{group}"}
+    assert {"/", "/groups/{group}"} <= pages
+    assert len(paths) == 4, "all groups; the group of a dashboard, of a row and of a series"
+
+
+def test_a_series_and_a_row_of_a_group_lead_to_the_dashboard_and_to_the_console() -> None:
+    linked = [part["links"] for part in _inside(DASHBOARDS["fleet"]["panels"]) if _is_linked(part)]
+    rows = [part["value"] for part in _inside(DASHBOARDS["fleet"]["panels"]) if _has(part, "id", "links")]
+
+    assert [[link["title"] for link in links] for links in (*linked, *rows)] == [
+        ["Open the group", "Open the group in the console"]
+    ] * 2
+
+
+def _is_linked(part: Any) -> bool:
+    return isinstance(part, dict) and bool(part.get("links"))
+
+
+def _has(part: Any, key: str, value: str) -> bool:
+    return isinstance(part, dict) and part.get(key) == value
+
+
+@_every_panel
+def test_words_that_do_not_apply_are_not_drawn(panel: dict[str, Any]) -> None:
+    words = r"\{\{(reason|wait|reply|result|ground)\}\}"
+    for target in panel["targets"]:
+        if re.search(words, target.get("legendFormat", "")):
+            assert re.search(r"(> 0|== 1)$", target["expr"]), target["expr"]
+
+
+@_every_panel
+def test_a_size_of_zero_is_drawn(panel: dict[str, Any]) -> None:
+    for target in panel["targets"]:
+        if re.search(r"trimtab_(group_(desired|min|max|recommended|creates_left)|drift_members)\b", target["expr"]):
+            assert not target["expr"].endswith("> 0")
+
+
+@_every_panel
+def test_a_panel_that_leaves_out_zeros_says_so_when_it_is_empty(panel: dict[str, Any]) -> None:
+    hides = any(target["expr"].endswith("> 0") for target in panel["targets"])
+
+    assert not hides or panel["fieldConfig"]["defaults"]["noValue"] == "None in the time shown"
 
 
 def test_links_to_a_dashboard_lead_to_one_that_is_there() -> None:

@@ -44,5 +44,17 @@ def test_every_metric_that_is_exported_has_its_line_in_the_docs() -> None:
     assert families - names(_TEXTS["grafana.md"]) == set()
 
 
+_SHOWN_NOWHERE = {"process_virtual_memory_bytes": "address space costs nothing: resident memory is shown"}
+
+
+def test_every_metric_that_is_exported_is_on_a_dashboard_or_has_a_reason_why_not() -> None:
+    text = json.dumps(list(DASHBOARDS.values()))
+    families = {re.sub(r"_(bucket|sum|count)$", "", name) for name in _exported()}
+
+    absent = {name for name in families if re.search(rf"\b{name}(_bucket|_sum|_count)?\b", text) is None}
+
+    assert absent == _SHOWN_NOWHERE.keys()
+
+
 def test_a_metric_that_is_not_exported_is_noticed() -> None:
     assert names("rate(trimtab_no_such_total[5m])") - _exported() == {"trimtab_no_such_total"}
