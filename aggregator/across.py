@@ -82,7 +82,7 @@ class Row(NamedTuple):
     expected: Floats
     """Members that ought to have."""
     newest: Floats
-    """Steady seconds of the newest answer; -inf where nobody was heard."""
+    """Steady seconds of the newest answer; -inf where no member was heard."""
 
     def pick(self, places: Ints) -> Row:
         """Take these tracks, in this order."""

@@ -50,7 +50,7 @@ def ranges_of(asked: npt.NDArray[np.intp], runs: npt.NDArray[np.intp], counters:
     """Spread the declared ranges over a layout.
 
     Args:
-        asked: rows that somebody asks for; all others have no range.
+        asked: rows that are asked for; all others have no range.
         runs: (series,) index into ``counters``; looked at only where asked.
         counters: one per run.
     """

@@ -157,7 +157,7 @@ def measure(columns: Columns, before: Baseline, scrape: Scrape) -> tuple[Measure
     A gauge is its reading × scale. A rising counter is its rate per second since its last answer × scale, and has no
     value where `_rates` has none. Where a reading was missing, the next rate is over the longer time. What lies outside
     its declared range is not measured; see Note [One meaning of range]. It is the next one's baseline all the same:
-    of two readings whose rate is impossible, nobody can tell which one is wrong.
+    of two readings whose rate is impossible, it is not known which one is wrong.
 
     Returns:
         The values, and the baseline for the next poll. A series that left the layout is forgotten.

@@ -18,13 +18,13 @@ class Tally(NamedTuple):
     """Counted members: those that ought to answer."""
     heard: Floats
     total: Floats
-    """0.0 where nobody was heard."""
+    """0.0 where no member was heard."""
     least: Floats
-    """inf where nobody was heard."""
+    """inf where no member was heard."""
     greatest: Floats
-    """-inf where nobody was heard."""
+    """-inf where no member was heard."""
     newest: Floats
-    """Steady seconds of the newest answer; -inf where nobody was heard."""
+    """Steady seconds of the newest answer; -inf where no member was heard."""
 
     def pick(self, places: Ints) -> Tally:
         """Take these entries, in this order."""

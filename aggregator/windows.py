@@ -23,7 +23,7 @@ class Window(NamedTuple):
     high: Floats
     """``low ≤ value ≤ high``"""
     valid: Bools
-    """Whether there is a value: else nobody was heard, or too few for a rank; then still ``low ≤ high``."""
+    """Whether there is a value: else no member was heard, or too few for a rank; then still ``low ≤ high``."""
     samples: Ints
     """Ticks with a value."""
     coverage: Floats

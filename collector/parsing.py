@@ -1,4 +1,4 @@
-"""Where long answers are parsed: beside the event loop, one at a time, and for nobody more than its share.
+"""Where long answers are parsed: beside the event loop, one at a time, and for no user of it more than its share.
 
 A thread that parses holds Python's lock for half of the time, so there is one and not thirty: beside it the event loop
 gets the other half, however many answers wait. What each user of it has cost is remembered, and who has used up its

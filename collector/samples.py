@@ -25,7 +25,7 @@ Codes = npt.NDArray[np.uint8]
 
 
 AHEAD_AT_MOST: Seconds = 60.0
-"""How far a sample's time may be ahead of the clock of whoever sends it, or pushes it."""
+"""How far a sample's time may be ahead of the clock of the machine that sends it, or pushes it."""
 _LONGEST_SAID = 200
 
 

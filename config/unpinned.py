@@ -11,13 +11,13 @@ from config.model import Catalogue
 
 
 def unpinned(catalogue: Catalogue) -> Iterator[Finding]:
-    """Find load balancers that might come back with another address if somebody deleted them."""
+    """Find load balancers that might come back with another address if they were deleted."""
     for balancer in catalogue.balancers.values():
         if not isinstance(balancer, ManagedBalancer) or isinstance(balancer.cloud, SimulatedCloud):
             continue
         if balancer.rule is None and pinned_address(balancer) is None:  # a rule's acquired address outlives the rule
             message = (
-                "no address is written, so the cloud chooses one whenever the balancer is made: were it deleted by "
-                "somebody, it would be made anew, perhaps with another address: write address"
+                "no address is written, so the cloud chooses one whenever the balancer is made: if it were deleted, "
+                "Trimtab would make it anew, perhaps with another address: write address"
             )
             yield Finding(("balancers", balancer.id, "managed", "vip"), message)

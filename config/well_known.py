@@ -293,7 +293,7 @@ _TRANSPORT: tuple[KnownObject, ...] = (
         f"{_MIB_2}.7",
         [
             ("udpInDatagrams", "1", _rising("datagrams/s"), "Datagrams delivered."),
-            ("udpNoPorts", "2", _rising("datagrams/s"), "Datagrams for ports where nobody listens."),
+            ("udpNoPorts", "2", _rising("datagrams/s"), "Datagrams for ports where nothing listens."),
             ("udpInErrors", "3", _rising("datagrams/s"), "Datagrams that could not be delivered."),
             ("udpOutDatagrams", "4", _rising("datagrams/s"), "Datagrams sent."),
             ("udpHCInDatagrams", "8", _rising("datagrams/s", 64), "Datagrams delivered, 64 bit."),

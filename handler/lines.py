@@ -67,7 +67,7 @@ class Begun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenStep:
-    """A call that is written down as begun, and of which nobody wrote down how it ended."""
+    """A call that is written down as begun, whose end was never written down."""
 
     line: int
     """Of the journal."""

@@ -93,7 +93,7 @@ def plan(desired: DesiredState, world: World, definition: Definition, limits: Li
     waits[Wait.MANY_FAILING] = len(scene.checkup.doubted)
     waits[Wait.DISTRUST] = len(whom(scene.doubts))
     if limits.accept_vanished:
-        waits[Wait.RETURNING] += len(world.relisted)  # listed for too short a time, whoever believes it
+        waits[Wait.RETURNING] += len(world.relisted)  # listed for too short a time to be believed
     paused = desired.paused and not desired.deleting
     unconfirmed = desired.unconfirmed and not desired.deleting
     if unconfirmed:

@@ -25,7 +25,7 @@ def probe(address: str, ready: ReadyProbe, *, timeout: Seconds = _TIMEOUT) -> st
     except TimeoutError:
         return f"no answer within {format_span(timeout)}"
     except ConnectionRefusedError:
-        return f"nobody listens at port {ready.port}"
+        return f"nothing listens at port {ready.port}"
     except OSError as error:
         return f"it cannot be reached: {error.strerror or type(error).__name__}"
     except http.client.HTTPException:
@@ -38,7 +38,7 @@ def probe(address: str, ready: ReadyProbe, *, timeout: Seconds = _TIMEOUT) -> st
 def is_answer(said: str) -> bool:
     """Whether the member answered, if not that it is ready.
 
-    >>> is_answer("HTTP 503"), is_answer("nobody listens at port 80")
+    >>> is_answer("HTTP 503"), is_answer("nothing listens at port 80")
     (True, False)
     """
     return said.startswith(_STATUS)

@@ -155,7 +155,7 @@ class _Work:
         return absence
 
     def unmake(self) -> Tended:
-        """Have nothing there that was made here, unless somebody else uses it.
+        """Have nothing there that was made here, unless something else uses it.
 
         Raises:
             DriverError: also where a part is not listed, and the cloud does not say that it is gone.

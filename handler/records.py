@@ -107,7 +107,7 @@ def surrendered(names: Collection[MemberName], world: World, now: Instant) -> It
 
 
 def restored(names: Collection[MemberName], world: World, definition: Definition, now: Instant) -> Iterator[Record]:
-    """Take up those who are back after they had lowered the size, to be written down with the size that they raise."""
+    """Take up members that are back after their loss lowered the size, to be written with the size that they raise."""
     for member in world.members:
         if member.name in names and member.server is not None:
             yield replace(taken_up(member, member.server, world, definition, now), lost_at=None)

@@ -319,7 +319,7 @@ def _step(scene: Scene, counted: Sequence[Cast]) -> Batch:
 def _surplus(
     scene: Scene, settled: Sequence[Member], counted: Sequence[Cast], surplus: int
 ) -> tuple[dict[MemberName, str], int]:
-    """Say who is too many, and why these, in the order in which they leave; and how many more leave a little later.
+    """Say which members are too many and why, in the order in which they leave, and how many more leave a little later.
 
     What was made in the place of members that are back goes first. During a roll the old ones go first among others.
     """

@@ -99,7 +99,7 @@ def _left_out(condition: Measured) -> str:
 def _lack(condition: Measured) -> str:
     match condition.lack:
         case Lack.NO_SAMPLES:
-            asked = f"nobody was heard, of {condition.expected} asked"
+            asked = f"no member was heard, of {condition.expected} asked"
             return "its source gave no value" if condition.per_group else asked
         case Lack.TOO_FEW:
             return f"it has not been watched for {format_span(condition.window)} yet"

@@ -156,8 +156,8 @@ class GufoSession:
     """A conversation with one agent as a user of v3.
 
     Args:
-        agent: whom to ask.
-        user: as whom; that of the agent.
+        agent: the agent to ask.
+        user: the agent's user of SNMPv3 to ask as.
         talk: with it.
         wire: of all sessions.
     """

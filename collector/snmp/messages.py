@@ -1,4 +1,4 @@
-"""What gufo-snmp does not say of a message: its error-status, its objects, why it was refused, who has signed it.
+"""What gufo-snmp does not say of a message: its error-status, its objects, why it was refused, which user signed it.
 
 gufo-snmp 0.13 leaves out the error-status of answers and objects without a value, calls every report an
 authentication error, believes answers of v3 without looking at their signature, and panics at some messages that are

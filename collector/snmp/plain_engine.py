@@ -40,8 +40,8 @@ class PlainSession:
     """A conversation with one agent under a community.
 
     Args:
-        agent: whom to ask.
-        community: as whom; that of the agent.
+        agent: the agent to ask.
+        community: the agent's community.
         talk: with it.
     """
 

@@ -12,14 +12,14 @@ from collector.snmp.engine import Trouble, Varbinds
 from config.units import Seconds
 
 Understand = Callable[[bytes], Varbinds | Trouble | None]
-"""Says what a datagram answers; ``None``: it answers another request, or nobody can know: it is thrown away."""
+"""Says what a datagram answers; ``None``: it answers another request, or that cannot be known: it is thrown away."""
 
 DATAGRAM = 65536
 """Bytes that the greatest one has."""
 
 
 class Talk:
-    """A connected socket; for one event loop. Nothing is sent before somebody asks.
+    """A connected socket; for one event loop. Nothing is sent before the first question.
 
     Args:
         address: of the agent, numeric.
@@ -97,5 +97,5 @@ class Talk:
 def unsent(error: OSError) -> Trouble:
     """Say what the system's word for a datagram that did not get there means."""
     if error.errno == ECONNREFUSED:
-        return Trouble(reply=Reply.REFUSED, said="nobody listens at this port")
+        return Trouble(reply=Reply.REFUSED, said="nothing listens at this port")
     return Trouble(reply=Reply.UNREACHABLE, said=str(error))

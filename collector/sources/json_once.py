@@ -1,4 +1,4 @@
-"""JSON in which no object has a key twice: of such a key nobody knows which value is meant."""
+"""JSON in which no object has a key twice: which value of such a key is meant cannot be known."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ class Samples(NamedTuple):
 
     all: Sequence[Sample]
     twice: frozenset[tuple[str, str]]
-    """Names and `identity` of the labels of what is there more than once: nobody knows which of them is meant."""
+    """Names and `identity` of the labels of what is there more than once: which of them is meant cannot be known."""
 
 
 def samples_of(body: bytes, content_type: str, name: str) -> Samples | Failure:

@@ -43,7 +43,7 @@ def ask(
     An answer that is no JSON (the daemon broke) is told as an ``error``.
 
     Raises:
-        NotReachable: nobody listens there, or the daemon went away in between.
+        NotReachable: nothing listens there, or the daemon went away in between.
     """
     connection = _UnixConnection(socket_path, within)
     headers = {"X-Trimtab-User": _user()}

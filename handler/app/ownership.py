@@ -1,6 +1,6 @@
 """Whose a state directory is: refuses what another account could have read, changed or put there.
 
-Whoever can read the token can change sizes, and whoever can write the store or the installation's mark decides which
+An account that can read the token can change sizes, and one that can write the store or the mark decides which
 machines are deleted. Every refusal names the path, what was expected, and the command that puts it right.
 """
 
@@ -16,9 +16,9 @@ from types import MappingProxyType
 from config.errors import Refused
 
 _SECRET = 0o077
-"""Nobody else may read or write it."""
+"""No other account may read or write it."""
 _OURS = 0o022
-"""Nobody else may write it."""
+"""No other account may write it."""
 _FILES: Mapping[str, int] = MappingProxyType(
     {
         "token": _SECRET,

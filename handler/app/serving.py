@@ -84,7 +84,7 @@ def bind_tcp(host: str, port: int) -> socket.socket:
 
 
 @contextlib.asynccontextmanager
-async def serving(  # what is served, where, and to whom
+async def serving(  # what is served, where, and to which users
     daemon: Daemon,
     intakes: tuple[Intake, PushIntake],
     unix: socket.socket,

@@ -1,7 +1,7 @@
 """What libraries write to standard error past the log: it is caught, and becomes a line of the log.
 
 gufo-snmp's Rust prints its panics to descriptor 2, in as many lines as it likes, whatever the format of the log. So the
-log goes to a copy of that descriptor, and descriptor 2 is a pipe that is read here. It never blocks whoever writes to
+log goes to a copy of that descriptor, and descriptor 2 is a pipe that is read here. It never blocks code that writes to
 it: what does not fit is lost. Children of the daemon have outputs of their own, so none of them holds the pipe.
 """
 
@@ -21,7 +21,7 @@ _AT_ONCE = 65536
 _GATHERED: Seconds = 0.1
 """After the first words of a burst, how long the rest of it is waited for."""
 _APART: Seconds = 1.0
-"""Between two lines of the log, so that nobody can fill it."""
+"""Between two lines of the log, so that no flood of messages can fill it."""
 _LONGEST = 300
 _SHOWN = 2
 """Lines of a burst that are told; of a panic, where it was and what it says."""

@@ -55,7 +55,7 @@ def missed(before: Absence | None, now: Instant, interval: Seconds) -> Absence:
     >>> third = missed(missed(first, Instant(1045.0), 30.0), Instant(1090.0), 30.0)
     >>> first.is_proved(30.0), third.is_proved(30.0)
     (False, True)
-    >>> missed(third, Instant(1200.0), 30.0).since  # nobody looked for longer than three intervals
+    >>> missed(third, Instant(1200.0), 30.0).since  # no look for longer than three intervals
     1200.0
     """
     if before is None or not 0 <= now - before.last <= max(INTERVALS * interval, _GAP):

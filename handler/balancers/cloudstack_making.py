@@ -111,7 +111,7 @@ class RuleProvisioner:
     def is_gone(self, part: Part, id: str) -> bool:
         """Whether CloudStack knows no entity of this id; policies are part of their rule, whose listing shows them all.
 
-        An address that was released is listed no more. One that its network has come to go out by is nobody's.
+        An address that was released is listed no more. One that its network has come to go out by is the network's own.
         """
         match part:
             case Part.RULE:

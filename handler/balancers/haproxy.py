@@ -4,7 +4,7 @@ They are added in maintenance, enabled when they are ready, drained, deleted. HA
 reloads, which a changed `incarnation` shows; they are then added again. Those of a server template stay
 (`handler.balancers.haproxy_slots`).
 
-Note [Weights]: Trimtab sets no weights, so the weight of a server is what the configuration gives, or what somebody
+Note [Weights]: Trimtab sets no weights, so the weight of a server is what the configuration gives, or what a person
 else has set over the runtime API. A server with weight 0 gets no new work whatever its state, and `set weight 50%`
 makes 0 of 1. It counts as draining, and a member that is to serve gets the configured weight back, as it is made ready
 again after `set server … state drain`: policies count on every member in service. Any other weight shares the load out

@@ -52,7 +52,7 @@ class HaproxySeveral:
         self._processes = tuple(processes)
 
     def seats(self) -> Mapping[MemberName, Seat]:
-        """Everyone who is seated on any of them.
+        """All members that are seated on any of them.
 
         Raises:
             NotFound: every process lacks the backend. Where only some lack it the balancer cannot be read.

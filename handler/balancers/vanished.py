@@ -1,4 +1,4 @@
-"""A balancer that Trimtab made, and of which a part is not there any more though nobody told Trimtab to delete it.
+"""A balancer that Trimtab made, and of which a part is not there any more though Trimtab was not told to delete it.
 
 Its parts are found by their names. A listing that lacks one may be wrong, or another account's: made anew at once, the
 balancer would be there twice. So the cloud is asked for the part by the id that was written down when it was made. The

@@ -140,7 +140,7 @@ class Examination:
         try:
             self.connection.ask(BLOCK_STORAGE, "GET", "/limits", but=GONE)
         except NoService:
-            mend = f"ask whoever runs the cloud for block storage (Cinder), or take {needs} out of the profile"
+            mend = f"ask the cloud's operator for block storage (Cinder), or take {needs} out of the profile"
             return wrong(f"{self.cloud}: there is no block storage (Cinder) for {needs}", mend)
         return fine(f"block storage is there for {needs}")
 

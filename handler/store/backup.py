@@ -98,7 +98,7 @@ def read_backup(path: Path) -> Content:
 
 
 def put_back(backup: Path, store: Path, now: Instant) -> Path | None:
-    """Make a backup the store. Nobody may have the store open.
+    """Make a backup the store. No process may have the store open.
 
     The store that was there is kept beside it, together with its log; where it can be read, no launch sequence that it
     gave out is given out again.

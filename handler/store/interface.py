@@ -58,7 +58,7 @@ class StoredGroup:
     edited_at: Instant | None = None
     """When the file was last edited in what the group goes by; ``None``: not since that is written down."""
     begun: Mapping[MemberName, Began] = field(default_factory=dict)
-    """Since when its members are in their states; not of those of whom it was never written down."""
+    """Since when its members are in their states; not of those for which it was never written down."""
     beside: int = 0
     """The sum of ``max`` over the other groups that use its cloud; not stored, since the file says it."""
 

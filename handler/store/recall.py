@@ -1,6 +1,6 @@
 """Which decision is meant by an instant as a person writes it. Pure.
 
-History prints instants to the millisecond, and decisions have them to the microsecond: whoever copies one means the
+History prints instants to the millisecond, and decisions have them to the microsecond: a copied instant means the
 decision within that millisecond, not the one that was in force before it. The same holds for a whole second or minute.
 """
 

@@ -1,4 +1,4 @@
-"""Long answers are parsed beside the event loop, one at a time, and for nobody more than its share."""
+"""Long answers are parsed beside the event loop, one at a time, and for no user of it more than its share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an edit of the file changes, and for whom."""
+"""What an edit of the file changes, and for which groups."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def seen(member: Any, *, edge: Seating = LOST, back: Seating | None = None) -> W
             seen(a_member(1, MADE, ready=True)),
             [],
             {Wait.BALANCER_NOT_FOUND: 1},
-            id="new: waits, since it would serve nobody",
+            id="new: waits, since it would get no work",
         ),
         pytest.param(
             1,

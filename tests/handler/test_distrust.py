@@ -74,7 +74,7 @@ HERE = [a_member(n) for n in range(5, 11)]
             lacking(1, 2, 3, 4, of=10, seats=SeatState.SERVING), {SHRUNK, CONTRADICTED}, id="too many, given work"
         ),
         pytest.param(lacking(1, 2, 3, 4, of=10, complete=False), {PARTIAL}, id="a partial one is only that"),
-        pytest.param(a_world(*GONE[:2], *HERE), set(), id="two that are proved gone are missed by nobody"),
+        pytest.param(a_world(*GONE[:2], *HERE), set(), id="two that are proved gone are not missed"),
         pytest.param(a_world(*GONE, *HERE, seats=[a_seat(1)]), {MANY_LOST}, id="four that are proved gone are many"),
         pytest.param(
             a_world(*GONE, a_member(5, Phase.IN_SERVICE, None), *HERE[1:]),

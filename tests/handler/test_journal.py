@@ -30,7 +30,7 @@ def step(call: str) -> OpenStep:
         pytest.param(
             "create", a_member(1, INTENDED, None, disproved=True), (Result.RETRY, "disproved"), id="no machine"
         ),
-        pytest.param("create", a_member(1, INTENDED, None), None, id="nobody can say yet"),
+        pytest.param("create", a_member(1, INTENDED, None), None, id="not known yet"),
         pytest.param("create", None, (Result.RETRY, "unknown"), id="made or not, its member is no more"),
         pytest.param("destroy", None, (Result.DONE, "found"), id="the removed member is forgotten"),
         pytest.param("destroy", a_member(1, LEAVING, None, disproved=True), (Result.DONE, "found"), id="removed"),

@@ -70,4 +70,4 @@ def test_silence_is_not_ready_when_the_time_is_over() -> None:
 def test_nobody_listening_is_not_ready() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
-    assert probe("127.0.0.1", ReadyProbe(path="/", port=port, within=60.0)) == f"nobody listens at port {port}"
+    assert probe("127.0.0.1", ReadyProbe(path="/", port=port, within=60.0)) == f"nothing listens at port {port}"

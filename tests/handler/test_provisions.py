@@ -245,7 +245,7 @@ def test_a_group_without_such_balancers_asks_nothing() -> None:
 
 
 def vanish(made: FakeProvisioner) -> None:
-    """Somebody deletes all of it, past Trimtab."""
+    """A person deletes all of it, past Trimtab."""
     made.scene.parts.clear()
     made.scene.seats.clear()
 

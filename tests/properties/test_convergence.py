@@ -364,7 +364,7 @@ class Fleet(RuleBasedStateMachine):
 
     @invariant()
     def no_machine_is_without_a_record(self) -> None:
-        """Whoever was made was intended first, and is remembered until its cloud says that it is gone."""
+        """Every member that was made was intended first, and is remembered until its cloud says that it is gone."""
         assert self.bed.machines - self.lied_of <= self.bed.known()
 
     @invariant()

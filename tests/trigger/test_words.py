@@ -190,7 +190,7 @@ def test_a_scale_out_with_its_clamp() -> None:
         pytest.param(a_policy(a_condition(), needed=0), "not above 80 %; would fire once above", id="at-once"),
         pytest.param(
             a_policy(a_condition(None, Truth.UNKNOWN, lack=Lack.NO_SAMPLES), reason=Reason.BLIND),
-            "cpu avg 1m is unknown: nobody was heard, of 10 asked; blind, so it does not fire",
+            "cpu avg 1m is unknown: no member was heard, of 10 asked; blind, so it does not fire",
             id="blind",
         ),
         pytest.param(a_policy(id="odd", needed=0), "odd: would fire once all of these hold", id="without-conditions"),
@@ -456,7 +456,7 @@ def test_one_line_shows_what_is_lacking_when_blind() -> None:
     unknown = a_condition(None, Truth.UNKNOWN, lack=Lack.NO_SAMPLES)
     policies = (a_policy(a_condition(10.0), id="in"), a_policy(a_condition(), unknown, reason=Reason.BLIND))
 
-    assert "nobody was heard" in brief(an_explanation(*policies, reason=Reason.BLIND))
+    assert "no member was heard" in brief(an_explanation(*policies, reason=Reason.BLIND))
 
 
 def test_one_line_without_policies_is_the_sentence() -> None:

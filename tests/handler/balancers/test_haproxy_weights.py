@@ -1,4 +1,4 @@
-"""Weights that somebody changed over the runtime API of a real HAProxy: `handler.balancers.haproxy`, Note [Weights]."""
+"""Weights that a person changed over the runtime API of a real HAProxy: `handler.balancers.haproxy`, Note [Weights]."""
 
 from __future__ import annotations
 

@@ -169,7 +169,7 @@ def test_a_cloud_without_block_storage_is_told_of_each_profile_that_needs_it(
     stage.wire.services = tuple(each for each in stage.wire.services if each is not stage.cinder)
     (look,) = found()
     assert (look.verdict, look.words) == (PROBLEM, f"prod: there is no block storage (Cinder) for {needs}")
-    assert look.mend == f"ask whoever runs the cloud for block storage (Cinder), or take {needs} out of the profile"
+    assert look.mend == f"ask the cloud's operator for block storage (Cinder), or take {needs} out of the profile"
 
 
 def test_the_type_of_the_disk_to_start_from_is_looked_for(stage: OpenstackStage) -> None:

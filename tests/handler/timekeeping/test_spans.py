@@ -27,7 +27,7 @@ KINDS = (GroupState, Quiet, Signal, Move, Ceiling, Turn, Queued, Record, Attempt
 
 
 def test_every_field_that_is_an_instant_is_known_to_be_one() -> None:
-    """A field that is declared otherwise would be left where it is: whoever adds one reads this."""
+    """A field that is declared otherwise would be left where it is: a person who adds one reads this."""
     named = {
         (kind.__name__, field.name)
         for kind in KINDS

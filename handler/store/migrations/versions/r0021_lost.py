@@ -10,6 +10,6 @@ down_revision = "0020"
 
 
 def upgrade() -> None:
-    """Add the columns; of those that are gone already, nobody knows whether they were lost or left."""
+    """Add the columns; of those that are gone already, it is not known whether they were lost or left."""
     op.add_column("members", sa.Column("lost_at", sa.REAL))
     op.add_column("groups", sa.Column("shrunk", sa.Text))
