@@ -6,9 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from config.units import Instant
-from handler.app.metrics import Metrics
-from tests.support.grafana import DASHBOARDS, RULES_FILE, names
+from tests.support.grafana import DASHBOARDS, RULES_FILE, exported, names
 
 _ROOT = Path(__file__).parent.parent.parent
 _TEXTS = {
@@ -20,25 +18,16 @@ _TEXTS = {
 }
 
 
-def _exported() -> set[str]:
-    """Names of all series that the code can export, whether or not there is anything to export now."""
-    text = Metrics({}, lambda: Instant(0.0)).text().decode()
-    found = set()
-    for name, kind in re.findall(r"^# TYPE (\w+) (\w+)$", text, flags=re.MULTILINE):
-        found |= {f"{name}_{part}" for part in ("bucket", "sum", "count")} if kind == "histogram" else {name}
-    return found
-
-
 @pytest.mark.parametrize("text", _TEXTS.values(), ids=_TEXTS)
 def test_every_metric_that_is_named_is_exported(text: str) -> None:
-    exported = _exported()
-    families = {name.removesuffix(part) for name in exported for part in ("_bucket", "_total")}
+    series = exported()
+    families = {name.removesuffix(part) for name in series for part in ("_bucket", "_total")}
 
-    assert names(text) <= exported | families
+    assert names(text) <= series | families
 
 
 def test_every_metric_that_is_exported_has_its_line_in_the_docs() -> None:
-    ours = {name for name in _exported() if name.startswith("trimtab_")}
+    ours = {name for name in exported() if name.startswith("trimtab_")}
     families = {name.removesuffix("_bucket") for name in ours if not name.endswith(("_sum", "_count"))}
 
     assert families - names(_TEXTS["grafana.md"]) == set()
@@ -49,7 +38,7 @@ _SHOWN_NOWHERE = {"process_virtual_memory_bytes": "address space costs nothing: 
 
 def test_every_metric_that_is_exported_is_on_a_dashboard_or_has_a_reason_why_not() -> None:
     text = json.dumps(list(DASHBOARDS.values()))
-    families = {re.sub(r"_(bucket|sum|count)$", "", name) for name in _exported()}
+    families = {re.sub(r"_(bucket|sum|count)$", "", name) for name in exported()}
 
     absent = {name for name in families if re.search(rf"\b{name}(_bucket|_sum|_count)?\b", text) is None}
 
@@ -57,4 +46,4 @@ def test_every_metric_that_is_exported_is_on_a_dashboard_or_has_a_reason_why_not
 
 
 def test_a_metric_that_is_not_exported_is_noticed() -> None:
-    assert names("rate(trimtab_no_such_total[5m])") - _exported() == {"trimtab_no_such_total"}
+    assert names("rate(trimtab_no_such_total[5m])") - exported() == {"trimtab_no_such_total"}

@@ -18,6 +18,8 @@ from urllib.request import urlopen
 
 from ruamel.yaml import YAML
 
+from config.units import Instant
+from handler.app.metrics import Metrics
 from tests.support.daemon import a_daemon
 from tests.support.waiting import PATIENT, stopped, until
 
@@ -133,6 +135,15 @@ def rules() -> list[dict[str, Any]]:
 def selectors(expression: str) -> list[str]:
     """The plain selectors of an expression: names of series, with their labels."""
     return re.findall(r"\b(?:trimtab|process|scrape)_\w+(?:\{[^}]*\})?|\bup\b(?:\{[^}]*\})?", expression)
+
+
+def exported() -> set[str]:
+    """Names of all series that the code can export, whether or not there is anything to export now."""
+    text = Metrics({}, lambda: Instant(0.0)).text().decode()
+    found = set()
+    for name, kind in re.findall(r"^# TYPE (\w+) (\w+)$", text, flags=re.MULTILINE):
+        found |= {f"{name}_{part}" for part in ("bucket", "sum", "count")} if kind == "histogram" else {name}
+    return found
 
 
 def names(text: str) -> set[str]:
