@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from config.document import Document
 from config.edits import Act, Edit, edits
 from config.load import load, parse
 from config.model import Catalogue
 from config.statement import Statement
 from config.uses import used
+from tests.support.mibs import QUEUE_MIB, folder_of
 
 FILE = """\
 sources:
@@ -32,6 +34,7 @@ clouds:
   one: {process: {}}
   two: {process: {}}
   nova: {openstack: {cloud: nova}}
+  stack: {cloudstack: {endpoint: "http://127.0.0.1:9000/client/api", api_key: {env: CS_KEY}, secret: {env: CS_SECRET}}}
 balancers:
   edge: {haproxy: {socket: /run/haproxy.sock, backend: web}}
   pool: {octavia: {cloud: nova, pool: blue}}
@@ -39,12 +42,16 @@ profiles:
   web: {cloud: one, command: [sleep, "60"], env: {TOKEN: hunter2}}
   work: {cloud: two, command: [sleep, "60"], snmp: {community: {env: WORK_SNMP}}}
   vm: {cloud: nova, image: web, flavor: small}
+  machine: {cloud: stack, zone: z, template: t, offering: small}
 groups:
+  stack: {profile: machine, min: 1, max: 4}
   vms: {profile: vm, balancers: [{use: pool, port: 80}], min: 1, max: 4}
   web: {profile: web, balancers: [{use: edge, port: 8080}], min: 1, max: 4, policies: [out, in, days]}
   work: {profile: work, min: 1, max: 4, policies: [more]}
+alerts:
+  told: {match: {alertname: Told}, groups: [web], fire: out, ttl: 15m}
 """
-ALERT = "alerts: {slow: {match: {alertname: Slow}, groups: [web], fire: out, ttl: 15m}}\n"
+ALERT = "  slow: {match: {alertname: Slow}, groups: [web], fire: out, ttl: 15m}\n"
 
 
 def said(catalogue: Catalogue) -> Statement:
@@ -56,48 +63,73 @@ def found(before: str, after: str) -> tuple[Edit, ...]:
     return edits(said(old), said(new), new.sites, "model.yaml")
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "words", "groups"),
-    [
-        ("above: 80", "above: 85", "conditions.busy.above: 80 → 85", "web"),
-        ("window: 60s", "window: 2m", "conditions.busy.window: 60s → 2m", "web"),
-        (", window: 60s", "", "conditions.busy.window: 60s → not set", "web"),
-        ("below: 20", "below: 20, window: 5m", "conditions.idle.window: not set → 5m", "web"),
-        ("[0, 100]", "[0, 200]", "counters.load.range: 0, 100 → 0, 200", "web"),
-        ("sum(jobs)", "max(jobs)", "counters.jobs.prometheus: sum(jobs) → max(jobs)", "work"),
-        ("127.0.0.1:9090", "127.0.0.1:9091", "sources.prom.prometheus.url: changed", "work"),
-        ("add: 2", "add: 3", "policies.more.add: 2 → 3", "work"),
-        ("floor: 2", "floor: 3", "policies.days.floor: 2 → 3", "web"),
-        ("backend: web", "backend: www", "balancers.edge.haproxy.backend: web → www", "web"),
-        ("pool: blue", "pool: green", "balancers.pool.octavia.pool: blue → green", "vms"),
-        (
-            "two: {process: {}}",
-            "two: {process: {}, budget: {per_hour: 9}}",
-            "clouds.two.budget.per_hour: not set → 9",
-            "work",
-        ),
-        ("hunter2", "hunter3", "profiles.web.env.TOKEN: changed", "web"),
-        ("WORK_SNMP", "SNMP", "profiles.work.snmp.community.env: WORK_SNMP → SNMP", "work"),
-        ("max: 4, policies: [more]", "max: 5, policies: [more]", "groups.work.max: 4 → 5", "work"),
-        ("[out, in, days]", "[out, days]", "groups.web.policies: out, in, days → out, days", "web"),
-        ("port: 8080", "port: 8081", "groups.web.balancers[1].port: 8080 → 8081", "web"),
-        ("policies: [more]}", "policies: [more], mode: advise}", "groups.work.mode: not set → advise", "work"),
-        ("groups:\n", f"{ALERT}groups:\n", "alerts.slow: added", "web"),
-        ("groups:\n", "record: {budget: 1GiB}\ngroups:\n", "record: added", ""),
-        ("groups:\n", "notify: {command: [/bin/page]}\ngroups:\n", "notify: added", "vms web work"),
-        ("  idle:", "  spare: {counter: load, above: 1}\n  idle:", "conditions.spare: added", ""),
-    ],
+CASES = (
+    ("above: 80", "above: 85", "conditions.busy.above: 80 → 85", "web"),
+    ("window: 60s", "window: 2m", "conditions.busy.window: 60s → 2m", "web"),
+    (", window: 60s", "", "conditions.busy.window: 60s → not set", "web"),
+    ("below: 20", "below: 20, window: 5m", "conditions.idle.window: not set → 5m", "web"),
+    ("[0, 100]", "[0, 200]", "counters.load.range: 0, 100 → 0, 200", "web"),
+    ("sum(jobs)", "max(jobs)", "counters.jobs.prometheus: sum(jobs) → max(jobs)", "work"),
+    ("127.0.0.1:9090", "127.0.0.1:9091", "sources.prom.prometheus.url: changed", "work"),
+    ("add: 2", "add: 3", "policies.more.add: 2 → 3", "work"),
+    ("floor: 2", "floor: 3", "policies.days.floor: 2 → 3", "web"),
+    ("backend: web", "backend: www", "balancers.edge.haproxy.backend: web → www", "web"),
+    ("pool: blue", "pool: green", "balancers.pool.octavia.pool: blue → green", "vms"),
+    (
+        "two: {process: {}}",
+        "two: {process: {}, budget: {per_hour: 9}}",
+        "clouds.two.budget.per_hour: not set → 9",
+        "work",
+    ),
+    ("hunter2", "hunter3", "profiles.web.env.TOKEN: changed", "web"),
+    ("WORK_SNMP", "SNMP", "profiles.work.snmp.community.env: WORK_SNMP → SNMP", "work"),
+    ("max: 4, policies: [more]", "max: 5, policies: [more]", "groups.work.max: 4 → 5", "work"),
+    ("[out, in, days]", "[out, days]", "groups.web.policies: out, in, days → out, days", "web"),
+    ("port: 8080", "port: 8081", "groups.web.balancers[1].port: 8080 → 8081", "web"),
+    ("policies: [more]}", "policies: [more], mode: advise}", "groups.work.mode: not set → advise", "work"),
+    ("alerts:\n", f"alerts:\n{ALERT}", "alerts.slow: added", "web"),
+    ("fire: out, ttl", "fire: in, ttl", "alerts.told.fire: out → in", "web"),
+    ("alertname: Told", "alertname: Said", "alerts.told.match.alertname: Told → Said", "web"),
+    (
+        "9000",
+        "9001",
+        "clouds.stack.cloudstack.endpoint: changed",
+        "stack",
+    ),
+    ("{env: CS_SECRET}", "{file: /run/secret}", "clouds.stack.cloudstack.secret.env: CS_SECRET → not set", "stack"),
+    (
+        "socket: /run/haproxy.sock",
+        "socket: /run/other.sock",
+        "balancers.edge.haproxy.socket: /run/haproxy.sock → /run/other.sock",
+        "web",
+    ),
+    ("flavor: small", "flavor: large", "profiles.vm.flavor: changed", "vms"),
+    ('"0 9 * * *"', '"0 8 * * *"', "policies.days.schedule: 0 9 * * * → 0 8 * * *", "web"),
+    ("groups:\n", "mibs: [{folder}]\ngroups:\n", "mibs: added", ""),
+    ("groups:\n", "record: {budget: 1GiB}\ngroups:\n", "record: added", ""),
+    ("groups:\n", "notify: {command: [/bin/page]}\ngroups:\n", "notify: added", "stack vms web work"),
+    ("  idle:", "  spare: {counter: load, above: 1}\n  idle:", "conditions.spare: added", ""),
 )
+"""What stands there, what stands there instead, the edit in words, and the groups that it touches."""
+
+
+def test_every_section_of_the_file_has_an_edit_that_is_told() -> None:
+    assert {words.split(":")[0].split(".")[0] for _, _, words, _ in CASES} == set(Document.model_fields)
+
+
+@pytest.mark.parametrize(("before", "after", "words", "groups"), CASES)
 def test_an_edit_is_told_by_its_key_with_the_groups_that_it_touches(
-    before: str, after: str, words: str, groups: str
+    before: str, after: str, words: str, groups: str, tmp_path: Path
 ) -> None:
     assert before in FILE
-    (edit,) = found(FILE, FILE.replace(before, after))
+    if "{folder}" in after:
+        after = after.replace("{folder}", folder_of(tmp_path, queue=QUEUE_MIB))
+    edit, *_ = found(FILE, FILE.replace(before, after))
     assert (edit.words, " ".join(edit.groups)) == (words, groups)
 
 
 def test_what_was_removed_is_told_with_the_groups_that_it_touched() -> None:
-    with_alert = FILE.replace("groups:\n", f"{ALERT}groups:\n")
+    with_alert = FILE.replace("alerts:\n", f"alerts:\n{ALERT}")
     (edit,) = found(with_alert, FILE)
     assert (edit.key, edit.act, edit.groups, edit.file) == ("alerts.slow", Act.REMOVED, ("web",), "model.yaml")
 
