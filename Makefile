@@ -26,9 +26,9 @@ test-real: ## the drivers' promises, kept on real clouds: CLOUD=demo of OS_CLIEN
 	@.ci/environment requirements-dev.txt
 	@TRIMTAB_REAL_OPENSTACK=$(if $(OS_CLIENT_CONFIG_FILE),$(CLOUD)) $(BIN)/pytest tests -m bed $(PYTEST)
 
-nightly: ## search the invariants of convergence for as long as a night allows: RUNS=10000, new ones each time
+nightly: ## search the invariants of convergence and of replay for as long as a night allows: RUNS=10000, new ones each time
 	@.ci/environment requirements-dev.txt
-	@TRIMTAB_NIGHTLY=$(RUNS) $(BIN)/pytest tests/properties/test_convergence.py $(PYTEST)
+	@TRIMTAB_NIGHTLY=$(RUNS) $(BIN)/pytest tests/properties/test_convergence.py tests/properties/test_replay.py $(PYTEST)
 
 check: ## lint, types, import rules, generated files
 	@.ci/environment requirements-dev.txt

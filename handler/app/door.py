@@ -24,6 +24,7 @@ from handler.world import Record
 from trigger.decide import decide
 from trigger.evaluate import requests_from
 from trigger.explain import Explanation, explain
+from trigger.given import Given, Track, given_to
 from trigger.requests import Decision, GroupState, Request
 from trigger.schedules import due
 from trigger.verdicts import Evaluation
@@ -34,6 +35,8 @@ _SLICE = 25
 """Of them, those between two looks at the event loop: a few milliseconds."""
 
 _LOOKS = 20
+_UNTOLD = Instant(0.0)
+"""When a daemon began that does not say so."""
 _LOOKS_PER_SECOND = 10.0
 
 
@@ -67,6 +70,8 @@ class _Decided:
     before: GroupState
     decision: Decision
     explanation: Explanation
+    given: Given | None
+    track: Track
 
 
 class _Looks:
@@ -102,7 +107,9 @@ class Door:
         clock: Callable[[], Moment] | None = None,
         superseded: Callable[[], bool] = lambda: False,
         ahead: Callable[[Room, Mapping[GroupId, GroupState], Instant], GroupId | None] = lambda room, states, now: None,
+        life: Instant = _UNTOLD,
     ) -> None:
+        self._life = life
         self._ahead = ahead
         self._superseded = superseded
         self._clock = clock
@@ -212,17 +219,18 @@ class Door:
     async def _decide_all(self, batch: Sequence[_Waiting]) -> list[_Decided]:
         """Questions about one group build on each other. Nothing else passes meanwhile: it is this batch's turn."""
         states: dict[GroupId, GroupState] = {}
+        tracks: dict[GroupId, Track] = {}
         decided: list[_Decided] = []
         for waiting in batch:
             if decided and len(decided) % _SLICE == 0:
                 await asyncio.sleep(0)
             room = waiting.question.room
-            result = self._decide(waiting, states)
-            states[room.id] = result.decision.state
+            result = self._decide(waiting, states, tracks.get(room.id, room.track))
+            states[room.id], tracks[room.id] = result.decision.state, result.track
             decided.append(result)
         return decided
 
-    def _decide(self, waiting: _Waiting, states: Mapping[GroupId, GroupState]) -> _Decided:
+    def _decide(self, waiting: _Waiting, states: Mapping[GroupId, GroupState], track: Track | None) -> _Decided:
         question, catalogue = self._timed(waiting.question), self._catalogue()
         room = question.room
         state, group, fleet = states.get(room.id, room.state), room.definition.group, room.fleet()
@@ -236,11 +244,23 @@ class Door:
             own, timely = requests_from(catalogue, question.evaluation), due(group, changed, question.at.wall)
             asked = (*asked, *timely, *own)
         decision = decide(group, asked, fleet, changed, question.at, evaluation=question.evaluation)
+        given, track = given_to(
+            decision,
+            group,
+            track,
+            life=self._life,
+            state=changed,
+            fleet=fleet,
+            requests=question.requests,
+            evaluated=question.evaluation is not None,
+        )
         return _Decided(
             waiting=waiting,
             before=state,
             decision=decision,
             explanation=explain(catalogue, group, question.evaluation, decision, fleet, changed),
+            given=given,
+            track=track,
         )
 
     def _timed(self, question: Question) -> Question:
@@ -259,7 +279,7 @@ class Door:
     def _carry(self, result: _Decided) -> None:
         question, decision = result.waiting.question, result.decision
         room = question.room
-        room.state = decision.state
+        room.state, room.track = decision.state, result.track
         room.decided_at = decision.at.wall
         room.unrecorded = None
         if question.evaluation is not None or room.explanation is None or decision.changed:
@@ -286,6 +306,7 @@ def _tick(result: _Decided) -> Tick:
         evaluated=result.waiting.question.evaluation is not None,
         members=_following(result),
         cloud=result.waiting.question.room.definition.cloud.id,
+        given=result.given,
     )
 
 

@@ -133,6 +133,7 @@ class Engine:
             clock=parts.clock,
             superseded=lambda: parts.converger.rival is not None,
             ahead=self._services.ahead,
+            life=parts.clock().wall,
         )
         self.standstill = Standstill(parts.store, self.door, self.rooms)
         self.keeper = Keeper(

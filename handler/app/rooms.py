@@ -21,6 +21,7 @@ from handler.steps import Plan
 from handler.store.interface import StoredGroup
 from handler.world import World
 from trigger.explain import Explanation
+from trigger.given import Track
 from trigger.progress import Kept, restarted
 from trigger.requests import Fleet, GroupState
 from trigger.schedules import bounded
@@ -71,6 +72,8 @@ class Room:
     """What the last poll did not bring."""
     unrecorded: str | None = None
     """Why the last decision could not be written down, and so does not count."""
+    track: Track | None = None
+    """What is written down of what its decisions were given; ``None``: there was none in this life."""
     decided_at: Instant | None = None
     converged_at: Instant | None = None
     wake: asyncio.Event = field(default_factory=asyncio.Event)

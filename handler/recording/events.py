@@ -13,7 +13,7 @@ from handler.store.timeline import Happening
 
 COLUMNS = (
     "timestamp", "group", "kind", "name", "cause", "by", "member",
-    "desired_from", "desired_to", "in_service", "result", "message",
+    "desired_from", "desired_to", "in_service", "result", "message", "given",
 )  # fmt: skip
 
 
@@ -70,4 +70,5 @@ def _line(counted: Counted) -> tuple[object, ...]:
         counted.in_service,
         told.result or "",
         told.message,
+        told.given or "",
     )

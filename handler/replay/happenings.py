@@ -14,6 +14,7 @@ from config.schedules import ScheduledChange
 from config.units import GroupId, Instant, Moment, Monotonic, PolicyId, Seconds
 from handler.pauses import direction_of, fleet_pause_of, pause_of
 from trigger.decide import returned, vanished
+from trigger.given import Given
 from trigger.pauses import fleet_paused, fleet_resumed, paused, resumed
 from trigger.reasons import Reason
 from trigger.requests import Cause, GroupState, Pause, Quiet, Request
@@ -36,7 +37,7 @@ class Happening:
     at: Instant
     group: GroupId
     kind: str
-    """``decision``, ``note``, ``step`` or ``member``."""
+    """``decision``, ``note``, ``step``, ``member`` or ``given``."""
     name: str
     """Of a decision: its reason. Of a note: the act. Of a member: what became of it."""
     cause: str = ""
@@ -48,6 +49,8 @@ class Happening:
     in_service: int | None = None
     """Members in service after it."""
     message: str = ""
+    given: Given | None = None
+    """What a decision was given that follows from nothing else here."""
 
     @property
     def resized(self) -> bool:
@@ -71,6 +74,9 @@ class Course:
     def __init__(self, happenings: Iterable[Happening]) -> None:
         self.happenings: Sequence[Happening] = sorted(happenings, key=lambda each: each.at)
         self._happened_at = [each.at for each in self.happenings]
+        givens = (each.given for each in self.happenings if each.given is not None)
+        self.givens: Sequence[Given] = sorted(givens, key=lambda each: (each.life, each.number))
+        """In the order of decisions; empty: a release recorded them that did not know of such."""
         resized = [each for each in self.happenings if each.resized]
         served = [each for each in self.happenings if each.kind == "member" and each.in_service is not None]
         self._sized_at = [each.at for each in resized]
@@ -187,7 +193,7 @@ def request_of(catalogue: Catalogue, group: Group, told: Happening) -> Request |
     if told.kind != "decision" or told.cause not in {Cause.ALARM.value, Cause.PERSON.value} or size is None:
         return None
     quiet_time, policy, scope = _quiet_of(catalogue, group, told)
-    declared = None if policy is None else _declared(catalogue, group, policy)
+    declared = None if policy is None else declared_policy(catalogue, group, policy)
     carried = None if declared is None else outright(declared.adjustment)
     return Request(
         id=f"{told.cause}-{told.by}-{told.at:.6f}",
@@ -209,13 +215,13 @@ def _wanted(told: Happening) -> int | None:
 
 def _quiet_of(catalogue: Catalogue, group: Group, told: Happening) -> tuple[Seconds, PolicyId | None, QuietScope]:
     """How long it was quiet after it, because of which policy, and who was."""
-    declared = None if told.cause == Cause.PERSON.value else _declared(catalogue, group, PolicyId(told.by))
+    declared = None if told.cause == Cause.PERSON.value else declared_policy(catalogue, group, PolicyId(told.by))
     if declared is None:
         return group.quiet_time, None, QuietScope.GROUP
     return declared.quiet_time, declared.id, declared.quiet_scope
 
 
-def _declared(catalogue: Catalogue, group: Group, policy: PolicyId) -> Policy | ScheduledChange | None:
+def declared_policy(catalogue: Catalogue, group: Group, policy: PolicyId) -> Policy | ScheduledChange | None:
     """A policy of the group that changes its size."""
     schedule = schedule_named(group, policy)
     if isinstance(schedule, ScheduledChange):

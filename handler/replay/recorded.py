@@ -11,14 +11,16 @@ from aggregator.aggregate import Aggregator
 from aggregator.frames import Frame
 from aggregator.reels import Reel
 from config.model import Catalogue
-from config.units import GroupId, Instant, Moment
+from config.units import GroupId, Instant, Moment, Monotonic
 from handler.replay.chain import Chain
 from handler.replay.comparing import Comparison, Difference
+from handler.replay.givens import Givens, as_declared, starts_of
 from handler.replay.happenings import Course, acted, creates_left, request_of, state_before
 from handler.replay.outcomes import Line, line_of
 from handler.replay.samples import Index
 from handler.replay.scrapes import Cohort, bundles_of
 from handler.replay.tallies import Meter, Tally
+from trigger.given import carried
 from trigger.requests import Decision, Fleet
 from trigger.resting import resting
 from trigger.turns import Peer, ahead, peer
@@ -58,8 +60,8 @@ def replay_recorded(
     }
     teams = teams_of(list(followers.values()))
     aggregator, steady = Aggregator(catalogue, cohort.groups), float("-inf")
-    for polls in bundles_of(cohort):
-        if polls[0].scrape.at.steady < steady:  # the machine was started anew, and its windows with it
+    for polls in bundles_of(cohort, starts_of(courses)):
+        if polls[0].begins or polls[0].scrape.at.steady < steady:  # a daemon was started, and its windows with it
             aggregator = Aggregator(catalogue, cohort.groups)
             for follower in followers.values():
                 follower.chain.forget_holds()
@@ -103,6 +105,8 @@ def _follow(team: Sequence[Follower], first: int, reel: Reel) -> None:
 class Follower:
     """One group beside its recording."""
 
+    is_as_recorded = True
+    """Whether the fleet is the recorded one."""
     beside: Sequence[Follower] = ()
     """The others of its service that were polled together with it."""
 
@@ -120,7 +124,9 @@ class Follower:
         self._sizes = None if sizes is None else sizes.tolist()
         self._courses = courses
         self._course = courses.get(group, Course(()))
-        self.chain = Chain(catalogue, group, state_before(catalogue, group, self._course, first_at))
+        self._givens = Givens(self._course.givens, first_at)
+        state = self._givens.state()
+        self.chain = Chain(catalogue, group, state or state_before(catalogue, group, self._course, first_at))
         self._comparison = Comparison(self.group, exact=self._course.sized)
         self._lines: list[Line] = []
         self._meter = Meter(self.group.interval)
@@ -187,6 +193,9 @@ class Follower:
 
     def catch_up(self, number: int, now: Moment) -> None:
         """Carry out what happened since the last tick."""
+        if self._course.givens:
+            self._take_over(number, now)
+            return
         for told in self._course.since(self._seen_at, now.wall):
             if told.kind == "note":
                 self.chain.change(acted(self.group, self.chain.state, told))
@@ -197,6 +206,17 @@ class Follower:
                 asked = () if request is None else (request,)
                 self._keep(self.chain.ask(asked, self._in_turn(number, told.at), told.moment), number)
         self._seen_at = now.wall
+
+    def _take_over(self, number: int, now: Moment) -> None:
+        """Do what others than decisions had done, and ask what was asked, in the order in which it was decided."""
+        for given in self._givens.until(now.wall):
+            state = carried(self.chain.state, given)
+            if state is not self.chain.state:
+                self.chain.change(state)
+            if not given.evaluated:
+                asked = [as_declared(self._catalogue, self.group, request) for request in given.requests]
+                at = Moment(wall=given.at, steady=Monotonic(given.at))
+                self._keep(self.chain.ask(asked, self._in_turn(number, given.at), at), number)
 
     def _keep(self, decision: Decision, number: int) -> None:
         if decision.desired_from is not None and decision.desired_to is not None and decision.changed:
@@ -213,6 +233,9 @@ class Follower:
 
     def _in_turn(self, number: int, at: Instant) -> Fleet:
         """The fleet, and who of its service comes first."""
+        given = self._givens.last
+        if given is not None and self.is_as_recorded:
+            return given.fleet
         fleet = self._fleet(number, at)
         others = [other.as_peer(number, at) for other in self.beside if other.parted is None]
         if not others:

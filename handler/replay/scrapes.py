@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -35,6 +36,8 @@ class Poll(NamedTuple):
 
     number: int
     scrape: Scrape
+    begins: bool = False
+    """A daemon was started since the tick before: windows and holds are empty."""
 
 
 def ticks_by_group(catalogue: Catalogue, samples: Samples) -> Mapping[GroupId, Ticks]:
@@ -150,8 +153,14 @@ def _sizes(ticks: Ticks) -> Index | None:
     return np.bincount(pairs // (member.max() + 1), minlength=len(ticks.starts)).astype(np.intp)
 
 
-def polls_of(cohort: Cohort) -> Iterator[Poll]:
-    """Make every scrape anew; the layout is the same object for as long as nobody comes or goes."""
+def polls_of(cohort: Cohort, begun: Sequence[Instant] = ()) -> Iterator[Poll]:
+    """Make every scrape anew; the layout is the same object for as long as nobody comes or goes.
+
+    Args:
+        cohort: what was recorded.
+        begun: when daemons started, oldest first.
+    """
+    lives = 0
     samples = cohort.samples
     keys = (samples.group.codes.astype(np.int64) << 42) + ((samples.counter.codes.astype(np.int64) + 1) << 26)
     keys += ((samples.member.codes.astype(np.int64) + 1) << 1) + samples.counted
@@ -168,6 +177,7 @@ def polls_of(cohort: Cohort) -> Iterator[Poll]:
         if layout is None:
             layout = _remembered(layouts, key, _layout(samples, rows))
         at = Moment(wall=Instant(float(samples.at[start])), steady=Monotonic(float(steady[start])))
+        before, lives = lives, bisect_left(begun, at.wall)
         yield Poll(
             number,
             Scrape(
@@ -178,6 +188,7 @@ def polls_of(cohort: Cohort) -> Iterator[Poll]:
                 uptime=samples.uptime[rows],
                 reply=samples.reply[rows],
             ),
+            lives > before,
         )
 
 
@@ -188,14 +199,14 @@ _READINGS = 2**17
 """A megabyte for each of some twenty arrays."""
 
 
-def bundles_of(cohort: Cohort) -> Iterator[Sequence[Poll]]:
+def bundles_of(cohort: Cohort, begun: Sequence[Instant] = ()) -> Iterator[Sequence[Poll]]:
     """Divide the polls, in their order, into bundles to be worked out together.
 
-    None is larger than memory is worth, and steady time never goes back within one.
+    None is larger than memory is worth, steady time never goes back within one, and none goes on over a start.
     """
     bundle: list[Poll] = []
-    for poll in polls_of(cohort):
-        if bundle and (_full(bundle) or poll.scrape.at.steady < bundle[-1].scrape.at.steady):
+    for poll in polls_of(cohort, begun):
+        if bundle and (_full(bundle) or poll.begins or poll.scrape.at.steady < bundle[-1].scrape.at.steady):
             yield bundle
             bundle = []
         bundle.append(poll)

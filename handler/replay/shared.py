@@ -20,6 +20,7 @@ from collector.samples import Scrape
 from config.model import Catalogue
 from config.units import GroupId, Instant, Seconds
 from handler.replay.comparing import Difference
+from handler.replay.givens import starts_of
 from handler.replay.happenings import Course
 from handler.replay.members import Members
 from handler.replay.recorded import Follower, Run, hourly_left, teams_of
@@ -51,8 +52,8 @@ def replay_shared(
     sharers = [_Sharer(catalogue, group, cohort, courses, first_at, boot) for group in cohort.groups]
     teams_of(sharers)
     aggregator, steady = Aggregator(catalogue, cohort.groups), float("-inf")
-    for number, scrape in polls_of(cohort):
-        if scrape.at.steady < steady:  # the machine was started anew, and its windows with it
+    for number, scrape, begins in polls_of(cohort, starts_of(courses)):
+        if begins or scrape.at.steady < steady:  # a daemon was started, and its windows with it
             aggregator = Aggregator(catalogue, cohort.groups)
             for sharer in sharers:
                 sharer.chain.forget_holds()
@@ -73,6 +74,8 @@ def _share(number: int, scrape: Scrape, aggregator: Aggregator, sharers: list[_S
 
 class _Sharer(Follower):
     """One group whose members bear what the recorded ones bore together."""
+
+    is_as_recorded = False
 
     def __init__(
         self,

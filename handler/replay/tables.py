@@ -10,10 +10,13 @@ from pathlib import Path
 import numpy as np
 
 from collector.samples import Floats
+from config.errors import StoreError
 from config.units import GroupId, Instant
 from handler.replay.happenings import Course, Happening
 from handler.replay.instants import instant_of
 from handler.replay.samples import Unreplayable
+from handler.store.codec import from_text
+from trigger.given import FORM, Given
 
 _EVENTS = ("timestamp", "group", "kind", "name")
 _LOAD = ("timestamp_s", "rate")
@@ -92,7 +95,21 @@ def _happening(path: Path, line: int, cells: dict[str, str]) -> Happening:
         desired_to=_count(path, line, "desired_to", cells),
         in_service=_count(path, line, "in_service", cells),
         message=cells.get("message", ""),
+        given=_given(path, line, cells.get("given", "")),
     )
+
+
+def _given(path: Path, line: int, text: str) -> Given | None:
+    """What a decision was given. Fields that this release does not know are passed over."""
+    if not text:
+        return None
+    try:
+        given = from_text(text, Given)
+    except StoreError as error:
+        raise Unreplayable(f"{path}:{line}: given: {error}") from error
+    if given.form > FORM:
+        raise Unreplayable(f"{path}:{line}: given: form {given.form}; this release reads up to {FORM}")
+    return given
 
 
 def _count(path: Path, line: int, name: str, cells: dict[str, str]) -> int | None:

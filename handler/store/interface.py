@@ -27,6 +27,7 @@ from handler.store.rolling import RollingStore
 from handler.timekeeping.held import Difference
 from handler.world import Record
 from trigger.explain import Explanation, Measured
+from trigger.given import Given
 from trigger.reasons import Reason
 from trigger.requests import Clamp, FleetPause, GroupState
 
@@ -106,6 +107,8 @@ class Tick:
     """Who leaves, or was given, for the size that this leads to: written in the same transaction."""
     cloud: CloudId | None = None
     """Where they are; needed if there is anybody."""
+    given: Given | None = None
+    """What the decision was given from elsewhere; ``None``: the same as the one before."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ from config.units import GroupId
 from handler.store.decisions import Refusals, Told, told
 from handler.store.interface import Tick
 from handler.store.rows import write_members, write_states
-from handler.store.schema import answers, decisions, spans
+from handler.store.schema import answers, decisions, givens, spans
 from handler.store.spans import Book, Entry, OpenSpan
 from handler.store.writer import Writer
 
@@ -43,6 +43,9 @@ class _Page:
         for tick in self.ticks:
             if tick.cloud is not None:
                 write_members(connection, tick.members, tick.cloud)
+        given = [{"group": tick.group, "at": tick.at, "given": tick.given} for tick in self.ticks if tick.given]
+        if given:
+            connection.execute(insert(givens), given)
         events = [_columns(event, _EVENT) for tale in self.tales for event in tale.events]
         if events:
             connection.execute(insert(decisions), events)
@@ -107,7 +110,7 @@ def _urgent(ticks: Sequence[Tick], tales: Sequence[Told], entry: Entry) -> froze
     told_of = {
         tick.group
         for tick, tale in zip(ticks, tales, strict=True)
-        if tick.state is not None or tale.events or tale.answers
+        if tick.state is not None or tick.given is not None or tale.events or tale.answers
     }
     return frozenset(told_of | {new.span.group for new in entry.new})
 

@@ -14,7 +14,19 @@ from sqlalchemy import Connection, Table, and_, delete, func, literal_column, se
 from sqlalchemy.sql import ColumnElement
 
 from config.units import Instant, Seconds
-from handler.store.schema import answers, decisions, deliveries, edits, groups, members, notes, notices, spans, steps
+from handler.store.schema import (
+    answers,
+    decisions,
+    deliveries,
+    edits,
+    givens,
+    groups,
+    members,
+    notes,
+    notices,
+    spans,
+    steps,
+)
 from handler.world import Phase
 
 Do = Callable[[Callable[[Connection], int]], int]
@@ -44,6 +56,7 @@ def _delete_aged(connection: Connection, before: Instant) -> int:
     aged = [
         (spans, spans.c.last_at < before, _followed()),
         (decisions, decisions.c.at < before, true()),
+        (givens, givens.c.at < before, true()),
         (steps, steps.c.at < before, true()),
         (notes, notes.c.at < before, true()),
         (edits, edits.c.at < before, _followed_edits()),
@@ -65,6 +78,7 @@ def _delete_oldest(connection: Connection, bytes_at_most: int) -> int:
     history = (
         (spans, spans.c.last_at, _followed()),
         (decisions, decisions.c.at, true()),
+        (givens, givens.c.at, true()),
         (steps, steps.c.at, steps.c.result.is_not(None)),
         (notes, notes.c.at, true()),
         (edits, edits.c.at, _followed_edits()),

@@ -7,7 +7,7 @@ desired   ``groups`` (declared definition and the door's state), ``quiets``, ``s
 observed  ``members``, in ``groups`` how builds go, ``converged`` (what a group was when nothing was left to do)
 let go    ``abandoned``: what bears our mark and is never to be taken up again; outlives its group, for ever
 identity  ``meta`` (whose store this is), ``sequences`` (outlives its group: a launch id is never used twice)
-history   ``spans``, ``decisions``, ``steps``, ``notes``; outlives its group, goes by retention
+history   ``spans``, ``decisions``, ``givens``, ``steps``, ``notes``; outlives its group, goes by retention
 promises  ``answers``: the first answer to each request id; ``deliveries``: what each alert told first led to
           ``notices``: what is to be told of groups in trouble, and what was told last
 access    ``hooks``: webhooks that take alerts or values, with hashes of their tokens
@@ -55,11 +55,12 @@ from handler.store.columns import Document, Word
 from handler.store.outside import AlertStatus, TokenHash
 from handler.world import Attempts, Leaving, Phase
 from trigger.explain import Explanation
+from trigger.given import Given
 from trigger.reasons import Reason
 from trigger.requests import Clamp, Move, Observed, OlderStore, Pause, Shrunk, SignalKind, Turn, Watched
 from trigger.verdicts import Direction
 
-HEAD = "0024"
+HEAD = "0025"
 """The revision that this release reads and writes."""
 
 
@@ -275,6 +276,17 @@ decisions = Table(
     Index(None, "group", "at"),
     Index(None, "at"),
 )
+
+givens = Table(
+    "givens",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    _group(),
+    Column("at", REAL, nullable=False),
+    Column("given", Document(Given), nullable=False),
+    Index(None, "at"),
+)
+"""What decisions were given from elsewhere: `trigger.given`."""
 
 notes = Table(
     "notes",

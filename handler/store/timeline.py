@@ -30,7 +30,7 @@ from sqlalchemy import (
 from config.errors import Refused
 from config.units import GroupId, Instant, MemberName
 from handler.store.database import reader_engine, translated
-from handler.store.schema import HEAD, decisions, members, notes, steps
+from handler.store.schema import HEAD, decisions, givens, members, notes, steps
 
 _AT_ONCE = 1000
 
@@ -42,7 +42,7 @@ class Happening:
     at: Instant
     group: GroupId
     kind: str
-    """``decision``, ``note``, ``step``, or ``member``: what a member's record says of its life."""
+    """``decision``, ``note``, ``step``, ``member`` (what a member's record says of its life), or ``given``."""
     name: str
     """Reason, act, step; of a member: intended, made, in_service, leaving, gone."""
     by: str
@@ -52,6 +52,8 @@ class Happening:
     desired_to: int | None
     result: str | None
     message: str
+    given: str | None = None
+    """What a decision was given, as JSON (`trigger.given`)."""
 
 
 def read_timeline(path: Path) -> Iterator[Happening]:
@@ -92,6 +94,7 @@ def _told(table: Table, kind: str) -> Select[Any]:
         (columns.desired_to if "desired_to" in columns else null()).label("desired_to"),
         (cast(columns.result, Text) if "result" in columns else null()).label("result"),
         columns.message.label("message"),
+        null().label("given"),
         columns.id.label("place"),
     )
 
@@ -108,8 +111,27 @@ def _lived(name: str, at: ColumnElement[Any], by: ColumnElement[Any]) -> Select[
         null().label("desired_to"),
         null().label("result"),
         literal("").label("message"),
+        null().label("given"),
         members.c.sequence.label("place"),
     ).where(at.is_not(None))
+
+
+def _given() -> Select[Any]:
+    columns = givens.c
+    return select(
+        columns.at.label("at"),
+        columns.group.label("group"),
+        literal("given").label("kind"),
+        literal("").label("name"),
+        literal("").label("by"),
+        null().label("member"),
+        null().label("desired_from"),
+        null().label("desired_to"),
+        null().label("result"),
+        literal("").label("message"),
+        cast(columns.given, Text).label("given"),
+        columns.id.label("place"),
+    )
 
 
 _NOBODY = literal("")
@@ -120,7 +142,7 @@ _LIVES = (
     _lived("leaving", members.c.leaving_at, func.coalesce(cast(members.c.leaving, Text), "")),
     _lived("gone", members.c.gone_at, _NOBODY),
 )
-_ALL = union_all(_told(decisions, "decision"), _told(notes, "note"), _told(steps, "step"), *_LIVES).subquery()
+_ALL = union_all(_told(decisions, "decision"), _told(notes, "note"), _told(steps, "step"), _given(), *_LIVES).subquery()
 _EVERYTHING = select(*(column for column in _ALL.c if column.key != "place")).order_by(
     _ALL.c.at, _ALL.c.group, _ALL.c.kind, _ALL.c.place
 )
