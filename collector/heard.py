@@ -16,13 +16,15 @@ from collector.outages import Channel, Hearing
 from collector.samples import Reply, Scrape
 from config.units import GroupId, Instant, MemberName
 
+_ANSWERS = (Reply.OK, Reply.OUTSIDE_RANGE)
+"""A number came from the member: one outside its counter's range is not used, but no dead member sends it."""
 _SILENCE = (Reply.TIMEOUT, Reply.REFUSED, Reply.UNREACHABLE, Reply.STALE)
 """Nothing answered, or nothing has for long. Every other failure is an answer that brings no value."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unanswered:
-    """A channel that brought no value at the last poll."""
+    """A channel that brought no number at the last poll."""
 
     heard_at: Instant | None
     """When the last poll began that it brought one at; ``None``: it never did."""
@@ -56,7 +58,7 @@ def heard(before: Heard, scrape: Scrape, hearing: Hearing, group: GroupId, words
     at, channel, reply = scrape.at.wall, hearing.channel[rows], scrape.reply[rows]
     asked = hearing.members.get(group, {})
     own = {word: asked[word] for word in words & asked.keys()}
-    ok = reply == Reply.OK
+    ok = np.isin(reply, _ANSWERS)
     if not own or ok.all():
         return Heard(at=at, asked=own)
     answered = np.zeros(len(hearing.channels) + 1, dtype=np.bool_)  # one more, which -1 leads to

@@ -44,6 +44,10 @@ def test_a_member_that_never_answered_was_never_heard() -> None:
     assert now.unanswered == {SNMP: Unanswered(heard_at=None, silent_since=Instant(10.0))}
 
 
+def test_a_number_outside_its_range_comes_from_a_member_that_is_there() -> None:
+    assert polled(Heard(), 10.0, a=Reply.OUTSIDE_RANGE).unanswered == {}
+
+
 def test_one_counter_of_several_is_enough() -> None:
     assert polled(Heard(), 10.0, a=Reply.TIMEOUT, load=OK).unanswered == {}
 
