@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
+from itertools import chain, islice
 
 from config import (
     alerts,
@@ -28,6 +29,7 @@ from config import (
     timings,
 )
 from config.adjustments import Adjustment
+from config.bounds import MOST_PROBLEMS
 from config.build_targets import owner_of
 from config.counters import AlertedValue, Counter
 from config.effects import FirePolicy
@@ -53,28 +55,35 @@ from config.where import Where
 def check(
     catalogue: Catalogue, refused: AbstractSet[Where] = frozenset(), installed: AbstractSet[str] | None = None
 ) -> tuple[Problem, ...]:
-    """Find every contradiction between parts of a catalogue, in the order of the file.
+    """Find the contradictions between parts of a catalogue, in the order of the file: at most `MOST_PROBLEMS`.
 
     Args:
         catalogue: as declared; of what was refused it may hold anything or nothing.
         refused: sections, entities or values that have a problem already: nothing that leans on them is reported.
         installed: the plugins that there are; ``None``: nobody has looked.
     """
-    findings = [finding for rule in _RULES for finding in rule(catalogue)]
-    if installed is not None:
-        findings += plugins.missing(catalogue, installed)
-    problems = {problem_of(catalogue, finding) for finding in findings if not _leans_on(catalogue, finding, refused)}
+    found = chain.from_iterable(rule(catalogue) for rule in _RULES)
+    missing = () if installed is None else plugins.missing(catalogue, installed)
+    holders = frozenset(part for place in refused for part in _around(place))
+    sound = (each for each in chain(found, missing) if not _leans_on(catalogue, each, refused, holders))
+    problems = {problem_of(catalogue, finding) for finding in islice(sound, MOST_PROBLEMS)}
     return tuple(sorted(problems))
 
 
-def _leans_on(catalogue: Catalogue, finding: Finding, refused: AbstractSet[Where]) -> bool:
-    """Whether the place of a finding, or anything at, around or in what it leans on, was refused."""
-    here = as_written(catalogue, finding.where)
+def _leans_on(catalogue: Catalogue, finding: Finding, refused: AbstractSet[Where], holders: AbstractSet[Where]) -> bool:
+    """Whether the place of a finding, or anything at, around or in what it leans on, was refused.
+
+    ``holders`` are all places at or around what was refused.
+    """
     leans = [as_written(catalogue, lean) for lean in finding.leans]
     return any(
-        here[: len(place)] == place or any(lean[: len(place)] == place or place[: len(lean)] == lean for lean in leans)
-        for place in refused
-    )
+        part in refused for place in (as_written(catalogue, finding.where), *leans) for part in _around(place)
+    ) or (any(lean in holders for lean in leans))
+
+
+def _around(place: Where) -> Iterator[Where]:
+    """A place, and every place that holds it, the whole file included."""
+    return (place[:length] for length in range(len(place) + 1))
 
 
 def _written(catalogue: Catalogue, *places: Where) -> Where:

@@ -10,14 +10,11 @@ from pydantic_core import PydanticCustomError, core_schema
 
 from config import native_dialect, oneflow_dialect
 from config.declared import Declared, key
-from config.expressions import Dialect, Expression, ExpressionError, depth_of, names_of
+from config.expressions import Dialect, Expression, ExpressionError, names_of
 from config.model import Compare
 from config.quantities import Threshold
 from config.reduction_scalars import Across, Aggregating
 from config.scalars import Given, Name, PositiveSpan, Share, Yes
-
-_DEEPEST = 120
-"""Levels of an expression's tree: more than anybody reads, less than judging it could not walk."""
 
 
 class ConditionDocument(Declared):
@@ -111,8 +108,6 @@ class ConditionDocument(Declared):
             raise _wrong(f"the expression, {error}", "expression") from error
         if next(names_of(tree), None) is None:
             raise _wrong("the expression names no counter, so it would always come to the same", "expression")
-        if depth_of(tree) > _DEEPEST:
-            raise _wrong(f"the expression has more than {_DEEPEST} operations in one another", "expression")
         return self
 
 

@@ -20,8 +20,11 @@ What does *not hold* is a value with a reason (`trigger.reasons.Reason`), never 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from config.bounds import MOST_SHOWN
 
 if TYPE_CHECKING:
     from config.causes import Cause
@@ -49,8 +52,22 @@ class DeclarationError(TrimtabError):
     """The declared model is refused as a whole; ``problems`` has one entry per cause, in file order."""
 
     def __init__(self, problems: tuple[Problem, ...]) -> None:
-        super().__init__("\n".join(str(problem) for problem in problems))
+        super().__init__("\n".join(first_lines([str(problem) for problem in problems], "problem")))
         self.problems = problems
+
+
+def first_lines(lines: Sequence[str], kind: str) -> tuple[str, ...]:
+    """Keep as many lines as a person reads; the last line then counts the others.
+
+    >>> first_lines(["a", "b"], "warning")
+    ('a', 'b')
+    >>> first_lines(["a"] * 102, "warning")[-1]
+    'and 2 more warnings'
+    """
+    more = len(lines) - MOST_SHOWN
+    if more <= 0:
+        return tuple(lines)
+    return (*lines[:MOST_SHOWN], f"and {more:,} more {kind}{'' if more == 1 else 's'}")
 
 
 class SourceError(TrimtabError):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
 from pydantic import ValidationError
 
+from config.bounds import MOST_BYTES, MOST_PROBLEMS
 from config.build import build
 from config.check import check
 from config.document import Document
@@ -36,10 +38,16 @@ def load(path: Path) -> Catalogue:
     """
     file = str(path)
     try:
-        content = path.read_bytes()
+        with path.open("rb") as opened:
+            content = opened.read(MOST_BYTES + 1)
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise _refusal(file, 1, f"cannot be read: {why}") from error
+    if len(content) > MOST_BYTES:
+        allowed = f"{MOST_BYTES // 1024 // 1024} MiB"
+        raise _refusal(
+            file, 1, f"longer than {allowed}: is this a file of Trimtab? Divide it between two daemons if so"
+        )
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -61,14 +69,27 @@ def parse(text: str, file: str) -> Catalogue:
         document = Document.model_validate(reading.data, context=lexicon)
     except ValidationError as error:
         errors = error.errors(include_url=False)
-        found.extend(problems_of(errors, reading))
+        found.extend(problems_of(errors[:MOST_PROBLEMS], reading))
+        if len(errors) > MOST_PROBLEMS:
+            raise DeclarationError(_bounded(found, more=True)) from error
         rest = salvage(reading.data, errors, lexicon)
         document, refused = rest.document, rest.refused
     catalogue = build(document, _sites(reading))
     found.extend(check(catalogue, refused, installed(catalogue)))
     if found:
-        raise DeclarationError(tuple(sorted(set(found))))
+        raise DeclarationError(_bounded(found))
     return replace(catalogue, written=MappingProxyType(values_of(reading.data)))
+
+
+def _bounded(found: Iterable[Problem], *, more: bool = False) -> tuple[Problem, ...]:
+    """Put problems in the order of lines; the last one says so where ``more`` were not looked for, or are left out."""
+    problems = sorted(set(found))
+    if len(problems) < MOST_PROBLEMS and not more:
+        return tuple(problems)
+    problems = problems[:MOST_PROBLEMS]
+    last = problems[-1]
+    message = f"there may be more problems than these {len(problems):,}: mend these, and check again"
+    return (*problems, replace(last, column=last.column + 1, message=message))
 
 
 def _lexicon(reading: Reading) -> tuple[Lexicon, tuple[Problem, ...]]:

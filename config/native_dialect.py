@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Final, TypeVar
 
+from config.bounds import DEEPEST_BRACKETS, DEEPEST_EXPRESSION, MOST_TERMS
 from config.expressions import (
     And,
     Calculation,
@@ -30,6 +31,7 @@ from config.expressions import (
     Quantity,
     Relation,
     Sign,
+    depth_of,
 )
 
 _TOKEN: Final = re.compile(
@@ -37,13 +39,13 @@ _TOKEN: Final = re.compile(
     r"|(?P<name>[A-Za-z_][A-Za-z0-9_]*|\"[^\"]+\"|'[^']+')"
     r"|(?P<sign>\|\||&&|\?\?|==|!=|<>|>=|<=|[-+*/<>=!(),.]))"
 )
+_BLANK: Final = re.compile(r"\s*")
 _RELATIONS: Final[Mapping[str, Relation]] = MappingProxyType(
     {"==": Relation.EQUALS, "<>": Relation.DIFFERS, **{relation.value: relation for relation in Relation}}
 )
 _WORDS: Final[Mapping[str, str]] = MappingProxyType({"or": "||", "and": "&&", "not": "!"})
 STATISTICS: Final = ("avg", "min", "max", "sum", "last", "count", "stddev", "p50", "p90", "p95", "p99")
 """What may follow a name: how its values over the window become one."""
-_DEEPEST = 50
 
 _Node = Proposition | Quantity
 _Kind = TypeVar("_Kind", bound=_Node)
@@ -60,6 +62,8 @@ def parse(text: str) -> Expression:
     tree = reader.either(0)
     if reader.sign or reader.name or reader.number is not None:
         raise ExpressionError(text, "an operator or the end", reader.column)
+    if depth_of(tree) > DEEPEST_EXPRESSION:
+        raise ExpressionError(text, f"at most {DEEPEST_EXPRESSION} operations in one another", at)
     return Expression(text=text, dialect=Dialect.NATIVE, tree=_proposition(text, tree, at))
 
 
@@ -69,13 +73,14 @@ class _Reader:
     def __init__(self, text: str) -> None:
         self.text = text
         self._end = 0
+        self._terms = 0
         self._next()
 
     def _next(self) -> None:
-        rest = self.text[self._end :]
-        self.column = self._end + len(rest) - len(rest.lstrip()) + 1
+        blank = _BLANK.match(self.text, self._end)
+        self.column = (blank.end() if blank else self._end) + 1
         found = _TOKEN.match(self.text, self._end)
-        if found is None and rest.strip():
+        if found is None and self.column <= len(self.text):
             raise ExpressionError(self.text, "a number, a name or an operator", self.column)
         self.number = float(found["number"]) if found and found["number"] else None
         self.name = (found["name"] or "") if found else ""
@@ -153,6 +158,9 @@ class _Reader:
         return Negative(of=_quantity(self.text, self._signed(depth + 1), at))
 
     def _primary(self, depth: int) -> _Node:
+        self._terms += 1
+        if self._terms > MOST_TERMS:
+            raise ExpressionError(self.text, f"at most {MOST_TERMS} numbers and names", self.column)
         if self.number is not None:
             value = self.number
             self._next()
@@ -200,8 +208,8 @@ class _Reader:
             raise ExpressionError(self.text, "an operator or )", self.column)
 
     def _bounded(self, depth: int) -> None:
-        if depth > _DEEPEST:
-            raise ExpressionError(self.text, f"at most {_DEEPEST} levels of nesting", self.column)
+        if depth > DEEPEST_BRACKETS:
+            raise ExpressionError(self.text, f"at most {DEEPEST_BRACKETS} levels of nesting", self.column)
 
 
 def _calculation(sign: str, left: Quantity, right: Quantity) -> Quantity:

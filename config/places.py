@@ -11,23 +11,15 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from ruamel.yaml import YAML
-from ruamel.yaml.error import MarkedYAMLError, YAMLError
-from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
-
-from config.errors import DeclarationError, Problem
+from config.bounds import DEEPEST_VALUE, MOST_DIGITS, MOST_VALUES
+from config.errors import Problem
 from config.model import Site
 from config.where import Where, dotted
+from config.yaml_nodes import MERGE, STANDARD, MappingNode, Node, ScalarNode, SequenceNode, compose, refusal
 
 Plain: TypeAlias = "bool | int | float | str | list[Plain] | dict[str, Plain] | None"
 
-_DEEPEST = 32
-_MOST_VALUES = 300_000
-"""Some ten thousand groups; a text that unfolds to more by aliases is an accident or an attack."""
-_MOST_DIGITS = 40
-_UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_STANDARD = "tag:yaml.org,2002:"
-_MERGE = _STANDARD + "merge"
+_HALF = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,11 +57,13 @@ def read_places(text: str, file: str) -> Reading:
     Raises:
         DeclarationError: with one problem, where the text is no YAML, is empty, or is no mapping.
     """
-    root = _compose(text, file)
+    root = compose(text, file)
     if root is None or (isinstance(root, ScalarNode) and root.value == ""):
-        raise _refusal(file, 1, 1, "the file is empty: expected sections such as counters, conditions and groups")
+        raise refusal(file, 1, 1, "the file is empty: expected sections such as counters, conditions and groups")
     if not isinstance(root, MappingNode):
-        raise _refusal(file, *_spot(root), "expected sections such as counters, conditions and groups at the top level")
+        raise refusal(
+            file, root.line, root.column, "expected sections such as counters, conditions and groups at the top level"
+        )
     unfolding = _Unfolding(file=file)
     data = unfolding.mapping(root, ())
     return Reading(
@@ -79,49 +73,6 @@ def read_places(text: str, file: str) -> Reading:
         values=unfolding.values,
         problems=tuple(dict.fromkeys(unfolding.problems)),
     )
-
-
-def _compose(text: str, file: str) -> Node | None:
-    """Let ruamel.yaml build its graph of nodes; every way in which it gives up becomes one problem."""
-    if strange := _UNPRINTABLE.search(text):
-        line = text.count("\n", 0, strange.start()) + 1
-        column = strange.start() - text.rfind("\n", 0, strange.start())
-        raise _refusal(file, line, column, f"the character {strange.group()!a} cannot stand in YAML")
-    yaml = YAML(typ="safe", pure=True)
-    yaml.composer.warn_double_anchors = False
-    try:
-        composed: Node | None = yaml.compose(text)
-    except MarkedYAMLError as error:
-        raise _not_yaml(error, file) from error
-    except (YAMLError, OverflowError, ValueError) as error:
-        raise _refusal(file, 1, 1, f"not YAML: {error}") from error
-    except RecursionError as error:
-        raise _refusal(file, 1, 1, "nested too deeply") from error
-    return composed
-
-
-def _not_yaml(error: MarkedYAMLError, file: str) -> DeclarationError:
-    mark = error.problem_mark or error.context_mark
-    line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
-    said = (
-        str(error.problem or error.context)
-        .removeprefix("but ")
-        .replace("\x00", "")
-        .replace("<stream end>", "the end of the file")
-    )
-    if r"'\t'" in said:
-        return _refusal(file, line, column, "a tab cannot indent YAML: use spaces")
-    began = error.context_mark
-    begun = f" ({error.context}, begun on line {began.line + 1})" if began and error.context else ""
-    return _refusal(file, line, column, f"not YAML: {said}{begun}")
-
-
-def _refusal(file: str, line: int, column: int, message: str) -> DeclarationError:
-    return DeclarationError((Problem(file=file, line=line, column=column, message=message),))
-
-
-def _spot(node: Node) -> tuple[int, int]:
-    return node.start_mark.line + 1, node.start_mark.column + 1
 
 
 @dataclass(slots=True, kw_only=True)
@@ -142,15 +93,16 @@ class _Unfolding:
             case MappingNode():
                 return self.mapping(node, where)
             case SequenceNode():
-                return [self.value(item, (*where, str(index))) for index, item in enumerate(node.value)]
-            case _:
+                return [self.value(item, (*where, str(index))) for index, item in enumerate(node.items)]
+            case ScalarNode():
+                self._refuse_half(node)
                 return _scalar(node)
 
     def mapping(self, node: MappingNode, where: Where) -> dict[str, Plain]:
         """Keys in their order; what a merge key brings in yields to what is written out."""
         result: dict[str, Plain] = {}
-        for key, value in node.value:
-            if key.tag == _MERGE:
+        for key, value in node.pairs():
+            if key.tag == MERGE:
                 continue
             if not isinstance(key, ScalarNode):
                 self._add(key, f"{dotted(where) or 'the file'}: a key must be a word, not a list or a mapping")
@@ -158,6 +110,7 @@ class _Unfolding:
                 first = self.keys[(*where, key.value)].line
                 self._add(key, f"{dotted((*where, key.value))} stands twice; it stands first on line {first}")
             else:
+                self._refuse_half(key)
                 self.keys[(*where, key.value)] = self._site(key)
                 result[key.value] = self.value(value, (*where, key.value))
         self._merge(node, where, result, depth=len(where))
@@ -170,8 +123,9 @@ class _Unfolding:
             if not isinstance(source, MappingNode):
                 self._add(source, f"{dotted(where) or 'the file'}: only a mapping can be merged with <<")
                 continue
-            for key, value in source.value:
-                if isinstance(key, ScalarNode) and key.tag != _MERGE and key.value not in into:
+            for key, value in source.pairs():
+                if isinstance(key, ScalarNode) and key.tag != MERGE and key.value not in into:
+                    self._refuse_half(key)
                     self.keys[(*where, key.value)] = self._site(key)
                     into[key.value] = self.value(value, (*where, key.value))
             self._merge(source, where, into, depth=depth + 1)
@@ -179,36 +133,39 @@ class _Unfolding:
     def _count(self, node: Node, *, depth: int) -> None:
         """Give up on what unfolds without end."""
         self.visits += 1
-        if depth > _DEEPEST or self.visits > _MOST_VALUES:
-            why = "nested too deeply" if depth > _DEEPEST else f"unfolds to more than {_MOST_VALUES} values"
-            raise _refusal(self.file, *_spot(node), f"{why}: does an alias stand inside its own anchor?")
+        if depth > DEEPEST_VALUE or self.visits > MOST_VALUES:
+            why = "nested too deeply" if depth > DEEPEST_VALUE else f"unfolds to more than {MOST_VALUES} values"
+            raise refusal(self.file, node.line, node.column, f"{why}: does an alias stand inside its own anchor?")
+
+    def _refuse_half(self, node: ScalarNode) -> None:
+        r"""Refuse ``\ud800``: no file, answer or log can hold half of a character."""
+        if _HALF.search(node.value):
+            said = "half of a character (a lone surrogate) stands in this text: write the whole character instead"
+            raise refusal(self.file, node.line, node.column, said)
 
     def _refuse_tag(self, node: Node) -> None:
-        if not str(node.tag).startswith(_STANDARD):
-            self._add(node, f"the tag {str(node.tag)!a} is not understood here: remove it")
+        if not node.tag.startswith(STANDARD):
+            self._add(node, f"the tag {node.tag!a} is not understood here: remove it")
 
     def _add(self, node: Node, message: str) -> None:
-        line, column = _spot(node)
-        self.problems.append(Problem(file=self.file, line=line, column=column, message=message))
+        self.problems.append(Problem(file=self.file, line=node.line, column=node.column, message=message))
 
     def _site(self, node: Node) -> Site:
-        line, column = _spot(node)
-        return Site(file=self.file, line=line, column=column)
+        return Site(file=self.file, line=node.line, column=node.column)
 
 
 def _merged(node: MappingNode) -> Iterator[Node]:
     """What a mapping's merge keys name, nearest first."""
-    for key, value in node.value:
-        if key.tag == _MERGE:
-            yield from value.value if isinstance(value, SequenceNode) else [value]
+    for key, value in node.pairs():
+        if key.tag == MERGE:
+            yield from value.items if isinstance(value, SequenceNode) else [value]
 
 
-def _scalar(node: Node) -> Plain:
+def _scalar(node: ScalarNode) -> Plain:
     """A scalar by the core schema of YAML 1.2; what only looks like a number stays a word. Unknown tags are ignored."""
-    text = str(node.value)
-    tag = str(node.tag)
-    known = tag.startswith(_STANDARD)
-    for name in (tag.removeprefix(_STANDARD),) if known else ("bool", "int", "float"):
+    text = node.value
+    known = node.tag.startswith(STANDARD)
+    for name in (node.tag.removeprefix(STANDARD),) if known else ("bool", "int", "float"):
         try:
             return _SCALARS[name](text)
         except (ValueError, KeyError):
@@ -218,7 +175,7 @@ def _scalar(node: Node) -> Plain:
 
 def _whole(text: str) -> int:
     compact = text.replace("_", "").lower()
-    if len(compact) > _MOST_DIGITS:
+    if len(compact) > MOST_DIGITS:
         raise ValueError(compact)
     return int(compact, 0 if any(mark in compact for mark in ("0x", "0o", "0b")) else 10)
 

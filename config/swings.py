@@ -27,6 +27,7 @@ from config.counters import Per
 from config.findings import Finding
 from config.model import Catalogue, Compare, Condition, Group, Policy, Projection
 from config.reductions import Reduce, Statistic
+from config.units import PolicyId
 from config.ways import place_of, ways
 
 Resize: TypeAlias = Callable[[int, Adjustment], int]
@@ -51,8 +52,11 @@ class _Shrinking(NamedTuple):
 def overlapping(catalogue: Catalogue, resize: Resize) -> Iterator[Finding]:
     """Find the scale-ins after which a group would want to grow again at once; one for each condition."""
     found: dict[str, Finding] = {}
+    seen: set[tuple[tuple[PolicyId, ...], int, int]] = set()
     for group in catalogue.groups.values():
-        if group.projection is Projection.ON:
+        alike = group.policies, group.minimum, group.maximum
+        if group.projection is Projection.ON and alike not in seen:
+            seen.add(alike)
             for finding, below in _of_group(catalogue, group, resize):
                 found.setdefault(below.id, finding)
     yield from found.values()

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from config.errors import DeclarationError, Problem
+from config.errors import DeclarationError, Problem, first_lines
 from handler.app.progress import waiting
 from handler.app.terminal import PROBLEMS, AsJson, File, lines, print_json
 
@@ -35,14 +35,15 @@ def check(
         with waiting(f"checking {file}"):
             catalogue = load(file)
     except DeclarationError as error:
-        print_json(_rows(error.problems, "error")) if json else lines(str(problem) for problem in error.problems)
+        print_json(_rows(error.problems, "error")) if json else lines(str(error).splitlines())
         raise typer.Exit(PROBLEMS) from error
     counted = (*lint(catalogue, resized, certain), *lint_at(catalogue, clock.wall()), *loose_secrets(catalogue))
     warnings = sorted((*counted, *unread_secrets(catalogue, os.environ)))
     if json:
         print_json(_rows(warnings, "warning"))
     else:
-        lines(f"{warning.file}:{warning.line}: warning: {warning.message}" for warning in warnings)
+        said = [f"{warning.file}:{warning.line}: warning: {warning.message}" for warning in warnings]
+        lines(first_lines(said, "warning"))
         typer.echo(f"{file}: no problems{_count(len(warnings))}; groups: {', '.join(catalogue.groups) or 'none'}")
     if counted and strict:
         raise typer.Exit(PROBLEMS)

@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 
 import typer
 
+from config.errors import first_lines
 from handler.app.balancer_cli import attach, balancers, detach
 from handler.app.check_cli import check
 from handler.app.commands import Commands, Program
@@ -141,7 +142,7 @@ def reload(state: State = None, json: AsJson = False) -> None:
     if json:
         print_json(answer)
     elif status == HTTPStatus.CONFLICT:
-        lines(f"{p['file']}:{p['line']}: {p['message']}" for p in answer["problems"])
+        lines(first_lines([f"{p['file']}:{p['line']}: {p['message']}" for p in answer["problems"]], "problem"))
     else:
         from handler.app.edit_lines import reload_lines
 

@@ -438,6 +438,22 @@ def test_a_reload_tells_what_was_edited_in_every_section(house: House) -> None:
     house.run(scene)
 
 
+@pytest.mark.parametrize(
+    "odd",
+    ['"\\ud800": 1\n', "[" * 5_000, "conditions: {odd: {expression: '" + "cpu + " * 3_000 + "cpu > 1'}}\n"],
+    ids=["half of a character", "deep", "long expression"],
+)
+def test_no_file_ends_a_reload_otherwise_than_with_problems(house: House, odd: str) -> None:
+    async def scene(up: Up) -> None:
+        before = up.engine.catalogue()
+        house.declare(odd if odd.startswith("[") else odd + house.text)
+        told = await up.desk.reload()
+        assert told.problems
+        assert up.engine.catalogue() is before
+
+    house.run(scene)
+
+
 def test_members_are_never_left_behind_on_another_cloud(house: House) -> None:
     moved = house.text.replace("clouds: {box:", "clouds: {hut: {process: {}}, box:").replace(
         "{cloud: box", "{cloud: hut"
