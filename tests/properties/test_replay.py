@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, cast
 
 import pytest
 from hypothesis import example, given
@@ -212,6 +212,33 @@ def test_a_recording_replayed_by_its_own_file_decides_the_same(
     replayed = live.replayed()
     assert {run.group: run.parted for run in replayed} == dict.fromkeys(GROUPS)
     assert told(replayed) == live.lines(live.first_tick())
+
+
+def test_each_stretch_between_two_edits_of_the_file_is_decided_the_same_by_its_own(tmp_path: Path) -> None:
+    before, after = tmp_path / "before.yaml", MODEL.replace("above: 80", "above: 60").replace("below: 20", "below: 30")
+    before.write_text(MODEL)
+    live, edited_at = Live(tmp_path, text=MODEL), float("nan")
+
+    async def scene(house: Live) -> None:
+        nonlocal edited_at
+        async with house.alive() as outside:
+            await Load(5.0).do(outside)
+            await Alert("Failing", "web", firing=True, fingerprint="a").do(outside)
+            await asyncio.sleep(4.7 * TICK)
+            house.declare(after)
+            edited_at = house.wall()
+            await outside.up.engine.reload(by="ann")
+            await Load(62.0).do(outside)
+            await asyncio.sleep(4.5 * TICK)
+            await Alert("Slow", "web", firing=True, fingerprint="a").do(outside)
+            await asyncio.sleep(4.5 * TICK)
+
+    live.play(scene)
+    first = [line for line in told(live.replayed(before)) if cast("float", line["at"]) < edited_at]
+    then = told(live.replayed(since=edited_at))
+    assert (first, then) == (live.lines(live.first_tick(), edited_at), live.lines(edited_at))
+    assert {line["reason"] for line in first} >= {"at_min"}
+    assert {line["reason"] for line in then} >= {"scaled_out"}
 
 
 def test_a_recording_of_a_newer_form_is_refused(tmp_path: Path) -> None:
