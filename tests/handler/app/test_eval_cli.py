@@ -42,6 +42,9 @@ def test_an_expression_comes_to_a_word(words: tuple[str, ...], said: str) -> Non
         (("cpu > 1", "cpu=nan"), "'nan' is not a number, for cpu"),
         (("cpu > 1", "cpu=1", "cpu=2"), "cpu is given twice"),
         (("--dialect", "oneflow", "ATT + 1 > 2"), "^ expected a comparison"),
+        ((" || ".join(["cpu > 1"] * 400), "cpu=0"), "^ expected at most 500 numbers and names"),
+        (("+".join(["cpu"] * 400) + " > 1", "cpu=0"), "^ expected at most 120 operations in one another"),
+        (("--dialect", "oneflow", " | ".join(["CPU > 1"] * 400), "CPU=0"), "^ expected at most 100 levels of nesting"),
     ],
 )
 def test_a_mistake_exits_2_and_says_where(words: tuple[str, ...], said: str) -> None:
