@@ -7,6 +7,8 @@ LOAD_PORT ?=
 PYTEST ?=
 RUNS ?= 10000
 CLOUD ?= demo
+# Tests start a thousand processes: each of them would compile all modules anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help run test test-real nightly check format schema reference dashboards bench lock clean
 
