@@ -8,6 +8,7 @@ did not come is not a number: its `Reply` says why, and its value must not be lo
 from __future__ import annotations
 
 import enum
+import functools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -151,6 +152,7 @@ class Sheet:
         )
 
 
+@functools.lru_cache(maxsize=1024)  # a refused answer says the same of all its rows
 def one_line(said: str) -> str:
     r"""Make foreign words fit to be shown in a log or a terminal.
 

@@ -60,8 +60,9 @@ class PrometheusSource:
         servers: dict[PrometheusServer, list[Query]] = {}
         for query, rows in wishes.items():
             servers.setdefault(query.server, []).append(query)
+            late = f"{query.server.id}: no answer yet when the round ended"
             for wish in rows:
-                asked.sheet.fail(wish.row, Reply.UNREACHABLE, f"{query.server.id}: no answer yet when the round ended")
+                asked.sheet.fail(wish.row, Reply.UNREACHABLE, late)
         now = asked.clock().steady
         self._times.tidy(now)
         self._reducer.tidy(now)

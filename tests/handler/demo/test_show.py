@@ -23,6 +23,7 @@ def a_member(number: int) -> dict[str, Any]:
     told = {
         "address": f"127.101.0.{number}",
         "since": NOON,
+        "state_since": NOON,
         "raw_state": "running",
         "unheard_since": None,
         "unready": "",
