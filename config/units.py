@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass
 from typing import NewType
@@ -48,6 +49,7 @@ _SPAN = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>ms|s|m|h|d)")
 _UNIT_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
+@functools.lru_cache(maxsize=1024)  # a large file writes the same few spans in every group
 def parse_span(text: str) -> Seconds:
     """Read a duration such as ``90s``, ``5m``, ``1h30m`` or ``250ms``.
 
