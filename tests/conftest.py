@@ -6,11 +6,12 @@ import os
 import shutil
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from tests.support.real_clouds import NAMES, is_here
 
-settings.register_profile("house", deadline=None)  # a busy machine is no defect of the code under test
+# A busy machine is no defect of the code under test.
+settings.register_profile("house", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("house")
 
 _PACKAGES = {"promtool": "prometheus"}

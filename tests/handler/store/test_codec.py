@@ -7,7 +7,7 @@ from dataclasses import MISSING, fields, is_dataclass
 from typing import Any, NewType, get_args, get_origin, get_type_hints
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from config.counters import Counter
@@ -54,7 +54,7 @@ STORED = [
 
 
 @pytest.mark.parametrize("kind", STORED, ids=str)
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25)
 @given(data=st.data())
 def test_what_is_written_is_read_back(kind, data):
     value = data.draw(values_of(kind))

@@ -54,7 +54,7 @@ def test_no_lines_asked_none_given(told, limit):
     assert told.history(WEB, before=None, limit=limit) == ()
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(moments=st.lists(st.integers(0, 4), max_size=12), limit=st.integers(1, 5))
 def test_paging_misses_nothing_and_repeats_nothing(empty, moments, limit):
     name = GroupId(f"g{next(FRESH)}")
