@@ -9,7 +9,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import assert_never
+from typing import Final, assert_never
 
 
 class Dialect(enum.Enum):
@@ -146,6 +146,10 @@ class Expression:
     tree: Proposition
 
 
+_AROUND: Final = 50
+"""Characters of a long expression that are shown on either side of a mistake."""
+
+
 class ExpressionError(ValueError):
     """A text that is no expression.
 
@@ -162,9 +166,17 @@ class ExpressionError(ValueError):
         self.column = column
 
     def pointed(self) -> str:
-        """The text, a caret below the place, and what was expected there."""
-        shown = "".join(each if each.isprintable() else "·" for each in self.text)
-        return f"{shown}\n{' ' * (self.column - 1)}^ expected {self.expected}"
+        """The text around the place, a caret below the place, and what was expected there.
+
+        >>> print(ExpressionError("cpu > 80 && " + "load > 1 || " * 20 + "(", "a number or a name", 254).pointed())
+        …  load > 1 || load > 1 || load > 1 || load > 1 || (
+                                                            ^ expected a number or a name
+        """
+        place = self.column - 1
+        begin, end = max(place - _AROUND, 0), place + _AROUND
+        shown = "".join(each if each.isprintable() else "·" for each in self.text[begin:end])
+        before, after = "… " if begin else "", " …" if end < len(self.text) else ""
+        return f"{before}{shown}{after}\n{' ' * (len(before) + place - begin)}^ expected {self.expected}"
 
 
 def names_of(tree: Proposition | Quantity) -> Iterator[Name]:
