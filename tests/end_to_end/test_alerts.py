@@ -19,7 +19,7 @@ from handler.app.run import Running, running
 from handler.demo.fleet import end
 from handler.hooks.tokens import Wanted
 from handler.status import MemberState
-from tests.support.waiting import stopped
+from tests.support.waiting import PATIENT, stopped
 from trigger.reasons import Reason
 
 WEB = GroupId("web")
@@ -125,7 +125,7 @@ def watching(place: Path, daemon: Running, load: Load, path: str) -> Iterator[No
         yield
 
 
-async def until(holds: Callable[[], bool], place: Path, within: float = 30.0) -> None:
+async def until(holds: Callable[[], bool], place: Path, within: float = PATIENT) -> None:
     try:
         async with asyncio.timeout(within):
             while not holds():  # noqa: ASYNC110

@@ -129,7 +129,7 @@ class Page:
         """Close it, so that it listens no longer."""
         self.ask("Page.close")
 
-    def until(self, script: str, within: float = 30.0, doing: Callable[[], None] = lambda: None) -> None:
+    def until(self, script: str, within: float = PATIENT, doing: Callable[[], None] = lambda: None) -> None:
         """Wait until an expression is true, ``doing`` something between two looks."""
         deadline = time.monotonic() + within
         while not self.run(f"Boolean({script})"):

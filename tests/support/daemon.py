@@ -231,7 +231,7 @@ def typed(*arguments: str) -> Said:
     return Said(done.exit_code, done.stdout, done.stderr)
 
 
-def trimtab(*arguments: str, within: float = 20.0) -> Said:
+def trimtab(*arguments: str, within: float = PATIENT) -> Said:
     """Run a command as a shell does."""
     done = subprocess.run([TRIMTAB, *arguments], capture_output=True, text=True, timeout=within, check=False)
     return Said(done.returncode, done.stdout, done.stderr)

@@ -22,7 +22,7 @@ def member_recipe(*options: str, **env: str) -> ProcessRecipe:
     return ProcessRecipe(command=command, env=env, directory=str(ROOT))
 
 
-def get(address: str | None, port: int, path: str = "/", within: float = 10.0) -> tuple[int, str]:
+def get(address: str | None, port: int, path: str = "/", within: float = PATIENT) -> tuple[int, str]:
     """Status and body; status 0 if nobody answers."""
     connection = http.client.HTTPConnection(str(address), port, timeout=within)
     try:
@@ -65,7 +65,7 @@ class Gate:
         return Response(body=path)
 
 
-async def eventually(holds: Callable[[], bool], within: float = 5.0) -> None:
+async def eventually(holds: Callable[[], bool], within: float = PATIENT) -> None:
     async with asyncio.timeout(within):
         while not holds():  # noqa: ASYNC110
             await asyncio.sleep(0.005)

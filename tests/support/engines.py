@@ -33,6 +33,7 @@ from handler.store.sqlite import SqliteStore
 from handler.timekeeping.held import HeldClock
 from tests.support.collector import no_secret
 from tests.support.fake_cloud import FakeBalancer, FakeCloud
+from tests.support.waiting import PATIENT
 from tests.support.worlds import INSTALLATION
 
 T = TypeVar("T")
@@ -207,7 +208,7 @@ class Up:
     def serving(self) -> int:
         return sum(member.state is MemberState.IN_SERVICE for member in self.status.members)
 
-    async def until(self, holds: Callable[[], object], within: float = 20.0) -> None:
+    async def until(self, holds: Callable[[], object], within: float = PATIENT) -> None:
         """Wait until it holds, a deadline long."""
         try:
             async with asyncio.timeout(within):

@@ -44,7 +44,7 @@ def stop(process: subprocess.Popen[bytes]) -> None:
     """Ask it to end, then end it."""
     process.terminate()
     try:
-        process.wait(timeout=10.0)
+        process.wait(timeout=PATIENT)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait(timeout=PATIENT)
