@@ -81,7 +81,7 @@ class HttpCounterDocument(HttpAccessDocument):
 
 
 class PluginDocument(Declared):
-    """A source that somebody else wrote."""
+    """A source of another author."""
 
     name: Name = must("Its entry point in the group trimtab.sources.", "weather")
     options: dict[Name, str | Number | bool] = key("For the plugin to read.", {"city": "Paris"}, default={})
@@ -137,7 +137,7 @@ class CounterDocument(Declared):
         {"port": 9100, "path": "/metrics", "metric": "http_requests_in_flight"},
     )
     plugin: Annotated[PluginDocument | None, Given] = key(
-        "A source that somebody else wrote, as an entry point of the group trimtab.sources.",
+        "A source of another author, as an entry point of the group trimtab.sources.",
         {"name": "weather", "options": {"city": "Paris"}},
     )
     alert: Annotated[Name | None, Given] = key(

@@ -69,7 +69,7 @@ class FlapDampingDocument(Declared):
         "How often policies and alarms turned round.", 4, unit="reversals"
     )
     within: PositiveSpan = must("In any span of so long.", "1h")
-    hold: PositiveSpan = must("For how long after the last reversal nobody leaves.", "30m")
+    hold: PositiveSpan = must("For how long after the last reversal no member leaves.", "30m")
 
     @property
     def damping(self) -> FlapDamping:

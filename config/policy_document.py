@@ -137,7 +137,7 @@ class PolicyDocument(Declared):
         left_out="a floor or a ceiling needs it, other changes have no end",
     )
     missed: Annotated[Missed | None, Given] = key(
-        "A time that passed while nobody looked: once, however late; skip; or within so long.",
+        "A time that passed while the daemon did not run: once, however late; skip; or within so long.",
         {"within": "10m"},
         "once",
         "skip",

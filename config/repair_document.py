@@ -44,7 +44,7 @@ class UnhealthyDocument(Declared):
     after: PositiveSpan = key("How long it must have failed.", "2m", default="2m")
     warm_up: Span = key("After it came into service, how long it is not judged by its health.", "5m", default="5m")
     at_most: Shrinkage = key(
-        "As soon as more members fail at once, nobody is replaced and a person is asked.", "20%", 2, default="20%"
+        "As soon as more members fail at once, none is replaced and a person is asked.", "20%", 2, default="20%"
     )
 
     @property

@@ -102,7 +102,7 @@ class Behaviour:
     quota: int | None = None
     """Servers at most, foreign ones included."""
     foreign: int = 0
-    """Servers of somebody else, from the beginning."""
+    """Servers that are not ours, from the beginning."""
     rate_limit: CallRate | None = None
     listing: ListingFaults = ListingFaults()
     create: CallFaults = CallFaults()

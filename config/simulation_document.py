@@ -163,7 +163,7 @@ class SimulatedDocument(Declared):
         "Servers at most, foreign ones included.", 50, left_out="no limit", unit="servers"
     )
     foreign: Annotated[int, Field(ge=0, le=10**5)] = key(
-        "Servers of somebody else, from the beginning.", 3, default=0, unit="servers"
+        "Servers that are not ours, from the beginning.", 3, default=0, unit="servers"
     )
     rate_limit: Annotated[CallRateDocument | None, Given] = key(
         "How many calls are answered.", {"calls": 100, "per": "1m"}, left_out="all"

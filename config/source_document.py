@@ -157,7 +157,7 @@ class TrustingDocument(Declared):
         left_out="the system's",
     )
     insecure: Annotated[Yes | None, Given] = key(
-        "Believe any certificate: for appliances that nobody gave one.", True, left_out="certificates are checked"
+        "Believe any certificate: for appliances without a proper one.", True, left_out="certificates are checked"
     )
 
     @model_validator(mode="after")

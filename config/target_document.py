@@ -57,7 +57,7 @@ class InDocument(Declared):
     at_most: Annotated[Shrinkage | None, Given] = key(
         "Remove so many at once at most; or a percentage.", 1, "10%", left_out="no limit"
     )
-    quiet_time: Span = key("After it shrank, how long nobody else leaves.", "5m", default="5m")
+    quiet_time: Span = key("After it shrank, for how long no other member leaves.", "5m", default="5m")
 
 
 class FollowedDocument(Declared):

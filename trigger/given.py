@@ -2,7 +2,7 @@
 
 # Note [Given]
 
-Whoever has the samples and the file can repeat the decisions of a group, but for what comes from elsewhere: requests of
+Samples and file are enough to repeat the decisions of a group, but for what comes from elsewhere: requests of
 people and alarms, what others than decisions do to its state (alerts that begin and end, pauses, members that vanish),
 and what the last convergence pass saw of its fleet. A `Given` has these, for one decision. It is put down only where
 it differs from the one before, so that a group at rest puts nothing down: whatever lies between two of them was given
@@ -37,7 +37,7 @@ class Given:
     after: Instant | None = None
     """The newest poll that had been decided about before; ``None``: none in this life."""
     evaluated: bool
-    """It decided about the poll of ``at``; otherwise somebody asked between two polls."""
+    """It decided about the poll of ``at``; otherwise a request came between two polls."""
     requests: tuple[Request, ...] = ()
     """From outside; those of policies and schedules follow from the samples and the clock."""
     fleet: Fleet

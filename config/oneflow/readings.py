@@ -33,7 +33,7 @@ def _kept(groups: Sequence[Group]) -> Iterator[str]:
     if len(groups) > 1:
         yield "service: the groups of one service change size one at a time"
     if len(followed) > len(policies):
-        yield "missed: once. A time that passed while nobody looked is met once, late"
+        yield "missed: once. A time that passed while the daemon did not run is met once, late"
     if followed:
         yield "quiet_time: the policy's cooldown, else the role's; left out, it is 5m, as the server's cooldown is"
 

@@ -20,7 +20,7 @@ _ADDRESS = re.compile(r"localhost|.*[.:].*")
 
 
 def probe(  # noqa: PLR0913, PLR0917  # an option each
-    whom: Annotated[str, typer.Argument(metavar="GROUP|ADDRESS", help="A group of the daemon's, or an address.")],
+    place: Annotated[str, typer.Argument(metavar="GROUP|ADDRESS", help="A group of the daemon's, or an address.")],
     counters: Annotated[
         list[str] | None,
         typer.Argument(metavar="[COUNTER]...", help="Declared counters; of an address without --file, SNMP objects."),
@@ -37,19 +37,21 @@ def probe(  # noqa: PLR0913, PLR0917  # an option each
 ) -> None:  # fmt: skip
     """Read counters now: value, type, age and round-trip time, or what is wrong and what to do."""
     wanted = list(counters or ())
-    if not _ADDRESS.fullmatch(whom):
+    if not _ADDRESS.fullmatch(place):
         if file is not None or group is not None:
-            fail(f"--file and --group go with an address; {whom} is a group of the daemon's", USAGE, json=json)
+            fail(f"--file and --group go with an address; {place} is a group of the daemon's", USAGE, json=json)
         from urllib.parse import urlencode
 
         query = f"?{urlencode([('counter', counter) for counter in wanted])}" if wanted else ""
-        _show(get(state, json, "groups", whom, "probe", query=query), json=json)
+        _show(get(state, json, "groups", place, "probe", query=query), json=json)
         return
     with refusals(json):
         catalogue = _of_file(file) if file is not None else _of_objects(wanted, community, version, port, json=json)
         chosen = _group(catalogue, group, json=json)
-        with waiting(f"asking {whom}"):
-            found = _asked(catalogue, chosen, whom, wanted if file is not None else list(catalogue.counters), json=json)
+        with waiting(f"asking {place}"):
+            found = _asked(
+                catalogue, chosen, place, wanted if file is not None else list(catalogue.counters), json=json
+            )
     _show(found, json=json)
 
 

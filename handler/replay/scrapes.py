@@ -154,7 +154,7 @@ def _sizes(ticks: Ticks) -> Index | None:
 
 
 def polls_of(cohort: Cohort, begun: Sequence[Instant] = ()) -> Iterator[Poll]:
-    """Make every scrape anew; the layout is the same object for as long as nobody comes or goes.
+    """Make every scrape anew; the layout is the same object for as long as no member comes or goes.
 
     Args:
         cohort: what was recorded.
