@@ -10,7 +10,7 @@ CLOUD ?= demo
 # Tests start a thousand processes: each of them would compile all modules anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run test test-real nightly check format schema reference dashboards bench lock clean
+.PHONY: help run test test-real nightly check format schema reference golden dashboards bench lock clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -50,6 +50,9 @@ schema: ## write config/schema.json from the document model
 
 reference: ## write docs/reference.md from the document model
 	@$(BIN)/python -m config.reference
+
+golden: ## write tests/golden/files: only where what is written is meant to change, never for a rename
+	@$(BIN)/python -m tests.golden
 
 dashboards: ## write grafana/dashboards from grafana/build
 	@$(BIN)/python -m grafana.build

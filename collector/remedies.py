@@ -158,6 +158,6 @@ def say_all(misses: Iterable[Miss], sources: Mapping[CounterId, str]) -> tuple[s
 
 def say(miss: Miss, source: str) -> str:
     """One line for people: which counter, whose, what was said, what to do."""
-    kind = miss.reply.name.lower().replace("_", " ")
+    kind = miss.reply.word.replace("_", " ")
     words = f" ({miss.said})" if miss.said else ""
     return f"{whose(miss)}: {kind}{words}; {remedy(source, miss.reply)}"

@@ -13,7 +13,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -58,6 +58,30 @@ class Reply(enum.IntEnum):
     """Stamped with a time that is still to come, by more than clocks differ."""
     PUT_OFF = 14
     """Not read: answers of this kind have cost more processor time than their share."""
+
+    @property
+    def word(self) -> str:
+        """What it is called in recordings, metrics, answers and the log."""
+        return _WORDS[self]
+
+
+_WORDS: Final[Mapping[Reply, str]] = {
+    Reply.TIMEOUT: "timeout",
+    Reply.OK: "ok",
+    Reply.REFUSED: "refused",
+    Reply.AUTH: "auth",
+    Reply.NO_SUCH_COUNTER: "no_such_counter",
+    Reply.MALFORMED: "malformed",
+    Reply.UNREACHABLE: "unreachable",
+    Reply.RATE_LIMITED: "rate_limited",
+    Reply.STALE: "stale",
+    Reply.INCOMPLETE: "incomplete",
+    Reply.UNTRUSTED: "untrusted",
+    Reply.AMBIGUOUS: "ambiguous",
+    Reply.OUTSIDE_RANGE: "outside_range",
+    Reply.FUTURE: "future",
+    Reply.PUT_OFF: "put_off",
+}
 
 
 class Series(NamedTuple):

@@ -9,6 +9,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from config.wire import TAGS, name_of
+
 
 def digest_of(*sections: Mapping[Any, object]) -> str:
     """SHA-256, in hex, over the canonical JSON of the model's sections.
@@ -33,10 +35,12 @@ def _canonical(value: object) -> object:
             return value if value else 0.0
         case None | bool() | int() | str():
             return value
-        case _ if dataclasses.is_dataclass(value):
-            return {"type": type(value).__name__, **dict(_said(value))}
+        case _ if type(value) in TAGS:
+            return {"type": TAGS[type(value)], **dict(_said(value))}
         case _:
-            raise TypeError(f"the model holds a {type(value).__name__}, which has no canonical form")
+            raise TypeError(
+                f"the model holds a {type(value).__name__}, which has no tag: give it one in config/wire.py"
+            )
 
 
 def _said(value: Any) -> Iterator[tuple[str, object]]:  # noqa: ANN401  # any dataclass
@@ -44,4 +48,4 @@ def _said(value: Any) -> Iterator[tuple[str, object]]:  # noqa: ANN401  # any da
         said = getattr(value, field.name)
         default = field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
         if said != default:
-            yield field.name, _canonical(said)
+            yield name_of(field), _canonical(said)

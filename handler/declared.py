@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from config.access import SecretRef
 from config.units import Instant
+from config.wire import name_of
 from handler.desired import Definition
 
 KEPT = 20
@@ -104,7 +105,7 @@ def _inner(value: object) -> Mapping[str, object] | None:
     if isinstance(value, Mapping):
         return {str(name): each for name, each in value.items()}
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+        return {name_of(field): getattr(value, field.name) for field in dataclasses.fields(value)}
     return None
 
 

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
+from typing import Final
 
 from config.causes import Cause
 from config.units import BalancerId, GroupId, Instant, MemberName, PartName, Seconds
@@ -210,6 +211,33 @@ Step = (
     | NoteReturn
     | Forget
 )
+
+
+KINDS: Final[Mapping[type[Step], str]] = {
+    Create: "create",
+    MakePart: "make_part",
+    RemovePart: "remove_part",
+    ReleasePart: "release_part",
+    TakeUp: "take_up",
+    Confirm: "confirm",
+    Join: "join",
+    Enable: "enable",
+    EnterService: "enter_service",
+    NoteSeat: "note_seat",
+    MarkLeaving: "mark_leaving",
+    Drain: "drain",
+    Leave: "leave",
+    Detach: "detach",
+    Destroy: "destroy",
+    Mark: "mark",
+    Unmark: "unmark",
+    NoteAbsence: "note_absence",
+    NotePresence: "note_presence",
+    NoteHealth: "note_health",
+    NoteReturn: "note_return",
+    Forget: "forget",
+}
+"""What each step is called in answers, metrics and the log, whatever its class is called later."""
 
 
 CloudCall = Create | PartStep | Mark | Unmark | Destroy

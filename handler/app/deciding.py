@@ -227,7 +227,7 @@ def _tell(change: Began | Ended) -> None:
                 member=member,
                 counter=change.counter,
                 source=change.source,
-                reply=change.reply.name.lower(),
+                reply=change.reply.word,
                 said=change.said or None,
                 remedy=remedy(change.source, change.reply),
             )

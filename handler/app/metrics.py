@@ -34,15 +34,14 @@ from handler.passes import Pass
 from handler.pushes.judging import Result as PushResult
 from handler.pushes.said import Shape
 from handler.recording.status import Figures
-from handler.steps import Create, Destroy, Drain, Enable, Join, Leave, Mark, Result, Unmark, worst
-from handler.web.render import snake
+from handler.steps import KINDS, Create, Destroy, Drain, Enable, Join, Leave, Mark, Result, Unmark, worst
 from trigger.reasons import Reason
 from trigger.requests import Decision, FleetPause
 from trigger.verdicts import Direction
 
 _SECONDS = (0.001, 0.005, 0.02, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300)
 _CALLS = (Create, Destroy, Drain, Enable, Join, Leave, Mark, Unmark)
-_STEPS = tuple(snake(step.__name__) for step in _CALLS)
+_STEPS = tuple(KINDS[step] for step in _CALLS)
 _MOVES = (
     *(("out", reason) for reason in (Reason.SCALED_OUT, Reason.FORCED, Reason.BOUNDS, Reason.BLIND_FLOOR)),
     *(("in", reason) for reason in (Reason.SCALED_IN, Reason.FORCED, Reason.BOUNDS)),
@@ -183,7 +182,7 @@ class Metrics:
         self._passes.labels(group, worst(results).value).inc()
         for outcome in done.outcomes:
             if isinstance(outcome.step, _CALLS):
-                name = snake(type(outcome.step).__name__)
+                name = KINDS[type(outcome.step)]
                 self._actions.labels(group, name, outcome.result.value).inc()
                 self._action_seconds.labels(name).observe(max(outcome.finished_at - outcome.started_at, 0.0))
 

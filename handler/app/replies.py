@@ -48,7 +48,7 @@ class Replies:
         for counter, source in declared.items():
             self._answers.labels(source)
             for reply in Reply:
-                self._replies.labels(source, counter, reply.name.lower())
+                self._replies.labels(source, counter, reply.word)
         self._sources = declared
         self._columns = {}
 
@@ -67,7 +67,7 @@ class Replies:
             if source is None:
                 continue
             for code in np.flatnonzero(table[place]):
-                self._replies.labels(source, counter, Reply(int(code)).name.lower()).inc(float(table[place, code]))
+                self._replies.labels(source, counter, Reply(int(code)).word).inc(float(table[place, code]))
             if table[place, Reply.OK]:
                 heard = scrape.replied_at[(columns.index == place) & (scrape.reply == Reply.OK)]
                 last[source] = max(last.get(source, 0.0), float(heard.max()) - scrape.at.steady)

@@ -10,7 +10,7 @@ from handler.app.statuses import condition_of
 from handler.generation.claiming import Rival
 from handler.passes import Pass
 from handler.status import GroupCondition
-from handler.steps import Create, Destroy, Drain, Enable, Join, Leave, Mark, Outcome, Result, Unmark
+from handler.steps import KINDS, Create, Destroy, Drain, Enable, Join, Leave, Mark, Outcome, Result, Unmark
 from trigger.requests import Decision
 
 _CALLS = (Create, Destroy, Drain, Enable, Join, Leave, Mark, Unmark)
@@ -87,7 +87,7 @@ def _say_step(room: Room, outcome: Outcome) -> None:
     logs.say(
         "step",
         group=room.id,
-        step=type(outcome.step).__name__.lower(),
+        step=KINDS[type(outcome.step)].replace("_", ""),
         member=outcome.member,
         balancer=getattr(outcome.step, "balancer", None),
         took=f"{outcome.finished_at - outcome.started_at:.3f}s",

@@ -27,7 +27,7 @@ MISSED = 253
 NO_REPLY = 255
 """A row that stands for several samples has no reply of its own."""
 
-REPLIES = {**{int(reply): reply.name.lower() for reply in Reply}, NOBODY: "nobody", MISSED: "missed"}
+REPLIES = {**{int(reply): reply.word for reply in Reply}, NOBODY: "nobody", MISSED: "missed"}
 """What replies are called in files."""
 
 

@@ -90,7 +90,7 @@ async def _page(client: HttpClient, url: str, access: HttpAccess, form: dict[str
     )
     found = answer if isinstance(answer, Failure) else decode(answer.body, answer.status)
     if isinstance(found, Failure):
-        raise Unreplayable(f"prometheus: counter {one.counter.id}: {found.reply.name.lower()}: {found.said}")
+        raise Unreplayable(f"prometheus: counter {one.counter.id}: {found.reply.word}: {found.said}")
     return found.lines
 
 

@@ -30,7 +30,7 @@ _TYPES = {
     "counted": pa.bool_(), "steady": pa.float64(), "replied_at": pa.float64(), "uptime": pa.float64(),
     "resolution": pa.float64(),
 }  # fmt: skip
-_REPLIES = {reply.name.lower(): int(reply) for reply in Reply}
+_REPLIES = {reply.word: int(reply) for reply in Reply}
 _MISSED, _NOBODY = "missed", "nobody"
 """What `trimtab export series` says of a group's turn whose samples were lost, or that had nobody to ask."""
 _BLOCK = 8 << 20

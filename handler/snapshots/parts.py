@@ -8,12 +8,13 @@ import types
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import fields
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, NewType, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, NewType, Union, get_args, get_origin, get_type_hints
 
 from config.errors import DeclarationError, Problem
 from config.nearest import hint
 from config.units import Fraction, Instant, parse_span
 from config.where import Where, dotted
+from config.wire import name_of
 from config.wording import show
 from handler.snapshots.text import Places, Twice
 
@@ -32,6 +33,11 @@ _MOST: Final = 10**15
 _EPOCH: Final = Instant(0.0)
 _FARTHEST: Final = 1e12
 """Seconds."""
+
+
+class _Field(NamedTuple):
+    name: str
+    type: object
 
 
 class Told:
@@ -135,14 +141,14 @@ class Part:
 
         What is ``told`` elsewhere may not stand here; what stands ``apart`` the caller reads itself.
         """
-        own = [key for key in _types_of(kind) if key not in told and key not in apart]
+        own = [key for key in _fields_of(kind) if key not in told and key not in apart]
         self.known((*own, *apart))
         return self.some(kind, own)
 
     def some(self, kind: type, keys: Collection[str]) -> dict[str, Any]:
-        """Those of a few fields of a dataclass that are given and right."""
-        types_of = _types_of(kind)
-        return {key: value for key in keys for value in self.values(key, types_of[key])}
+        """Those of a few fields of a dataclass that are given and right; keys are as documents spell them."""
+        known = _fields_of(kind)
+        return {known[key].name: value for key in keys for value in self.values(key, known[key].type)}
 
     def values(self, key: str, kind: object) -> Iterator[Any]:
         """Yield the value of a key if it is there and right."""
@@ -156,9 +162,10 @@ class Part:
 
 
 @cache
-def _types_of(kind: type) -> Mapping[str, object]:
+def _fields_of(kind: type) -> Mapping[str, _Field]:
+    """By the names that documents have for them."""
     hints = get_type_hints(kind)
-    return {field.name: hints[field.name] for field in fields(kind)}
+    return {name_of(field): _Field(field.name, hints[field.name]) for field in fields(kind)}
 
 
 def _read(kind: Any, found: Plain, at: Instant) -> object:  # noqa: ANN401  # a type, as annotations have it

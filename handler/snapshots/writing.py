@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
+from config.wire import name_of
 from handler.evidence.testimony import Losses, Testimony
 from handler.snapshots.snapshot import Snapshot
 from handler.world import Member, Record, Seating
@@ -89,7 +90,8 @@ def _seating(seating: Seating) -> dict[str, object]:
 
 
 def _fields(value: DataclassInstance, *, besides: Collection[str]) -> dict[str, object]:
-    return {field.name: getattr(value, field.name) for field in fields(value) if field.name not in besides}
+    named = {name_of(field): field.name for field in fields(value)}
+    return {name: getattr(value, attribute) for name, attribute in named.items() if name not in besides}
 
 
 def laid_out(value: object) -> str:

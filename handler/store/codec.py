@@ -8,14 +8,15 @@ where it has one.
 ========================  ====================================================
 Python                    JSON
 ========================  ====================================================
-dataclass                 object with its fields, and ``type``: the class name
+dataclass                 object with its fields, and ``type``: the class's tag
 `enum.Enum`               its value
 ``float``                 number; ``"inf"``, ``"-inf"``, ``"nan"``
 ``tuple``, ``Mapping``    array, object
 ``None``                  null
 ========================  ====================================================
 
-Renaming a class or taking away an enum's word therefore needs a migration.
+Classes and fields may be renamed: a class keeps its tag (`handler.store.tags`), and a field the name that it is written
+under (`config.wire.name_of`). Changing those, or taking away an enum's word, needs a migration.
 """
 
 from __future__ import annotations
@@ -26,11 +27,13 @@ import math
 import operator
 import types
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields
 from functools import cache
 from typing import NewType, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from config.errors import StoreError
+from config.wire import name_of
+from handler.store.tags import TAGS
 
 T = TypeVar("T")
 
@@ -92,9 +95,9 @@ def _coder(kind: object) -> _Coder:
 def _class(kind: type) -> _Coder:
     if issubclass(kind, enum.Enum):
         return _enum(kind)
-    if is_dataclass(kind):
+    if kind in TAGS:
         return _dataclass(kind)
-    raise TypeError(f"{kind!r} cannot be stored")
+    raise TypeError(f"{kind!r} cannot be stored: only what has a tag in handler/store/tags.py can")
 
 
 def _composite(origin: object, arguments: Sequence[object]) -> _Coder:
@@ -267,16 +270,16 @@ def _one_of(kinds: Sequence[object]) -> _Coder:
     lists = [kind for kind in kinds if get_origin(kind) is tuple]
     if lists and set(kinds) == {str, lists[0]}:  # JSON tells text from a list, too
         return _text_or_list(lists[0])
-    if not all(isinstance(kind, type) and is_dataclass(kind) for kind in kinds):
+    if not all(isinstance(kind, type) and kind in TAGS for kind in kinds):
         raise TypeError(
-            f"a union of {', '.join(map(_name, kinds))} cannot be stored: only dataclasses say what they are"
+            f"a union of {', '.join(map(_name, kinds))} cannot be stored: only dataclasses with a tag say what they are"
         )
-    coders = {_name(kind): _coder(kind) for kind in kinds}
+    coders = {TAGS[kind]: _coder(kind) for kind in cast("Sequence[type]", kinds)}
 
     def encode(value: object) -> object:
         if type(value) not in kinds:
             raise TypeError(f"expected one of {', '.join(coders)}, found {value!r}")
-        return coders[type(value).__name__].encode(value)
+        return coders[TAGS[type(value)]].encode(value)
 
     def decode(found: object) -> object:
         name = _object(found).get(_TYPE)
@@ -288,28 +291,30 @@ def _one_of(kinds: Sequence[object]) -> _Coder:
 
 
 def _dataclass(kind: type) -> _Coder:
-    hints = get_type_hints(kind)
-    coders = {field.name: _coder(hints[field.name]) for field in fields(kind)}
-    needed = {field.name for field in fields(kind) if field.default is MISSING and field.default_factory is MISSING}
+    tag, hints = TAGS[kind], get_type_hints(kind)
+    names = {name_of(field): field.name for field in fields(kind)}
+    coders = {name: _coder(hints[attribute]) for name, attribute in names.items()}
+    needed = {name_of(field) for field in fields(kind) if field.default is MISSING and field.default_factory is MISSING}
     if _TYPE in coders:
         raise TypeError(f"{kind.__name__} cannot be stored: a field may not be called {_TYPE!r}")
 
     def encode(value: object) -> object:
         if type(value) is not kind:
             raise TypeError(f"expected a {kind.__name__}, found {value!r}")
-        written: dict[str, object] = {_TYPE: kind.__name__}
+        written: dict[str, object] = {_TYPE: tag}
         for name, coder in coders.items():
-            written[name] = coder.encode(getattr(value, name))
+            written[name] = coder.encode(getattr(value, names[name]))
         return written
 
     def decode(found: object) -> object:
         stored = _object(found)
-        if stored.get(_TYPE) != kind.__name__:
-            return _refuse(kind.__name__, stored.get(_TYPE))
+        if stored.get(_TYPE) != tag:
+            return _refuse(tag, stored.get(_TYPE))
         missing = needed - stored.keys()
         if missing:
             raise _Unreadable("is missing", (min(missing),))
-        return kind(**{name: _inside(name, coder, stored[name]) for name, coder in coders.items() if name in stored})
+        given = {name: coder for name, coder in coders.items() if name in stored}
+        return kind(**{names[name]: _inside(name, coder, stored[name]) for name, coder in given.items()})
 
     return _Coder(encode=encode, decode=decode)
 

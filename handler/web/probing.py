@@ -15,4 +15,4 @@ def probed_plain(found: Iterable[Probed]) -> list[Json]:
 
 def _one(each: Probed) -> Json:
     fields = plain(each)
-    return {**fields, "reply": each.reply.name.lower()} if isinstance(fields, dict) else fields
+    return {**fields, "reply": each.reply.word} if isinstance(fields, dict) else fields

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 import json
 import math
 from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
 
+from config.wire import name_of
 from handler.closeups import CloseUp
-from handler.steps import Outcome, Plan
+from handler.steps import KINDS, Outcome, Plan, Step
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
@@ -17,8 +18,8 @@ Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 def plain(value: object) -> Json:  # noqa: PLR0911  # one return a kind of value reads best
     """Turn a value into what JSON can say.
 
-    Dataclasses become objects, enums their value, tuples arrays. An infinity or NaN becomes null. A step or other
-    value of a closed union is told by its ``kind`` (see `tagged`). Instants stay seconds since the epoch.
+    Dataclasses become objects, enums their value, tuples arrays. An infinity or NaN becomes null. A step is
+    told by its ``kind`` (see `tagged`). Instants stay seconds since the epoch.
 
     Raises:
         TypeError: for a type that no value of ours has.
@@ -36,18 +37,15 @@ def plain(value: object) -> Json:  # noqa: PLR0911  # one return a kind of value
             return {_key(key): plain(item) for key, item in value.items()}
         case tuple() | list() | frozenset():
             return [plain(item) for item in value]
-        case _ if dataclasses.is_dataclass(value) and not isinstance(value, type):
-            return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+        case _ if is_dataclass(value) and not isinstance(value, type):
+            return {name_of(field): plain(getattr(value, field.name)) for field in fields(value)}
         case _:
             raise TypeError(f"no JSON for {type(value).__name__}")
 
 
-def tagged(value: object) -> Json:
-    """Like `plain`, for a dataclass of a closed union: its type's name comes first, as ``kind``."""
-    fields = plain(value)
-    if not isinstance(fields, dict):
-        raise TypeError(f"{type(value).__name__} has no fields to tag")
-    return {"kind": snake(type(value).__name__), **fields}
+def tagged(step: Step) -> Json:
+    """Like `plain`, for a step: its kind comes first."""
+    return {"kind": KINDS[type(step)], **{name_of(each): plain(getattr(step, each.name)) for each in fields(step)}}
 
 
 def text_of(value: object) -> bytes:
@@ -73,22 +71,13 @@ def planned(plan: Plan) -> dict[str, Json]:
 
 def closed_up(seen: CloseUp) -> dict[str, Json]:
     """One member from all its sides."""
-    shown = {field.name: plain(getattr(seen, field.name)) for field in dataclasses.fields(seen)}
+    shown = {name_of(field): plain(getattr(seen, field.name)) for field in fields(seen)}
     return {**shown, "steps": [tagged(step) for step in seen.steps]}
 
 
 def done(outcome: Outcome) -> dict[str, Json]:
     """One step, and what became of it."""
     return {"step": tagged(outcome.step), "result": outcome.result.value, "because": outcome.because}
-
-
-def snake(name: str) -> str:
-    """Write a type's name as JSON and metrics do.
-
-    >>> snake("MarkLeaving")
-    'mark_leaving'
-    """
-    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name).lstrip("_")
 
 
 def _key(key: object) -> str:

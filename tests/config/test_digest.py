@@ -1,13 +1,16 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import cast
 
+import pytest
 from hypothesis import given, settings
 
 from config.counters import HaproxyField
 from config.digest import digest_of
 from config.load import parse
 from config.model import Catalogue
+from config.wire import TAGS
 from tests.support.config import DECLARATION, EXAMPLE, catalogues, declared, digest_again
 
 
@@ -53,15 +56,36 @@ def test_what_alerts_do_is_part_of_the_digest() -> None:
     assert len(digests | {declared().digest}) == 9
 
 
-def test_values_of_different_types_differ_though_their_fields_are_alike() -> None:
+def tag(monkeypatch: pytest.MonkeyPatch, kind: type, name: str) -> None:
+    monkeypatch.setitem(cast("dict[type, str]", TAGS), kind, name)
+
+
+def test_values_of_different_types_differ_though_their_fields_are_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    tag(monkeypatch, LikeHaproxyField, "LikeHaproxyField")
     assert digest_of({"c": HaproxyField(field="scur")}) != digest_of({"c": LikeHaproxyField(field="scur")})
 
 
-def test_what_may_be_declared_since_changes_nothing_until_it_is() -> None:
+def test_a_value_whose_class_has_no_tag_is_refused() -> None:
+    with pytest.raises(TypeError, match="LikeHaproxyField, which has no tag"):
+        digest_of({"c": LikeHaproxyField(field="scur")})
+
+
+def test_what_a_class_and_its_fields_are_called_here_is_no_part_of_the_digest(monkeypatch: pytest.MonkeyPatch) -> None:
+    @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+    class Column:
+        name: str = dataclasses.field(metadata={"wire": "field"})
+        server: str | None = None
+
+    tag(monkeypatch, Column, "HaproxyField")
+    assert digest_of({"c": Column(name="scur")}) == digest_of({"c": HaproxyField(field="scur")})
+
+
+def test_what_may_be_declared_since_changes_nothing_until_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
     class Port:
         network: str
 
+    tag(monkeypatch, Port, "Port")
     before, others = digest_of({"c": Port(network="web")}), Port
 
     @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +94,7 @@ def test_what_may_be_declared_since_changes_nothing_until_it_is() -> None:
         tags: tuple[str, ...] = ()
         fast: bool = False
 
+    tag(monkeypatch, Port, "Port")
     assert others is not Port
     assert digest_of({"c": Port(network="web")}) == before
     assert digest_of({"c": Port(network="web", fast=True)}) != before  # type: ignore[call-arg]

@@ -35,8 +35,9 @@ driver → holder, one question a connection
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Literal, TypeGuard
+from typing import Final, Literal, TypeGuard
 
 LONGEST = 4096
 """Bytes of one line, newline included; the answer to ``seats`` alone may be longer."""
@@ -145,6 +146,20 @@ FromDriver = Change | AskSeats | End
 ToDriver = Done | Seats | Refused
 Message = FromMember | ToMember | FromDriver | ToDriver
 
+_SAYS: Final[Mapping[type[Message], str]] = {
+    Hello: "hello",
+    Active: "active",
+    Stopped: "stopped",
+    Welcome: "welcome",
+    Start: "start",
+    Stop: "stop",
+    Dismiss: "dismiss",
+    Done: "done",
+    Seats: "seats",
+    Refused: "refused",
+}
+"""Members and holders of other releases speak these words, too."""
+
 
 def encode(message: Message) -> bytes:
     """Write one message as a line, newline included."""
@@ -157,7 +172,7 @@ def encode(message: Message) -> bytes:
         case End():
             head = {"ask": "end"}
         case _:
-            head = {"say": type(message).__name__.lower()}
+            head = {"say": _SAYS[type(message)]}
     return json.dumps(head | asdict(message), separators=(",", ":")).encode() + b"\n"
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from typing import Any, NewType, get_args, get_origin, get_type_hints
 
 import pytest
@@ -16,9 +16,10 @@ from config.model import BalancerUse, Group, HaproxyBalancer, SharedListener
 from config.units import BalancerId
 from handler.desired import Definition
 from handler.store.codec import from_text, to_text
-from handler.world import Record
+from handler.store.tags import TAGS
 from tests.support.store import a_definition, a_record
 from trigger.explain import Explanation
+from trigger.reasons import Reason
 from trigger.requests import Clamp
 
 
@@ -45,7 +46,6 @@ def _composites_of(origin: Any, arguments: tuple[Any, ...]) -> st.SearchStrategy
 STORED = [
     Definition,
     Explanation,
-    Record,
     Counter,
     tuple[Clamp, ...],
     tuple[float | None, ...],
@@ -162,6 +162,31 @@ def test_text_that_is_not_json_is_refused():
 def test_a_value_of_another_type_is_not_written(value, kind):
     with pytest.raises(TypeError):
         to_text(value, kind)
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A clamp, had it and its fields been renamed."""
+
+    limit: Reason = field(metadata={"wire": "guard"})
+    wanted: int = field(metadata={"wire": "before"})
+    after: int
+
+
+def test_a_class_and_fields_that_were_renamed_are_written_as_before_and_read(monkeypatch):
+    monkeypatch.setitem(TAGS, Cut, "Clamp")
+    before = to_text(Clamp(guard=Reason.AT_MAX, before=9, after=8), Clamp)
+    assert from_text(before, Cut) == Cut(limit=Reason.AT_MAX, wanted=9, after=8)
+    assert to_text(from_text(before, Cut), Cut) == before
+
+
+def test_a_class_without_a_tag_is_not_stored():
+    @dataclass(frozen=True)
+    class Untold:
+        size: int
+
+    with pytest.raises(TypeError, match=r"only what has a tag in handler/store/tags\.py can"):
+        to_text(Untold(3), Untold)
 
 
 def test_text_and_lists_are_told_apart():

@@ -1,0 +1,88 @@
+"""By what tags the store tells classes apart (``"type"``), whatever they are called here later."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from aggregator.frames import Aggregate, Insufficient
+from config.wire import TAGS as DECLARED
+from handler.desired import Definition
+from handler.notices import Notice
+from handler.provisioning import Binding
+from handler.rolls import Roll
+from handler.store.outside import TokenHash
+from handler.world import Attempts
+from trigger.basis import Basis
+from trigger.explain import (
+    AnswerExplanation,
+    Coming,
+    ConditionExplanation,
+    Explanation,
+    ExpressionExplanation,
+    PolicyExplanation,
+    TermExplanation,
+)
+from trigger.given import Given
+from trigger.requests import (
+    Ceiling,
+    Clamp,
+    Fleet,
+    FleetPause,
+    GroupState,
+    Move,
+    Observed,
+    OlderStore,
+    Queued,
+    Quiet,
+    Request,
+    Shrunk,
+    Signal,
+    Turn,
+    Watched,
+)
+from trigger.stabilisation import Stabilising
+from trigger.verdicts import Aim, Counted, Hold, Streak, Taken
+
+TAGS: Final[Mapping[type, str]] = {
+    **DECLARED,
+    Aggregate: "Aggregate",
+    Insufficient: "Insufficient",
+    Definition: "Definition",
+    Notice: "Notice",
+    Binding: "Binding",
+    Roll: "Roll",
+    TokenHash: "TokenHash",
+    Attempts: "Attempts",
+    Basis: "Basis",
+    AnswerExplanation: "AnswerExplanation",
+    Coming: "Coming",
+    ConditionExplanation: "ConditionExplanation",
+    Explanation: "Explanation",
+    ExpressionExplanation: "ExpressionExplanation",
+    PolicyExplanation: "PolicyExplanation",
+    TermExplanation: "TermExplanation",
+    Given: "Given",
+    Ceiling: "Ceiling",
+    Clamp: "Clamp",
+    Fleet: "Fleet",
+    FleetPause: "FleetPause",
+    GroupState: "GroupState",
+    Move: "Move",
+    Observed: "Observed",
+    OlderStore: "OlderStore",
+    Queued: "Queued",
+    Quiet: "Quiet",
+    Request: "Request",
+    Shrunk: "Shrunk",
+    Signal: "Signal",
+    Turn: "Turn",
+    Watched: "Watched",
+    Stabilising: "Stabilising",
+    Aim: "Aim",
+    Counted: "Counted",
+    Hold: "Hold",
+    Streak: "Streak",
+    Taken: "Taken",
+}
+"""Every class that can be stored. A new one gets its line here; no tag ever changes, and no two are the same."""

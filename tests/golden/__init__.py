@@ -1,0 +1,1 @@
+"""Bytes that must stay as they are, whatever is moved or renamed."""
