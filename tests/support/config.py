@@ -210,7 +210,7 @@ def digest_again(catalogue: Catalogue, *, backwards: bool = False) -> str:
     sections: list[Mapping[str, object]] = [
         getattr(catalogue, field.name)
         for field in dataclasses.fields(Catalogue)
-        if field.init and field.name not in {"digest", "sites", "record"}
+        if field.init and field.name not in {"digest", "sites", "record", "written"}
     ]
     if backwards:
         sections = [dict(reversed(list(section.items()))) for section in sections]
