@@ -34,3 +34,9 @@ def test_every_stored_value_of_the_golden_file_is_read_and_written_again_as_it_w
     for line in lines:
         kind = classes[json.loads(line)["type"]]
         assert to_text(from_text(line, kind), kind) == line
+
+
+def test_every_route_answers_and_none_finds_its_body_wanting() -> None:
+    answered = json.loads((FILES / "answers.json").read_text(encoding="utf-8"))["answers"]
+    assert {each["status"] for each in answered.values()} <= {200, 201, 202, 403, 409}
+    assert {path.partition(" ")[2] for path in answered} >= {"/api/v1/groups", "/metrics", "/readyz"}

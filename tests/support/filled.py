@@ -8,7 +8,15 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any, Literal, NewType, Union, get_args, get_origin, get_type_hints
 
-_SCALARS: Mapping[object, object] = {str: "word", int: 7, float: 1.5, bool: True, object: "word", type(None): None}
+_SCALARS: Mapping[object, object] = {
+    str: "word",
+    int: 7,
+    float: 1.5,
+    bool: True,
+    bytes: b"",
+    object: "word",
+    type(None): None,
+}
 
 
 def filled(kind: Any, above: tuple[object, ...] = ()) -> Any:

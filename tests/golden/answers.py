@@ -1,0 +1,105 @@
+"""What every route answers: a daemon of values with every field set stands behind the real routes."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, Final, cast, get_type_hints
+
+from handler.snapshots.writing import laid_out
+from handler.web.api import build
+from handler.web.daemon import Daemon
+from handler.web.gate import BEARER, Message
+from handler.web.series import Series
+from tests.support.filled import filled
+from trigger.explain import Explanation
+
+BODIES: Final[Mapping[str, object]] = {
+    "PUT /api/v1/groups/{group}/size": {"size": 3},
+    "POST /api/v1/groups/{group}/alarms": {"id": "alarm-1", "policy": "out"},
+    "POST /api/v1/groups/{group}/pause": {},
+    "POST /api/v1/groups/{group}/converge": {},
+    "POST /api/v1/groups/{group}/members": {"named": "web-1"},
+    "POST /api/v1/groups/{group}/members/{member}/protect": {"protected": True},
+    "PUT /api/v1/groups/{group}/balancers/{balancer}": {"port": 8080},
+    "POST /api/v1/pause": {},
+    "POST /api/v1/hooks": {"name": "grafana"},
+    "POST /api/v1/hooks/{name}/rotate": {},
+    "POST /api/v1/member-tokens/rotate": {},
+    "PUT /api/v1/recording": {"on": True},
+}
+"""What is sent where a body must be."""
+
+QUERIES: Final[Mapping[str, str]] = {
+    "GET /sd/prometheus/{group}": "port=9100",
+    "GET /api/v1/groups/{group}/why": "at=1",
+}
+
+
+class Filled:
+    """Stands behind a port: every method answers a value with every field set, and changes nothing."""
+
+    def __init__(self, port: type) -> None:
+        self._port = port
+
+    def __getattr__(self, name: str) -> Any:
+        member = inspect.getattr_static(self._port, name)
+        if isinstance(member, property):
+            return Filled(get_type_hints(member.fget)["return"])
+        kind = get_type_hints(member)["return"]
+        value = _series() if kind is Series else filled(kind)
+        return _later(value) if inspect.iscoroutinefunction(member) else lambda *_, **__: value
+
+
+def _later(value: object) -> Callable[..., Any]:
+    async def answer(*_: object, **__: object) -> object:
+        return value
+
+    return answer
+
+
+def _series() -> Series:
+    series, explained = Series(30.0), filled(Explanation)
+    series.sized(explained.at, desired=3, in_service=2, minimum=1, maximum=4)
+    series.judged(explained)
+    return series
+
+
+def answers() -> str:
+    """The answer of every route that is described, by method and path; and of each the body that it takes."""
+    app = build(cast("Daemon", Filled(Daemon)))
+    described = app.openapi()
+    routes = [(method.upper(), path) for path, methods in described["paths"].items() for method in methods]
+    answered = dict(asyncio.run(_asked(app, sorted(routes))))
+    bodies = {name: sorted(schema.get("properties", ())) for name, schema in described["components"]["schemas"].items()}
+    return laid_out({"answers": answered, "fields of bodies": bodies}) + "\n"
+
+
+async def _asked(app: Any, routes: list[tuple[str, str]]) -> list[tuple[str, object]]:
+    return [(f"{method} {path}", await _answer(app, method, path)) for method, path in routes]
+
+
+async def _answer(app: Any, method: str, path: str) -> dict[str, object]:
+    name, sent = f"{method} {path}", list[Message]()
+    body = b"" if name not in BODIES else json.dumps(BODIES[name]).encode()
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    spelt = path.translate({ord("{"): None, ord("}"): None})
+    scope = {
+        "type": "http",
+        "method": method,
+        "path": spelt,
+        "query_string": QUERIES.get(name, "").encode(),
+        "headers": [(b"content-type", b"application/json")],
+        BEARER: True,
+    }
+    await app(scope, receive, send)
+    text = b"".join(message.get("body", b"") for message in sent[1:]).decode()
+    return {"status": sent[0]["status"], "body": json.loads(text) if text else None}
