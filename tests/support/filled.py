@@ -8,12 +8,15 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any, Literal, NewType, Union, get_args, get_origin, get_type_hints
 
+from config.units import Fraction
+
 _SCALARS: Mapping[object, object] = {
     str: "word",
     int: 7,
     float: 1.5,
     bool: True,
     bytes: b"",
+    Fraction: 0.5,
     object: "word",
     type(None): None,
 }
@@ -29,7 +32,9 @@ def filled(kind: Any, above: tuple[object, ...] = ()) -> Any:
 
 def every(kind: Any, above: tuple[object, ...] = ()) -> Iterator[Any]:
     """Yield one value of each member of a union, and the one value of anything else."""
-    if isinstance(kind, NewType):
+    if kind in _SCALARS:
+        yield _SCALARS[kind]
+    elif isinstance(kind, NewType):
         yield from every(kind.__supertype__, above)
     elif get_origin(kind) in (types.UnionType, Union):
         yield from _of_union(get_args(kind), above)
@@ -37,8 +42,6 @@ def every(kind: Any, above: tuple[object, ...] = ()) -> Iterator[Any]:
         yield get_args(kind)[0]
     elif get_args(kind):
         yield _composite(get_origin(kind), get_args(kind), above)
-    elif kind in _SCALARS:
-        yield _SCALARS[kind]
     elif issubclass(kind, enum.Enum):
         yield next(iter(kind))
     elif is_dataclass(kind):

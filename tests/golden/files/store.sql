@@ -1,0 +1,327 @@
+BEGIN TRANSACTION;
+CREATE TABLE abandoned (
+	name TEXT NOT NULL, 
+	group_id TEXT NOT NULL, 
+	cloud TEXT NOT NULL, 
+	server_id TEXT, 
+	at REAL NOT NULL, 
+	"by" TEXT NOT NULL, 
+	CONSTRAINT pk_abandoned PRIMARY KEY (name)
+);
+INSERT INTO "abandoned" VALUES('word','web','local','word',1.5,'word');
+CREATE TABLE alembic_version (
+	version_num VARCHAR(32) NOT NULL, 
+	CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num)
+);
+INSERT INTO "alembic_version" VALUES('0025');
+CREATE TABLE answers (
+	group_id TEXT NOT NULL, 
+	request TEXT NOT NULL, 
+	at REAL NOT NULL, 
+	reason TEXT NOT NULL, 
+	desired_from INTEGER, 
+	desired_to INTEGER, 
+	CONSTRAINT pk_answers PRIMARY KEY (group_id, request)
+);
+INSERT INTO "answers" VALUES('web','alarm-1',1700000001.0,'scaled_out',3,5);
+INSERT INTO "answers" VALUES('web','p',1700000008.0,'quiet',5,5);
+CREATE TABLE attachments (
+	group_id TEXT NOT NULL, 
+	balancer TEXT NOT NULL, 
+	port INTEGER NOT NULL, 
+	"by" TEXT NOT NULL, 
+	at REAL NOT NULL, 
+	CONSTRAINT pk_attachments PRIMARY KEY (group_id, balancer), 
+	CONSTRAINT fk_attachments_group_id FOREIGN KEY(group_id) REFERENCES groups (id) ON DELETE CASCADE
+);
+INSERT INTO "attachments" VALUES('web','word',7,'word',1.5);
+CREATE TABLE bindings (
+	group_id TEXT NOT NULL, 
+	balancer TEXT NOT NULL, 
+	binding TEXT NOT NULL, 
+	CONSTRAINT pk_bindings PRIMARY KEY (group_id, balancer), 
+	CONSTRAINT fk_bindings_group_id FOREIGN KEY(group_id) REFERENCES groups (id) ON DELETE CASCADE
+);
+INSERT INTO "bindings" VALUES('web','word','{"type":"Binding","balancer":"word","parts":{"word":"word"},"pending_since":1.5}');
+CREATE TABLE converged (
+	group_id TEXT NOT NULL, 
+	size INTEGER NOT NULL, 
+	definition INTEGER NOT NULL, 
+	at REAL NOT NULL, 
+	CONSTRAINT pk_converged PRIMARY KEY (group_id), 
+	CONSTRAINT fk_converged_group_id FOREIGN KEY(group_id) REFERENCES groups (id) ON DELETE CASCADE
+);
+INSERT INTO "converged" VALUES('web',7,7,1.5);
+CREATE TABLE decisions (
+	id INTEGER NOT NULL, 
+	group_id TEXT NOT NULL, 
+	at REAL NOT NULL, 
+	name TEXT NOT NULL, 
+	"by" TEXT NOT NULL, 
+	desired_from INTEGER, 
+	desired_to INTEGER, 
+	clamps TEXT NOT NULL, 
+	message TEXT NOT NULL, 
+	CONSTRAINT pk_decisions PRIMARY KEY (id)
+);
+INSERT INTO "decisions" VALUES(1,'web',1700000001.0,'scaled_out','alarm nagios',3,5,'[]','');
+INSERT INTO "decisions" VALUES(2,'web',1700000008.0,'quiet','person ada',5,5,'[{"type":"Clamp","guard":"at_max","before":12,"after":10}]','wanted 12, possible in 1m30s');
+INSERT INTO "decisions" VALUES(3,'web',1700000090.0,'steady','',5,7,'[]','');
+CREATE TABLE definitions (
+	group_id TEXT NOT NULL, 
+	number INTEGER NOT NULL, 
+	at REAL NOT NULL, 
+	definition TEXT NOT NULL, 
+	converged_at REAL, 
+	CONSTRAINT pk_definitions PRIMARY KEY (group_id, number), 
+	CONSTRAINT fk_definitions_group_id FOREIGN KEY(group_id) REFERENCES groups (id) ON DELETE CASCADE
+);
+INSERT INTO "definitions" VALUES('web',1,1700000000.0,'{"type":"Definition","group":{"type":"Group","id":"web","profile":"small","balancers":[{"type":"BalancerUse","balancer":"edge","port":8080}],"minimum":2,"maximum":10,"initial":null,"interval":30.0,"policies":["out","in"],"schedules":[],"named":[],"mode":"act","quiet_time":300.0,"blind_floor":null,"drain":60.0,"grace":120.0,"build_timeout":900.0,"warm_up":60.0,"on_vanish":"replace","repair":{"type":"Repair","vanished":true,"broken":true,"unbuilt":true,"unhealthy":null,"passing":null},"victims":"oldest","distrust":0.3,"freshness":3,"projection":"on","budget":{"type":"Budget","outstanding":null,"per_hour":null},"roll":{"type":"RollBudgets","surge":{"type":"Allowance","number":1.0,"percent":false},"unavailable":{"type":"Allowance","number":0.0,"percent":false}},"max_growth":null,"max_shrinkage":null,"flap_damping":null,"stabilisation":null,"freezes":[],"notify":null,"service":null},"profile":{"type":"Profile","id":"small","cloud":"local","recipe":{"type":"ProcessRecipe","command":["serve","--slots","4"],"env":{"MODE":"demo"},"directory":null,"limits":{"type":"ResourceLimits","memory":null,"cpu_time":null,"open_files":null,"file_size":null,"core":0,"nice":null},"new_privileges":false},"snmp":{"type":"SnmpAccess","port":161,"version":"2c","community":{"type":"SecretRef","env":"SNMP_COMMUNITY","file":null},"user":null,"engine":"gufo"},"ready":null,"parts":[]},"cloud":{"type":"ProcessCloud","id":"local","budget":{"type":"Budget","outstanding":null,"per_hour":null},"calls":null},"balancers":{"edge":{"type":"HaproxyBalancer","id":"edge","socket":"/run/haproxy.sock","backend":"web","further":[],"template":null}}}',NULL);
+INSERT INTO "definitions" VALUES('worker',1,1700000000.0,'{"type":"Definition","group":{"type":"Group","id":"worker","profile":"small","balancers":[{"type":"BalancerUse","balancer":"edge","port":8080}],"minimum":2,"maximum":10,"initial":null,"interval":30.0,"policies":["out","in"],"schedules":[],"named":[],"mode":"act","quiet_time":300.0,"blind_floor":null,"drain":60.0,"grace":120.0,"build_timeout":900.0,"warm_up":60.0,"on_vanish":"replace","repair":{"type":"Repair","vanished":true,"broken":true,"unbuilt":true,"unhealthy":null,"passing":null},"victims":"oldest","distrust":0.3,"freshness":3,"projection":"on","budget":{"type":"Budget","outstanding":null,"per_hour":null},"roll":{"type":"RollBudgets","surge":{"type":"Allowance","number":1.0,"percent":false},"unavailable":{"type":"Allowance","number":0.0,"percent":false}},"max_growth":null,"max_shrinkage":null,"flap_damping":null,"stabilisation":null,"freezes":[],"notify":null,"service":null},"profile":{"type":"Profile","id":"small","cloud":"local","recipe":{"type":"ProcessRecipe","command":["serve","--slots","4"],"env":{"MODE":"demo"},"directory":null,"limits":{"type":"ResourceLimits","memory":null,"cpu_time":null,"open_files":null,"file_size":null,"core":0,"nice":null},"new_privileges":false},"snmp":{"type":"SnmpAccess","port":161,"version":"2c","community":{"type":"SecretRef","env":"SNMP_COMMUNITY","file":null},"user":null,"engine":"gufo"},"ready":null,"parts":[]},"cloud":{"type":"ProcessCloud","id":"local","budget":{"type":"Budget","outstanding":null,"per_hour":null},"calls":null},"balancers":{"edge":{"type":"HaproxyBalancer","id":"edge","socket":"/run/haproxy.sock","backend":"web","further":[],"template":null}}}',NULL);
+CREATE TABLE deliveries (
+	group_id TEXT NOT NULL, 
+	alert TEXT NOT NULL, 
+	fingerprint TEXT NOT NULL, 
+	starts_at REAL NOT NULL, 
+	status TEXT NOT NULL, 
+	at REAL NOT NULL, 
+	decision TEXT NOT NULL, 
+	last_at REAL NOT NULL, 
+	CONSTRAINT pk_deliveries PRIMARY KEY (group_id, alert, fingerprint, starts_at, status)
+);
+INSERT INTO "deliveries" VALUES('web','slow','f1',1700000000.0,'firing',1700000009.0,'d1',1700000009.0);
+INSERT INTO "deliveries" VALUES('web','slow','f1',1700000000.0,'resolved',1700000010.0,'d2',1700000010.0);
+CREATE TABLE edits (
+	id INTEGER NOT NULL, 
+	group_id TEXT NOT NULL, 
+	at REAL NOT NULL, 
+	"by" TEXT NOT NULL, 
+	edits TEXT NOT NULL, 
+	CONSTRAINT pk_edits PRIMARY KEY (id)
+);
+INSERT INTO "edits" VALUES(1,'web',1700000092.0,'ada','[{"type":"Edit","key":"word","act":"added","before":"word","after":"word","file":"word","line":7,"groups":[]}]');
+CREATE TABLE givens (
+	id INTEGER NOT NULL, 
+	group_id TEXT NOT NULL, 
+	at REAL NOT NULL, 
+	given TEXT NOT NULL, 
+	CONSTRAINT pk_givens PRIMARY KEY (id)
+);
+INSERT INTO "givens" VALUES(1,'web',1700000090.0,'{"type":"Given","form":1,"life":1.5,"number":7,"at":1700000090.0,"after":1.5,"evaluated":true,"requests":[{"type":"Request","id":"word","group":"word","cause":"policy","by":"word","adjustment":{"type":"Adjustment","verb":"add","amount":1.5,"percent":true,"at_least":7,"rounding":"careful"},"policy":"word","quiet_time":1.5,"quiet_scope":"group","force":true,"due":1.5,"missed":true}],"fleet":{"type":"Fleet","listed":true,"marked":7,"in_service":7,"creates_left":7,"back_off_until":1.5,"leaving":7,"superseded":true,"ahead":"word","balancer_not_found":true},"state":{"type":"GroupState","desired":7,"revision":7,"forced":true,"kept":true,"quiets":[{"type":"Quiet","policy":"word","scope":"group","direction":"out","until":1.5,"lasts":1.5}],"grown_at":1.5,"pause":"no","signals":[{"type":"Signal","alert":"word","key":"word","kind":"floor","size":7,"since":1.5,"until":1.5,"lasts":1.5}],"orphaned":true,"moves":[{"type":"Move","at":1.5,"before":7,"after":7}],"observed":{"type":"Observed","ceilings":[{"type":"Ceiling","since":1.5,"size":7}],"seen":1.5},"watched":[{"type":"Watched","policy":"word","times":{"type":"Calendar","cron":"word","timezone":"word"},"until":1.5}],"turn":{"type":"Turn","began":1.5,"queued":{"type":"Queued","request":{"type":"Request","id":"word","group":"word","cause":"policy","by":"word","adjustment":{"type":"Adjustment","verb":"add","amount":1.5,"percent":true,"at_least":7,"rounding":"careful"},"policy":"word","quiet_time":1.5,"quiet_scope":"group","force":true,"due":1.5,"missed":true},"since":1.5,"until":1.5}},"fresh":true,"older":{"type":"OlderStore","since":1.5,"stored":7,"found":7,"sequence":7},"shrunk":{"type":"Shrunk","size":7,"revision":7},"fleet_pause":{"type":"FleetPause","pause":"no","by":"word","since":1.5,"because":"word"}},"before":{"type":"GroupState","desired":7,"revision":7,"forced":true,"kept":true,"quiets":[{"type":"Quiet","policy":"word","scope":"group","direction":"out","until":1.5,"lasts":1.5}],"grown_at":1.5,"pause":"no","signals":[{"type":"Signal","alert":"word","key":"word","kind":"floor","size":7,"since":1.5,"until":1.5,"lasts":1.5}],"orphaned":true,"moves":[{"type":"Move","at":1.5,"before":7,"after":7}],"observed":{"type":"Observed","ceilings":[{"type":"Ceiling","since":1.5,"size":7}],"seen":1.5},"watched":[{"type":"Watched","policy":"word","times":{"type":"Calendar","cron":"word","timezone":"word"},"until":1.5}],"turn":{"type":"Turn","began":1.5,"queued":{"type":"Queued","request":{"type":"Request","id":"word","group":"word","cause":"policy","by":"word","adjustment":{"type":"Adjustment","verb":"add","amount":1.5,"percent":true,"at_least":7,"rounding":"careful"},"policy":"word","quiet_time":1.5,"quiet_scope":"group","force":true,"due":1.5,"missed":true},"since":1.5,"until":1.5}},"fresh":true,"older":{"type":"OlderStore","since":1.5,"stored":7,"found":7,"sequence":7},"shrunk":{"type":"Shrunk","size":7,"revision":7},"fleet_pause":{"type":"FleetPause","pause":"no","by":"word","since":1.5,"because":"word"}}}');
+CREATE TABLE groups (
+	id TEXT NOT NULL, 
+	definition TEXT NOT NULL, 
+	desired INTEGER, 
+	revision INTEGER NOT NULL, 
+	forced BOOLEAN NOT NULL, 
+	kept BOOLEAN NOT NULL, 
+	grown_at REAL, 
+	pause TEXT NOT NULL, 
+	orphaned BOOLEAN NOT NULL, 
+	deleting BOOLEAN NOT NULL, 
+	failed_builds INTEGER NOT NULL, 
+	back_off_until REAL, moves TEXT DEFAULT '[]' NOT NULL, observed TEXT DEFAULT '{"type":"Observed"}' NOT NULL, watched TEXT DEFAULT '[]' NOT NULL, turn TEXT DEFAULT '{"type":"Turn"}' NOT NULL, builds_of TEXT, older TEXT, shrunk TEXT, fresh BOOLEAN DEFAULT 0 NOT NULL, 
+	CONSTRAINT pk_groups PRIMARY KEY (id)
+);
+INSERT INTO "groups" VALUES('web','{"type":"Definition","group":{"type":"Group","id":"web","profile":"small","balancers":[{"type":"BalancerUse","balancer":"edge","port":8080}],"minimum":2,"maximum":10,"initial":null,"interval":30.0,"policies":["out","in"],"schedules":[],"named":[],"mode":"act","quiet_time":300.0,"blind_floor":null,"drain":60.0,"grace":120.0,"build_timeout":900.0,"warm_up":60.0,"on_vanish":"replace","repair":{"type":"Repair","vanished":true,"broken":true,"unbuilt":true,"unhealthy":null,"passing":null},"victims":"oldest","distrust":0.3,"freshness":3,"projection":"on","budget":{"type":"Budget","outstanding":null,"per_hour":null},"roll":{"type":"RollBudgets","surge":{"type":"Allowance","number":1.0,"percent":false},"unavailable":{"type":"Allowance","number":0.0,"percent":false}},"max_growth":null,"max_shrinkage":null,"flap_damping":null,"stabilisation":null,"freezes":[],"notify":null,"service":null},"profile":{"type":"Profile","id":"small","cloud":"local","recipe":{"type":"ProcessRecipe","command":["serve","--slots","4"],"env":{"MODE":"demo"},"directory":null,"limits":{"type":"ResourceLimits","memory":null,"cpu_time":null,"open_files":null,"file_size":null,"core":0,"nice":null},"new_privileges":false},"snmp":{"type":"SnmpAccess","port":161,"version":"2c","community":{"type":"SecretRef","env":"SNMP_COMMUNITY","file":null},"user":null,"engine":"gufo"},"ready":null,"parts":[]},"cloud":{"type":"ProcessCloud","id":"local","budget":{"type":"Budget","outstanding":null,"per_hour":null},"calls":null},"balancers":{"edge":{"type":"HaproxyBalancer","id":"edge","socket":"/run/haproxy.sock","backend":"web","further":[],"template":null},"door":{"type":"SharedListener","id":"door","address":"127.0.0.1","port":80}}}',7,7,1,1,1.5,'no',0,0,2,1700000600.0,'[{"type":"Move","at":1.5,"before":7,"after":7}]','{"type":"Observed","ceilings":[{"type":"Ceiling","since":1.5,"size":7}],"seen":1.5}','[]','{"type":"Turn","began":1.5,"queued":{"type":"Queued","request":{"type":"Request","id":"word","group":"word","cause":"policy","by":"word","adjustment":{"type":"Adjustment","verb":"add","amount":1.5,"percent":true,"at_least":7,"rounding":"careful"},"policy":"word","quiet_time":1.5,"quiet_scope":"group","force":true,"due":1.5,"missed":true},"since":1.5,"until":1.5}}',NULL,'{"type":"OlderStore","since":1.5,"stored":7,"found":7,"sequence":7}','{"type":"Shrunk","size":7,"revision":7}',1);
+INSERT INTO "groups" VALUES('worker','{"type":"Definition","group":{"type":"Group","id":"worker","profile":"small","balancers":[{"type":"BalancerUse","balancer":"edge","port":8080}],"minimum":2,"maximum":10,"initial":null,"interval":30.0,"policies":["out","in"],"schedules":[],"named":[],"mode":"act","quiet_time":300.0,"blind_floor":null,"drain":60.0,"grace":120.0,"build_timeout":900.0,"warm_up":60.0,"on_vanish":"replace","repair":{"type":"Repair","vanished":true,"broken":true,"unbuilt":true,"unhealthy":null,"passing":null},"victims":"oldest","distrust":0.3,"freshness":3,"projection":"on","budget":{"type":"Budget","outstanding":null,"per_hour":null},"roll":{"type":"RollBudgets","surge":{"type":"Allowance","number":1.0,"percent":false},"unavailable":{"type":"Allowance","number":0.0,"percent":false}},"max_growth":null,"max_shrinkage":null,"flap_damping":null,"stabilisation":null,"freezes":[],"notify":null,"service":null},"profile":{"type":"Profile","id":"small","cloud":"local","recipe":{"type":"ProcessRecipe","command":["serve","--slots","4"],"env":{"MODE":"demo"},"directory":null,"limits":{"type":"ResourceLimits","memory":null,"cpu_time":null,"open_files":null,"file_size":null,"core":0,"nice":null},"new_privileges":false},"snmp":{"type":"SnmpAccess","port":161,"version":"2c","community":{"type":"SecretRef","env":"SNMP_COMMUNITY","file":null},"user":null,"engine":"gufo"},"ready":null,"parts":[]},"cloud":{"type":"ProcessCloud","id":"local","budget":{"type":"Budget","outstanding":null,"per_hour":null},"calls":null},"balancers":{"edge":{"type":"HaproxyBalancer","id":"edge","socket":"/run/haproxy.sock","backend":"web","further":[],"template":null},"door":{"type":"SharedListener","id":"door","address":"127.0.0.1","port":80}}}',NULL,0,0,0,NULL,'no',1,0,0,NULL,'[]','{"type":"Observed","ceilings":[],"seen":null}','[]','{"type":"Turn","began":null,"queued":null}',NULL,NULL,NULL,1);
+CREATE TABLE hooks (
+	id TEXT NOT NULL, 
+	name TEXT NOT NULL, 
+	token TEXT NOT NULL, 
+	old_token TEXT, 
+	old_until REAL, 
+	groups TEXT NOT NULL, 
+	effects TEXT NOT NULL, 
+	directions TEXT NOT NULL, 
+	hmac_secret TEXT, 
+	created_at REAL NOT NULL, 
+	revoked_at REAL, 
+	last_used_at REAL, pushes BOOLEAN DEFAULT 0 NOT NULL, 
+	CONSTRAINT pk_hooks PRIMARY KEY (id), 
+	CONSTRAINT uq_hooks_name UNIQUE (name)
+);
+INSERT INTO "hooks" VALUES('h1','alertmanager','{"type":"TokenHash","salt":"5a17","digest":"d16e57"}',NULL,NULL,'["web"]','["floor"]','["out"]',NULL,1700000000.0,NULL,NULL,0);
+INSERT INTO "hooks" VALUES('h2','grafana','{"type":"TokenHash","salt":"5a17","digest":"d16e57"}','{"type":"TokenHash","salt":"01d5a17","digest":"01dd16e57"}',1700003600.0,'["web","worker"]','["fire","floor","shield","freeze","value"]','["out","in"]','{"type":"SecretRef","env":"GRAFANA_HMAC","file":null}',1700000000.0,1700000060.0,1700000050.0,0);
+CREATE TABLE members (
+	group_id TEXT NOT NULL, 
+	name TEXT NOT NULL, 
+	cloud TEXT NOT NULL, 
+	sequence INTEGER NOT NULL, 
+	phase TEXT NOT NULL, 
+	intended_at REAL NOT NULL, 
+	server_id TEXT, 
+	made_at REAL, 
+	in_service_at REAL, 
+	balancers TEXT NOT NULL, 
+	leaving TEXT, 
+	leaving_at REAL, 
+	drained_at REAL, 
+	protected BOOLEAN NOT NULL, 
+	absent_listings INTEGER NOT NULL, 
+	absent_at REAL, 
+	create_attempts INTEGER NOT NULL, 
+	destroy_attempts INTEGER NOT NULL, 
+	gone_at REAL, profile TEXT, detaching TEXT DEFAULT '[]' NOT NULL, failing_since REAL, attempts TEXT DEFAULT '[]' NOT NULL, given BOOLEAN DEFAULT 0 NOT NULL, removal_at REAL, removal_tried_at REAL, parts TEXT DEFAULT '[]' NOT NULL, seats TEXT DEFAULT '[]' NOT NULL, lost_at REAL, 
+	CONSTRAINT pk_members PRIMARY KEY (group_id, name), 
+	CONSTRAINT uq_members_group_id_sequence UNIQUE (group_id, sequence), 
+	CONSTRAINT fk_members_group_id FOREIGN KEY(group_id) REFERENCES groups (id) ON DELETE CASCADE
+);
+INSERT INTO "members" VALUES('web','web-k3f9ab-1','local',1,'intended',1700000002.0,NULL,NULL,NULL,'[["edge",8080]]',NULL,NULL,NULL,0,0,NULL,0,0,NULL,NULL,'[]',NULL,'[]',0,NULL,NULL,'[]','[]',NULL);
+INSERT INTO "members" VALUES('web','web-k3f9ab-2','local',2,'intended',1700000002.0,NULL,NULL,NULL,'[["edge",8080]]',NULL,NULL,NULL,0,0,NULL,0,0,NULL,NULL,'[]',NULL,'[]',0,NULL,NULL,'[]','[]',NULL);
+INSERT INTO "members" VALUES('web','web-k3f9ab-7','local',7,'leaving',1699999900.0,'4711',1699999910.0,1699999920.0,'[["edge",8080],["door",80]]','replaced',1699999980.0,1699999981.0,1,2,1699999995.0,1,3,1699999999.0,'5f2c','["door"]',1699999970.0,'[{"type":"Attempts","call":"leave","balancer":"door","count":4,"again_at":1700000009.0,"failed":false,"because":"no answer","cause":null}]',1,1699999982.0,1699999997.0,'[["front","destroy"],["data","retain"]]','[["edge","7c1b"]]',NULL);
+CREATE TABLE meta (
+	name TEXT NOT NULL, 
+	value TEXT NOT NULL, 
+	CONSTRAINT pk_meta PRIMARY KEY (name)
+);
+INSERT INTO "meta" VALUES('installation','k3f9ab');
+INSERT INTO "meta" VALUES('fleet_pause','{"type":"FleetPause","pause":"no","by":"word","since":1.5,"because":"word"}');
+INSERT INTO "meta" VALUES('generation','12-k3f9abcd');
+INSERT INTO "meta" VALUES('clock','b1 1.5');
+CREATE TABLE notes (
+	id INTEGER NOT NULL, 
+	group_id TEXT NOT NULL, 
+	at REAL NOT NULL, 
+	name TEXT NOT NULL, 
+	"by" TEXT NOT NULL, 
+	desired_from INTEGER, 
+	desired_to INTEGER, 
+	message TEXT NOT NULL, 
+	CONSTRAINT pk_notes PRIMARY KEY (id)
+);
+INSERT INTO "notes" VALUES(1,'web',1700000000.0,'declared','file',NULL,NULL,'');
+INSERT INTO "notes" VALUES(2,'worker',1700000000.0,'declared','file',NULL,NULL,'');
+INSERT INTO "notes" VALUES(3,'web',1700000006.0,'pause','ada',NULL,NULL,'maintenance');
+INSERT INTO "notes" VALUES(4,'worker',1700000007.0,'orphaned','file',NULL,NULL,'');
+INSERT INTO "notes" VALUES(5,'web',1700000091.0,'word','word',NULL,NULL,'word');
+INSERT INTO "notes" VALUES(6,'web',1700000091.0,'word','word',NULL,NULL,'word');
+INSERT INTO "notes" VALUES(7,'web',1700000091.0,'word','word',NULL,NULL,'word');
+INSERT INTO "notes" VALUES(8,'web',1700000092.0,'declared_again','file',NULL,NULL,'');
+INSERT INTO "notes" VALUES(9,'web',1700000092.0,'edited','ada',NULL,NULL,'word: word → word (word:7)');
+INSERT INTO "notes" VALUES(10,'web',1700000093.0,'pause_all','ada',NULL,NULL,'maintenance');
+INSERT INTO "notes" VALUES(11,'worker',1700000093.0,'pause_all','ada',NULL,NULL,'maintenance');
+CREATE TABLE notices (
+	number INTEGER NOT NULL, 
+	id TEXT NOT NULL, 
+	group_id TEXT NOT NULL, 
+	at REAL NOT NULL, 
+	notice TEXT NOT NULL, 
+	target TEXT NOT NULL, 
+	attempts INTEGER NOT NULL, 
+	next_at REAL, 
+	delivered_at REAL, 
+	CONSTRAINT pk_notices PRIMARY KEY (number), 
+	CONSTRAINT uq_notices_id UNIQUE (id)
+);
+INSERT INTO "notices" VALUES(1,'word.1500.warning.entered','word',1.5,'{"type":"Notice","group":"word","turn":"entered","severity":"warning","condition":"deleting","messages":["word"],"since":1.5,"at":1.5}','{"type":"NotifyCommand","command":["word"]}',7,1.5,NULL);
+CREATE TABLE pins (
+	group_id TEXT NOT NULL, 
+	revision INTEGER NOT NULL, 
+	at REAL NOT NULL, 
+	"by" TEXT NOT NULL, 
+	CONSTRAINT pk_pins PRIMARY KEY (group_id), 
+	CONSTRAINT fk_pins_group_id FOREIGN KEY(group_id) REFERENCES groups (id) ON DELETE CASCADE
+);
+INSERT INTO "pins" VALUES('web',7,1.5,'word');
+CREATE TABLE quiets (
+	group_id TEXT NOT NULL, 
+	ordinal INTEGER NOT NULL, 
+	policy TEXT, 
+	scope TEXT NOT NULL, 
+	direction TEXT NOT NULL, 
+	until REAL NOT NULL, lasts REAL, 
+	CONSTRAINT pk_quiets PRIMARY KEY (group_id, ordinal), 
+	CONSTRAINT fk_quiets_group_id FOREIGN KEY(group_id) REFERENCES groups (id) ON DELETE CASCADE
+);
+INSERT INTO "quiets" VALUES('web',0,'out','group','out',1700000000.0,NULL);
+CREATE TABLE rolls (
+	group_id TEXT NOT NULL, 
+	roll TEXT NOT NULL, 
+	CONSTRAINT pk_rolls PRIMARY KEY (group_id), 
+	CONSTRAINT fk_rolls_group_id FOREIGN KEY(group_id) REFERENCES groups (id) ON DELETE CASCADE
+);
+INSERT INTO "rolls" VALUES('web','{"type":"Roll","target":"word","budgets":{"type":"RollBudgets","surge":{"type":"Allowance","number":1.5,"percent":true},"unavailable":{"type":"Allowance","number":1.5,"percent":true}},"started_at":1.5,"by":"word","state":"running","because":"word","failed":7,"ended_at":1.5}');
+CREATE TABLE sequences (
+	group_id TEXT NOT NULL, 
+	last INTEGER NOT NULL, 
+	CONSTRAINT pk_sequences PRIMARY KEY (group_id)
+);
+INSERT INTO "sequences" VALUES('web',7);
+INSERT INTO "sequences" VALUES('worker',0);
+CREATE TABLE signals (
+	group_id TEXT NOT NULL, 
+	alert TEXT NOT NULL, 
+	"key" TEXT NOT NULL, 
+	kind TEXT NOT NULL, 
+	size INTEGER, 
+	since REAL NOT NULL, 
+	until REAL NOT NULL, lasts REAL, 
+	CONSTRAINT pk_signals PRIMARY KEY (group_id, alert, "key", kind), 
+	CONSTRAINT fk_signals_group_id FOREIGN KEY(group_id) REFERENCES groups (id) ON DELETE CASCADE
+);
+INSERT INTO "signals" VALUES('web','deploy','f1','shield',NULL,1699999940.0,1700000600.0,NULL);
+CREATE TABLE spans (
+	id INTEGER NOT NULL, 
+	group_id TEXT NOT NULL, 
+	first_at REAL NOT NULL, 
+	last_at REAL NOT NULL, 
+	ticks INTEGER NOT NULL, 
+	first TEXT NOT NULL, 
+	least TEXT NOT NULL, 
+	greatest TEXT NOT NULL, 
+	CONSTRAINT pk_spans PRIMARY KEY (id)
+);
+INSERT INTO "spans" VALUES(1,'web',1700000001.0,1700000001.0,1,'{"type":"Explanation","group":"web","at":1700000001.0,"digest":"d1","mode":"act","pause":"no","reason":"scaled_out","desired_from":3,"desired_to":5,"advised_to":null,"minimum":2,"maximum":10,"in_service":3,"policies":[{"type":"PolicyExplanation","policy":"out","truth":"false","reason":"not_met","held":0.0,"needed":120.0,"in_a_row":null,"conditions":[{"type":"ConditionExplanation","condition":"busy","counter":"cpu","unit":"percent","across":"avg","aggregate":"avg","window":60.0,"compare":"above","threshold":80.0,"truth":"false","value":50.0,"low":null,"high":null,"heard":2,"expected":3,"age":1.5,"lack":null,"left_out":0,"per_member":null,"per_group":false}],"expressions":[],"enough":null,"taken":null,"aim":null}],"answers":[{"type":"AnswerExplanation","request":"alarm-1","cause":"alarm","by":"nagios","reason":"scaled_out","wanted":5,"clamps":[],"until":null}],"quiets":[],"signals":[],"leaving":0,"freezes":[],"stabilising":null,"limits":[],"coming":[],"queued":null,"ahead":null,"fleet_pause":null,"basis":null}','[50.0]','[50.0]');
+INSERT INTO "spans" VALUES(2,'worker',1700000001.0,1700000001.0,1,'{"type":"Explanation","group":"worker","at":1700000001.0,"digest":"d1","mode":"act","pause":"no","reason":"steady","desired_from":3,"desired_to":3,"advised_to":null,"minimum":2,"maximum":10,"in_service":3,"policies":[{"type":"PolicyExplanation","policy":"out","truth":"false","reason":"not_met","held":0.0,"needed":120.0,"in_a_row":null,"conditions":[{"type":"ConditionExplanation","condition":"busy","counter":"cpu","unit":"percent","across":"avg","aggregate":"avg","window":60.0,"compare":"above","threshold":80.0,"truth":"unknown","value":null,"low":null,"high":null,"heard":2,"expected":3,"age":1.5,"lack":null,"left_out":0,"per_member":null,"per_group":false}],"expressions":[],"enough":null,"taken":null,"aim":null}],"answers":[],"quiets":[],"signals":[],"leaving":0,"freezes":[],"stabilising":null,"limits":[],"coming":[],"queued":null,"ahead":null,"fleet_pause":null,"basis":null}','[null]','[null]');
+INSERT INTO "spans" VALUES(3,'web',1700000031.0,1700000061.0,2,'{"type":"Explanation","group":"web","at":1700000031.0,"digest":"d1","mode":"act","pause":"no","reason":"steady","desired_from":5,"desired_to":5,"advised_to":null,"minimum":2,"maximum":10,"in_service":3,"policies":[{"type":"PolicyExplanation","policy":"out","truth":"false","reason":"not_met","held":0.0,"needed":120.0,"in_a_row":null,"conditions":[{"type":"ConditionExplanation","condition":"busy","counter":"cpu","unit":"percent","across":"avg","aggregate":"avg","window":60.0,"compare":"above","threshold":80.0,"truth":"false","value":40.0,"low":null,"high":null,"heard":2,"expected":3,"age":1.5,"lack":null,"left_out":0,"per_member":null,"per_group":false}],"expressions":[],"enough":null,"taken":null,"aim":null}],"answers":[],"quiets":[],"signals":[],"leaving":0,"freezes":[],"stabilising":null,"limits":[],"coming":[],"queued":null,"ahead":null,"fleet_pause":null,"basis":null}','[40.0]','[60.0]');
+INSERT INTO "spans" VALUES(4,'web',1700000008.0,1700000008.0,1,'{"type":"Explanation","group":"web","at":1700000008.0,"digest":"d1","mode":"act","pause":"no","reason":"quiet","desired_from":5,"desired_to":5,"advised_to":null,"minimum":2,"maximum":10,"in_service":3,"policies":[],"answers":[{"type":"AnswerExplanation","request":"p","cause":"person","by":"ada","reason":"quiet","wanted":12,"clamps":[{"type":"Clamp","guard":"at_max","before":12,"after":10}],"until":1700000098.0}],"quiets":[],"signals":[],"leaving":0,"freezes":[],"stabilising":null,"limits":[],"coming":[],"queued":null,"ahead":null,"fleet_pause":null,"basis":null}','[]','[]');
+INSERT INTO "spans" VALUES(5,'web',1700000090.0,1700000090.0,1,'{"type":"Explanation","group":"web","at":1700000090.0,"digest":"d1","mode":"act","pause":"no","reason":"steady","desired_from":5,"desired_to":7,"advised_to":null,"minimum":2,"maximum":10,"in_service":3,"policies":[{"type":"PolicyExplanation","policy":"out","truth":"false","reason":"not_met","held":0.0,"needed":120.0,"in_a_row":null,"conditions":[{"type":"ConditionExplanation","condition":"busy","counter":"cpu","unit":"percent","across":"avg","aggregate":"avg","window":60.0,"compare":"above","threshold":80.0,"truth":"false","value":50.0,"low":null,"high":null,"heard":2,"expected":3,"age":1.5,"lack":null,"left_out":0,"per_member":null,"per_group":false}],"expressions":[],"enough":null,"taken":null,"aim":null}],"answers":[],"quiets":[],"signals":[],"leaving":0,"freezes":[],"stabilising":null,"limits":[],"coming":[],"queued":null,"ahead":null,"fleet_pause":null,"basis":null}','[50.0]','[50.0]');
+CREATE TABLE statements (
+	id INTEGER NOT NULL, 
+	body BLOB NOT NULL, 
+	CONSTRAINT pk_statements PRIMARY KEY (id)
+);
+INSERT INTO "statements" VALUES(1,X'7801014A00B5FF7B2276616C756573223A5B5B2267726F757073222C22776562222C226D6178222C223130225D5D2C2275736564223A7B22776562223A5B5B2267726F757073222C22776562225D5D7D7D748017A1');
+CREATE TABLE states (
+	group_id TEXT NOT NULL, 
+	member TEXT NOT NULL, 
+	state TEXT NOT NULL, 
+	at REAL NOT NULL, 
+	CONSTRAINT pk_states PRIMARY KEY (group_id, member), 
+	CONSTRAINT fk_states_group_id FOREIGN KEY(group_id) REFERENCES groups (id) ON DELETE CASCADE
+);
+INSERT INTO "states" VALUES('web','web-k3f9ab-1','building',1.5);
+CREATE TABLE steps (
+	id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
+	group_id TEXT NOT NULL, 
+	at REAL NOT NULL, 
+	name TEXT NOT NULL, 
+	member TEXT, 
+	ended_at REAL, 
+	result TEXT, 
+	message TEXT NOT NULL
+);
+INSERT INTO "steps" VALUES(1,'web',1700000003.0,'create','web-k3f9ab-1',1700000004.5,'done','');
+INSERT INTO "steps" VALUES(2,'web',1700000005.0,'create','web-k3f9ab-2',NULL,NULL,'');
+CREATE INDEX ix_members_phase ON members (phase);
+CREATE INDEX ix_members_intended_at ON members (intended_at);
+CREATE INDEX ix_steps_group_id_at ON steps (group_id, at);
+CREATE INDEX ix_steps_at ON steps (at);
+CREATE INDEX ix_decisions_group_id_at ON decisions (group_id, at);
+CREATE INDEX ix_decisions_at ON decisions (at);
+CREATE INDEX ix_notes_group_id_at ON notes (group_id, at);
+CREATE INDEX ix_notes_at ON notes (at);
+CREATE INDEX ix_answers_at ON answers (at);
+CREATE INDEX ix_spans_group_id_first_at ON spans (group_id, first_at);
+CREATE INDEX ix_spans_group_id ON spans (group_id);
+CREATE INDEX ix_spans_last_at ON spans (last_at);
+CREATE INDEX ix_deliveries_last_at ON deliveries (last_at);
+CREATE INDEX ix_notices_group_id ON notices (group_id);
+CREATE INDEX ix_notices_next_at ON notices (next_at);
+CREATE INDEX ix_steps_open ON steps (group_id) WHERE result IS NULL;
+CREATE INDEX ix_edits_group_id_at ON edits (group_id, at);
+CREATE INDEX ix_givens_at ON givens (at);
+DELETE FROM "sqlite_sequence";
+INSERT INTO "sqlite_sequence" VALUES('steps',2);
+COMMIT;

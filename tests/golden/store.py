@@ -1,0 +1,140 @@
+"""A store of today's schema with something in every table, as SQL."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import sqlite3
+import tempfile
+import zlib
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from config.edits import Edit
+from config.statement import Statement
+from config.units import MemberName
+from handler.attachments import Attachment
+from handler.declared import Converged, Pinned
+from handler.launches import Claim
+from handler.notices import Filed
+from handler.provisioning import Binding
+from handler.recording.events import write_events
+from handler.recording.wanted import Wanted
+from handler.rolls import Roll
+from handler.status import Began
+from handler.store.edits import Edited
+from handler.store.interface import Abandoned, Event
+from handler.store.sqlite import SqliteStore
+from handler.store.timeline import read_timeline
+from handler.timekeeping.held import Difference
+from tests.support.filled import filled
+from tests.support.store import (
+    INSTALLATION,
+    LOCAL,
+    WEB,
+    a_definition,
+    a_quiet,
+    a_signal,
+    a_tick,
+    an_explanation,
+    at,
+    fill,
+)
+from trigger.given import FORM, Given
+from trigger.requests import FleetPause, GroupState
+
+
+@contextlib.contextmanager
+def a_full_store() -> Iterator[Path]:
+    """The file of a store with something in every table."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "trimtab.sqlite"
+        store = SqliteStore.open(path, installation=INSTALLATION)
+        try:
+            fill_everything(store)
+        finally:
+            store.close()
+        yield path
+
+
+def store_text() -> str:
+    """The whole store: its tables, and every row."""
+    with a_full_store() as path:
+        return dumped(path)
+
+
+def events_text() -> str:
+    """What is exported of the store's history, as CSV."""
+    with a_full_store() as path:
+        lines = io.StringIO()
+        write_events(lines, read_timeline(path), Wanted())
+        return lines.getvalue()
+
+
+def fill_everything(store: SqliteStore) -> None:
+    """Put something into every table, by what the daemon calls."""
+    fill(store)
+    state = replace(filled(GroupState), signals=(a_signal(),), quiets=(a_quiet(),), fleet_pause=None)
+    given = replace(filled(Given), form=FORM, at=at(90))
+    store.record((replace(a_tick(an_explanation(at(90), sizes=(5, 7)), state=state), given=given),))
+    act = replace(filled(Event), group=WEB, at=at(91))
+    roll = filled(Roll)
+    store.steer(act, filled(Pinned), roll)
+    store.save_converged(WEB, filled(Converged), wholly=True)
+    store.attach(act, a_definition("web"), (filled(Attachment),), ())
+    store.bind(WEB, filled(Binding))
+    store.save_begun(WEB, {MemberName("web-k3f9ab-1"): filled(Began)}, ())
+    store.abandon(act, replace(filled(Abandoned), group=WEB, cloud=LOCAL), ())
+    store.file_notices((filled(Filed),))
+    statement = Statement(values={("groups", "web", "max"): "10"}, used={WEB: frozenset({("groups", "web")})})
+    edited = Edited(by="ada", statement=statement, edits=(replace(filled(Edit), groups=(WEB,)),))
+    store.declare((a_definition("web"),), at(92), edited)
+    store.save_fleet_pause(filled(FleetPause), "pause_all", "ada", "maintenance", at(93))
+    store.save_generation(Claim(counter=12, nonce="k3f9abcd"))
+    store.retime(0.0, at(94), Difference(boot="b1", seconds=1.5))
+
+
+def dumped(path: Path) -> str:
+    """The rows of a store as SQL; what is compressed is laid open, as zlib reads it, too."""
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        for row, body in connection.execute("SELECT id, body FROM statements").fetchall():
+            plain = zlib.compress(zlib.decompress(body), 0)
+            connection.execute("UPDATE statements SET body = ? WHERE id = ?", (plain, row))
+        return "".join(f"{line}\n" for line in connection.iterdump())
+
+
+@contextlib.contextmanager
+def loaded(text: str, path: Path) -> Iterator[SqliteStore]:
+    """A store that holds what was dumped."""
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.executescript(text)
+    store = SqliteStore.open(path, installation=INSTALLATION)
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+def told(store: SqliteStore) -> dict[str, Any]:
+    """What is read of a store, by everything that reads it."""
+    groups = store.groups()
+    names = [group.definition.group.id for group in groups]
+    return {
+        "groups": groups,
+        "members": [store.members(name) for name in names],
+        "revisions": [store.revisions(name) for name in names],
+        "bindings": [store.bindings(name) for name in names],
+        "history": [store.history(name, before=None, limit=100) for name in names],
+        "span": store.span_at(WEB, at(61)),
+        "open steps": [store.open_steps(name) for name in names],
+        "hooks": store.hooks(),
+        "notices": store.last_notices(),
+        "due": store.due_notices(at(10_000), 10),
+        "abandoned": store.abandoned(),
+        "fleet pause": store.fleet_pause(),
+        "generation": store.generation(),
+        "clock": store.clock(),
+        "statement": store.statement(),
+    }
