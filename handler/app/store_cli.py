@@ -78,7 +78,7 @@ def backup(
     if json:
         print_json(told | {"daemon": running})
     else:
-        lines([f"{file}: {content.groups} groups of installation {content.installation} (schema {content.schema})"])
+        lines([f"{file}: installation {content.installation}, schema {content.schema}, groups: {content.groups}"])
 
 
 def restore(
@@ -95,7 +95,7 @@ def restore(
         replaced = None if aside is None else str(aside)
         print_json({"file": str(file), "groups": content.groups, "replaced": replaced})
         return
-    lines([f"restored {content.groups} groups from {file}"])
+    lines([f"restored from {file}; groups: {content.groups}"])
     if aside is not None:
         lines([f"the store that was there is kept as {aside}"])
     lines(
