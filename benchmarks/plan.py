@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 from config.model import BalancerUse, Group, HaproxyBalancer, ProcessCloud, ProcessRecipe, Profile, ReadyProbe
+from config.uncollected import uncollected
 from config.units import BalancerId, CloudId, GroupId, Instant, MemberName, ProfileId
 from handler.converge import Converger
 from handler.desired import Definition, DesiredState, Limits
@@ -22,7 +23,6 @@ from handler.orchestrators.interface import Launch
 from handler.planning import plan
 from handler.probes import READY
 from handler.store.sqlite import SqliteStore
-from handler.uncollected import uncollected
 from handler.world import Leaving, Listing, Member, Phase, Record, Seat, Seating, SeatState, Server, ServerState, World
 from trigger.requests import GroupState
 

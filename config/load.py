@@ -23,11 +23,14 @@ from config.plugins import installed
 from config.salvage import salvage
 from config.settings import cache_directory
 from config.statement import values_of
+from config.uncollected import uncollected
 from config.well_known import WELL_KNOWN
 from config.where import Where, dotted
 from config.wording import problems_of
 
 _ENTITY = 2
+_CHARACTERS = 10
+"""Of a value with its key, at least."""
 
 
 def load(path: Path) -> Catalogue:
@@ -62,6 +65,11 @@ def parse(text: str, file: str) -> Catalogue:
     Raises:
         DeclarationError: as `load`.
     """
+    with uncollected(len(text) // _CHARACTERS):
+        return _parsed(text, file)
+
+
+def _parsed(text: str, file: str) -> Catalogue:
     reading = read_places(text, file)
     lexicon, wrong_mibs = _lexicon(reading)
     found, refused = [*reading.problems, *wrong_mibs], frozenset[Where]()

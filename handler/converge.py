@@ -10,6 +10,7 @@ from functools import partial
 from config.errors import StoreError
 from config.model import Balancer as DeclaredBalancer
 from config.model import Cloud, ReadyProbe
+from config.uncollected import uncollected
 from config.units import GroupId, Instant, MemberName, Seconds
 from handler.balancers.interface import Balancer
 from handler.causes import told
@@ -43,7 +44,6 @@ from handler.snapshots.snapshot import Snapshot
 from handler.steps import Create, MakePart, Outcome, Plan
 from handler.store.interface import Creates, Store, StoredGroup
 from handler.traffic import Traffic
-from handler.uncollected import uncollected
 from handler.unseating import unseat
 from handler.world import Phase, Record, World
 from trigger.older import compared

@@ -35,9 +35,9 @@ def plan(
     json: AsJson = False,
 ) -> None:
     """Print the steps that Trimtab would take in a saved world, and what it would wait for. Needs no daemon."""
+    from config.uncollected import uncollected
     from handler.app.tables import plan_lines
     from handler.snapshots.reading import read_snapshot
-    from handler.uncollected import uncollected
     from handler.web.render import planned
 
     content = _content(world, json=json)

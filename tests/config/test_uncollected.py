@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from handler.uncollected import WORTH_IT, uncollected
+from config.uncollected import WORTH_IT, uncollected
 
 
 @pytest.fixture(autouse=True)
