@@ -37,7 +37,8 @@ def caught(tell: Callable[..., None]) -> Iterator[TextIO]:
         tell: logs an event with its fields; from another thread.
     """
     python, kept = sys.stderr, os.dup(_STDERR)
-    stream = os.fdopen(kept, "w", buffering=1, encoding="utf-8", errors="backslashreplace")
+    # The log goes on there after the block, so the descriptor is open for as long as the process lives.
+    stream = os.fdopen(kept, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False)
     source, sink = os.pipe()
     os.set_blocking(sink, False)
     python.flush()

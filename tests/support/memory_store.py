@@ -335,7 +335,7 @@ class MemoryStore:
     # Members
 
     def members(self, group: GroupId) -> tuple[Record, ...]:
-        found = (record for record, _ in self.records.values())
+        found = [record for record, _ in list(self.records.values())]  # other groups' passes write beside this one
         alive = (record for record in found if record.group == group and record.phase is not Phase.GONE)
         return tuple(sorted(alive, key=lambda record: record.sequence))
 
