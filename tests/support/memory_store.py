@@ -340,7 +340,9 @@ class MemoryStore:
         return tuple(sorted(alive, key=lambda record: record.sequence))
 
     def gone(self, group: GroupId, names: Collection[MemberName]) -> Mapping[MemberName, Record]:
-        found = (record for record, _ in self.records.values() if record.group == group and record.phase is Phase.GONE)
+        found = (
+            record for record, _ in list(self.records.values()) if record.group == group and record.phase is Phase.GONE
+        )
         return {record.name: record for record in found if record.name in names}
 
     def last_sequence(self, group: GroupId) -> int:
@@ -406,7 +408,7 @@ class MemoryStore:
                 sum(record.intended_at > now - _HOUR for record in records),
             )
 
-        on_cloud = [record for record, at in self.records.values() if at == cloud]
+        on_cloud = [record for record, at in list(self.records.values()) if at == cloud]
         by_group, by_cloud = used([record for record in on_cloud if record.group == group]), used(on_cloud)
         return Creates(
             group_outstanding=by_group[0],
