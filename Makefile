@@ -38,18 +38,18 @@ check: ## lint, types, import rules, generated files
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/mypy
 	@told=$$($(BIN)/lint-imports --no-cache --config pyproject.toml) || { echo "$$told"; exit 1; }
-	@$(BIN)/python -m config.schema --check
-	@$(BIN)/python -m config.reference --check
+	@$(BIN)/python -m config.document.schema --check
+	@$(BIN)/python -m config.document.reference --check
 	@$(BIN)/python -m grafana.build --check
 
 format: ## let ruff put the code in order
 	@$(BIN)/ruff check --quiet --fix . ; $(BIN)/ruff format --quiet .
 
 schema: ## write config/schema.json from the document model
-	@$(BIN)/python -m config.schema
+	@$(BIN)/python -m config.document.schema
 
 reference: ## write docs/reference.md from the document model
-	@$(BIN)/python -m config.reference
+	@$(BIN)/python -m config.document.reference
 
 golden: ## write tests/golden/files: only where what is written is meant to change, never for a rename
 	@$(BIN)/python -m tests.golden

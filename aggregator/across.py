@@ -13,8 +13,8 @@ from aggregator.rates import Ints, Measured
 from aggregator.spread import short, spread
 from aggregator.tallies import Bounded, Tally
 from collector.samples import Bools, Floats, Layout
-from config.counters import Counter
-from config.reductions import Reduce, Reduction
+from config.model.counters import Counter
+from config.model.reductions import Reduce, Reduction
 from config.units import CounterId, GroupId
 
 Run = tuple[GroupId, CounterId]

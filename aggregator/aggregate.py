@@ -15,7 +15,7 @@ from aggregator.rates import NO_BASELINE, Columns, Measured, columns_of, measure
 from aggregator.reels import Reel
 from aggregator.rings import Ring
 from collector.samples import Floats, Layout, Scrape
-from config.model import Catalogue
+from config.model.catalogue import Catalogue
 from config.units import GroupId, Moment
 
 

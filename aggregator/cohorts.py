@@ -13,9 +13,9 @@ from aggregator.frames import WindowKey
 from aggregator.rates import Ints
 from aggregator.specs import keys_for, ticks_of
 from collector.samples import Bools, Floats
-from config.counters import Counter
-from config.model import Catalogue
-from config.reductions import Reduce, Reduction
+from config.model.catalogue import Catalogue
+from config.model.counters import Counter
+from config.model.reductions import Reduce, Reduction
 from config.units import CounterId, GroupId, Seconds
 
 Home = tuple[GroupId, WindowKey]

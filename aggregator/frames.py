@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from config.reductions import Reduction
+from config.model.reductions import Reduction
 from config.units import CounterId, GroupId, Moment, Seconds
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from collector.samples import Floats
-from config.reductions import Rank, Statistic
+from config.model.reductions import Rank, Statistic
 
 _Ints = npt.NDArray[np.intp]
 

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from collector.samples import Bools, Floats
-from config.counters import Counter
+from config.model.counters import Counter
 from config.units import Seconds
 
 LARGEST = 1e300

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from aggregator.ranges import LARGEST, Ranges, ranges_of, slack_of, within
 from collector.samples import Bools, Codes, Floats, Layout, Reply, Scrape, Series
-from config.counters import Counter, Kind
+from config.model.counters import Counter, Kind
 from config.units import Seconds
 
 Ints = npt.NDArray[np.intp]

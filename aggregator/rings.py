@@ -12,7 +12,7 @@ from aggregator.across import Row
 from aggregator.rates import Ints
 from aggregator.stretches import OF, OF_EVERY_WINDOW, Fold, Places, Rows, Stretch
 from collector.samples import Floats
-from config.reductions import Reduction
+from config.model.reductions import Reduction
 
 
 class Ring:

@@ -6,8 +6,8 @@ import math
 from typing import assert_never
 
 from aggregator.frames import WindowKey
-from config.model import AnyCondition, Catalogue, Condition, ExpressionCondition, Group, Holds, Policy
-from config.reductions import Reduce, Reduction
+from config.model.catalogue import AnyCondition, Catalogue, Condition, ExpressionCondition, Group, Holds, Policy
+from config.model.reductions import Reduce, Reduction
 from config.units import CounterId, GroupId, Seconds
 
 

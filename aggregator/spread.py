@@ -7,7 +7,7 @@ import numpy as np
 from aggregator.ordering import Joined, Lists, nobody, ordered
 from aggregator.tallies import Bounded, Tally
 from collector.samples import Bools, Floats
-from config.reductions import Rank, Statistic
+from config.model.reductions import Rank, Statistic
 
 
 def spread(how: Statistic | Rank, lists: Lists, seen: Tally, least: Floats, greatest: Floats) -> Bounded:

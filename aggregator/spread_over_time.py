@@ -11,7 +11,7 @@ from aggregator.rates import Ints
 from aggregator.stretches import Stretch, added
 from aggregator.tallies import Bounded
 from collector.samples import Bools, Floats
-from config.reductions import Rank, Reduction, Statistic
+from config.model.reductions import Rank, Reduction, Statistic
 
 
 def spread_over_time(how: Statistic | Rank, stretch: Stretch) -> Bounded:

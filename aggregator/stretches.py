@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from aggregator.rates import Ints
 from collector.samples import Bools, Floats
-from config.reductions import Reduce, Reduction
+from config.model.reductions import Reduce, Reduction
 
 Places = slice | Ints
 Place = int | slice

@@ -11,7 +11,7 @@ from aggregator.spread_over_time import short_of_ticks, spread_over_time
 from aggregator.stretches import GREATEST, LEAST, Stretch
 from aggregator.tallies import Bounded
 from collector.samples import Bools, Floats
-from config.reductions import Reduce, Reduction
+from config.model.reductions import Reduce, Reduction
 
 
 class Window(NamedTuple):

@@ -15,9 +15,9 @@ from aggregator.rings import Ring
 from aggregator.windows import over
 from collector.samples import Layout, Reply, Scrape
 from collector.targets import Member, Roster, layout_for
-from config.counters import Counter, HaproxyField, Kind
-from config.model import Adjustment, Catalogue, Compare, Condition, Group, Policy, Verb
-from config.reductions import Reduce, Reduction, Statistic
+from config.model.catalogue import Adjustment, Catalogue, Compare, Condition, Group, Policy, Verb
+from config.model.counters import Counter, HaproxyField, Kind
+from config.model.reductions import Reduce, Reduction, Statistic
 from config.units import ConditionId, CounterId, GroupId, Instant, MemberName, Moment, Monotonic, PolicyId, ProfileId
 
 INTERVAL = 30.0

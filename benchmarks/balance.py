@@ -15,10 +15,10 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from config.model import HaproxyBalancer, ServerTemplate
+from config.model.catalogue import HaproxyBalancer, ServerTemplate
 from config.units import BalancerId, MemberName
-from handler.balancers.haproxy_several import haproxy as driver_of
-from handler.balancers.interface import Batched, Change, Move
+from handler.balancers.haproxy.several import haproxy as driver_of
+from handler.ports.balancer import Batched, Change, Move
 from tests.support.daemon import Daemon, a_daemon
 from tests.support.haproxy import Haproxy, running_haproxy
 

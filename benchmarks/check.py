@@ -11,10 +11,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 
-from config.lint import lint
+from config.checks.lint import lint
 from config.load import parse
-from trigger.expressions import certain
-from trigger.sizing import resized
+from trigger.conditions.expressions import certain
+from trigger.policies.sizing import resized
 
 _TIMES = 10
 """How much larger the second file is."""

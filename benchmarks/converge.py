@@ -14,15 +14,15 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NoReturn
 
-from config.model import Budget, Group, NoProgram, Profile, SimulatedCloud
-from config.simulation import Behaviour, BootTime
+from config.model.catalogue import Budget, Group, NoProgram, Profile, SimulatedCloud
+from config.model.simulation import Behaviour, BootTime
 from config.units import CloudId, GroupId, ProfileId
-from handler.app import clock
-from handler.converge import Converger
-from handler.desired import Definition
-from handler.orchestrators.simulated import SimulatedOrchestrator
-from handler.passes import Pass
-from handler.store.interface import StoredGroup
+from handler.convergence.converge import Converger
+from handler.convergence.passes import Pass
+from handler.orchestrators.simulated.driver import SimulatedOrchestrator
+from handler.planning.desired import Definition
+from handler.ports.store import StoredGroup
+from handler.runtime import clock
 from handler.store.sqlite import SqliteStore
 from trigger.requests import GroupState
 

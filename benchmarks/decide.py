@@ -15,10 +15,10 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.beside import slots
-from config.counters import Counter, HaproxyField
-from config.model import Adjustment, Catalogue, Compare, Condition, Group, Policy, Verb
+from config.model.catalogue import Adjustment, Catalogue, Compare, Condition, Group, Policy, Verb
+from config.model.counters import Counter, HaproxyField
 from config.units import ConditionId, CounterId, GroupId, Instant, PolicyId, ProfileId
-from trigger.words import say
+from trigger.explain.words import say
 
 GROUPS, MEMBERS = 10_000, 2
 COUNTERS = ("cpu", "sessions")

@@ -13,17 +13,29 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from config.model import BalancerUse, Group, HaproxyBalancer, ProcessCloud, ProcessRecipe, Profile, ReadyProbe
+from config.model.catalogue import BalancerUse, Group, HaproxyBalancer, ProcessCloud, ProcessRecipe, Profile, ReadyProbe
 from config.uncollected import uncollected
 from config.units import BalancerId, CloudId, GroupId, Instant, MemberName, ProfileId
-from handler.converge import Converger
-from handler.desired import Definition, DesiredState, Limits
-from handler.launches import LaunchId
-from handler.orchestrators.interface import Launch
-from handler.planning import plan
-from handler.probes import READY
+from handler.convergence.converge import Converger
+from handler.convergence.probes import READY
+from handler.planning.desired import Definition, DesiredState, Limits
+from handler.planning.launches import LaunchId
+from handler.planning.plan import plan
+from handler.planning.world import (
+    Leaving,
+    Listing,
+    Member,
+    Phase,
+    Record,
+    Seat,
+    Seating,
+    SeatState,
+    Server,
+    ServerState,
+    World,
+)
+from handler.ports.orchestrator import Launch
 from handler.store.sqlite import SqliteStore
-from handler.world import Leaving, Listing, Member, Phase, Record, Seat, Seating, SeatState, Server, ServerState, World
 from trigger.requests import GroupState
 
 _MEMBERS = 10_000

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from config.load import load
-from config.model import Catalogue
+from config.model.catalogue import Catalogue
 from handler.replay.reading import Span, read_series
 from handler.replay.running import recorded_runs
 from handler.replay.samples import Samples

@@ -38,12 +38,12 @@ from benchmarks.beside.machine import resident
 from benchmarks.beside.prometheus import Series, Server, running, written
 from collector.samples import Floats, Layout, Reply, Scrape
 from collector.targets import Member, Roster, layout_for
-from config.counters import Counter, HaproxyField
-from config.model import Adjustment, Catalogue, Compare, Condition, Group, Policy, Verb
+from config.model.catalogue import Adjustment, Catalogue, Compare, Condition, Group, Policy, Verb
+from config.model.counters import Counter, HaproxyField
 from config.units import ConditionId, CounterId, GroupId, Instant, MemberName, Moment, Monotonic, PolicyId, ProfileId
-from handler.app.deciding import slots_of
-from handler.launches import LaunchId
-from trigger.evaluate import evaluate
+from handler.planning.launches import LaunchId
+from handler.runtime.deciding import slots_of
+from trigger.policies.evaluate import evaluate
 from trigger.verdicts import Truth
 
 SIZES = ((2_000, 20), (10_000, 20))

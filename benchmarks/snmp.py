@@ -27,16 +27,16 @@ from gufo.snmp.aio import SnmpSession
 
 from aggregator.aggregate import Aggregator
 from benchmarks.beside.machine import processor, resident
-from collector.poll import Poller
 from collector.samples import Reply, Scrape
+from collector.sources.poll import Poller
 from collector.sources.snmp import SnmpSource
 from collector.targets import Roster
-from config.access import AuthProtocol, PrivProtocol, SecretRef, SnmpAccess, SnmpUser
-from config.access import SnmpVersion as Version
-from config.model import Catalogue
+from config.model.access import AuthProtocol, PrivProtocol, SecretRef, SnmpAccess, SnmpUser
+from config.model.access import SnmpVersion as Version
+from config.model.catalogue import Catalogue
 from config.units import GroupId
-from handler.app import descriptors
-from handler.app.deciding import Slot, slots_of
+from handler.daemon import descriptors
+from handler.runtime.deciding import Slot, slots_of
 from tests.support.collector import a_catalogue, a_poller, an_object, rosters
 from tests.support.snmpd import AUTH_PASSWORD, PRIV_PASSWORD, free_udp_port, running_snmpd, user_lines
 from tests.support.waiting import stopped, until

@@ -10,9 +10,9 @@ from functools import partial
 from pathlib import Path
 
 from config.units import CloudId
-from handler.store.interface import Tick
+from handler.planning.world import Phase
+from handler.ports.store import Tick
 from handler.store.sqlite import SqliteStore
-from handler.world import Phase
 from tests.support.store import LOCAL, NOW, WEB, a_definition, a_record, a_state, a_tick, an_explanation, at, opened
 from trigger.reasons import Reason
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from config.units import GroupId
 from handler.store.sqlite import SqliteStore
 from tests.support.store import a_definition, a_tick, an_explanation, at, opened
+from trigger.explain.words import say
 from trigger.reasons import Reason
-from trigger.words import say
 
 GROUPS, DAYS, EVERY = 20, 30, 300
 """A group whose story changes every five minutes is a restless one."""

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from collector.samples import Layout, Series
-from config.counters import Per
-from config.model import Catalogue
+from config.model.catalogue import Catalogue
+from config.model.counters import Per
 from config.units import CounterId, GroupId, MemberName
 
 

@@ -98,7 +98,7 @@ class Transient(DriverError):
 
 
 class Unsent(Transient):
-    """A call was not sent: its endpoint answers nobody, and is tried again after ``retry_after`` (`handler.circuit`).
+    """A call was not sent: its endpoint answers nobody, and is tried again after ``retry_after`` (`clients.circuit`).
 
     What a driver did before that call stands: of a change that takes several calls, some may have been made.
     """

@@ -12,21 +12,21 @@ from types import MappingProxyType
 from pydantic import ValidationError
 
 from config.bounds import MOST_BYTES, MOST_PROBLEMS
-from config.build import build
-from config.check import check
-from config.document import Document
+from config.build.catalogue import build
+from config.checks.catalogue import check
+from config.checks.plugins import installed
+from config.counters.objects import Lexicon
+from config.counters.well_known import WELL_KNOWN
+from config.document.file import Document
+from config.document.places import Reading, read_places
+from config.document.salvage import salvage
+from config.document.statement import values_of
+from config.document.wording import problems_of
 from config.errors import DeclarationError, Problem
-from config.model import Catalogue, Site
-from config.objects import Lexicon
-from config.places import Reading, read_places
-from config.plugins import installed
-from config.salvage import salvage
+from config.model.catalogue import Catalogue, Site
+from config.model.where import Where, dotted
 from config.settings import cache_directory
-from config.statement import values_of
 from config.uncollected import uncollected
-from config.well_known import WELL_KNOWN
-from config.where import Where, dotted
-from config.wording import problems_of
 
 _ENTITY = 2
 _CHARACTERS = 10
@@ -107,7 +107,7 @@ def _lexicon(reading: Reading) -> tuple[Lexicon, tuple[Problem, ...]]:
     folders = [(place, path) for place, path in entries if isinstance(path, str) and re.fullmatch("/[^\0]*", path)]
     if not folders:
         return WELL_KNOWN, ()
-    from config.mibs import read_mibs  # most files name no MIBs, and pay nothing for them
+    from config.counters.mibs import read_mibs  # most files name no MIBs, and pay nothing for them
 
     cache = cache_directory(os.environ)
     lexicon, faults = read_mibs([path for _, path in folders], None if cache is None else cache / "mibs")

@@ -7,9 +7,9 @@ import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from config.access import SecretRef, secrets_in
 from config.errors import Problem, Refused
-from config.model import Catalogue, Site
+from config.model.access import SecretRef, secrets_in
+from config.model.catalogue import Catalogue, Site
 
 _LARGEST = 64 * 1024
 

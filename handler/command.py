@@ -6,8 +6,8 @@ import os
 import sys
 
 try:
-    from handler.app.cli import app
-    from handler.app.completion_cli import VARIABLE, prepare
+    from handler.cli.completion import VARIABLE, prepare
+    from handler.cli.main import app
     from handler.demo.command import demo
 except KeyboardInterrupt:  # Ctrl-C before any command has begun
     sys.exit(130)

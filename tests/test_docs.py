@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 import typer
 
-from config import uses
-from config.lint import lint
+from config.checks.lint import lint
 from config.load import load
+from config.model import uses
 from handler.command import app
-from trigger.expressions import certain
-from trigger.sizing import resized
+from trigger.conditions.expressions import certain
+from trigger.policies.sizing import resized
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])

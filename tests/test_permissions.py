@@ -11,21 +11,21 @@ from pathlib import Path
 
 import pytest
 
-from collector.sources.opennebula_answers import measured_question, question
+from collector.sources.opennebula.answers import measured_question, question
 from config.errors import DriverError, Full, Transient
-from config.made_rule import HealthCheck, MadeRule, Stickiness, StickinessMethod
-from config.managed import HealthMonitor, ManagedBalancer, Part, Vip
-from config.model import Profile
-from config.parts import Address, Port, Volume
-from config.parts import Part as Belonging
-from config.recipes import BootVolume
+from config.model.catalogue import Profile
+from config.model.made_rule import HealthCheck, MadeRule, Stickiness, StickinessMethod
+from config.model.managed import HealthMonitor, ManagedBalancer, Part, Vip
+from config.model.parts import Address, Port, Volume
+from config.model.parts import Part as Belonging
+from config.model.recipes import BootVolume
 from config.units import BalancerId, CloudId, GroupId, Instant, PartName
-from handler.app.examining import asked
-from handler.balancers.cloudstack_making import RuleProvisioner
-from handler.balancers.interface import Change, Move, Provisioner
-from handler.balancers.octavia_provisioning import OctaviaProvisioner
-from handler.orchestrators.openstack import OpenstackOrchestrator
-from handler.provisioning import Act, Done, Make, PartStatus, Unmake, next_to_make, next_to_unmake
+from handler.balancers.cloudstack.making import RuleProvisioner
+from handler.balancers.octavia.provisioning import OctaviaProvisioner
+from handler.operations.examining import asked
+from handler.orchestrators.openstack.driver import OpenstackOrchestrator
+from handler.planning.provisioning import Act, Done, Make, PartStatus, Unmake, next_to_make, next_to_unmake
+from handler.ports.balancer import Change, Move, Provisioner
 from tests.support.balancers import a_name
 from tests.support.cloudstack import HERE, a_cloudstack, a_machine_recipe, cloudstack_stage
 from tests.support.cloudstack_making import making_wire

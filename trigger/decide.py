@@ -7,11 +7,13 @@ In this order:
    request so and change nothing. One exception: while paused, a person may set any size with force. A pause of one
    direction halts nothing: it is a guard.
 2. **Unasked.** A first listing, an alert's floor, changed bounds, those of a schedule, or blindness may change the
-   size (`trigger.unasked`). All bounds are those that stand at this moment (`trigger.schedules`).
-3. **Weighed.** Each request passes the guards by itself (`trigger.guards`). Without a desired size: NOT_LISTED; of a
+   size (`trigger.guards.unasked`). All bounds are those that stand at this moment (`trigger.policies.schedules`).
+3. **Weighed.** Each request passes the guards by itself (`trigger.guards.gate`). Without a desired size: NOT_LISTED; of
+a
    schedule whose time passed too long ago: MISSED.
-4. **Combined.** At most one request wins (`trigger.combine`). In a service it may have to wait for its turn, and is
-   kept: WAITING_TURN (`trigger.turns`); what was kept is weighed with the others when its turn comes.
+4. **Combined.** At most one request wins (`trigger.guards.combine`). In a service it may have to wait for its turn, and
+is
+   kept: WAITING_TURN (`trigger.guards.turns`); what was kept is weighed with the others when its turn comes.
 5. **Carried out.** All changes of one moment are one revision; what changed unasked is then a clamp of the winner's
    answer. A change by request begins its quiet time, in the direction that it went, and growth is noted for
    CATCHING_UP. *Forced* lasts until the next accepted request. *Kept* lasts until a person's, or until scale-ins have
@@ -32,11 +34,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from config.model import Group, Mode, OnVanish, Projection
+from config.model.catalogue import Group, Mode, OnVanish, Projection
 from config.units import Instant, Moment
-from trigger.combine import combined
-from trigger.guards import Bid, Scene, bid, refused
-from trigger.pacing import remembered
+from trigger.guards.combine import combined
+from trigger.guards.gate import Bid, Scene, bid, refused
+from trigger.guards.pacing import remembered
+from trigger.guards.stabilisation import observing, unobserved
+from trigger.guards.turns import brought_up, called, expired, must_wait, of_a_policy, queued_up
+from trigger.guards.unasked import is_blind, least_size, unasked
+from trigger.policies.schedules import bounded, limited_until, watching
+from trigger.policies.tracking import wished
 from trigger.reasons import Reason
 from trigger.requests import (
     Answer,
@@ -53,11 +60,6 @@ from trigger.requests import (
     Turn,
     Watched,
 )
-from trigger.schedules import bounded, limited_until, watching
-from trigger.stabilisation import observing, unobserved
-from trigger.tracking import wished
-from trigger.turns import brought_up, called, expired, must_wait, of_a_policy, queued_up
-from trigger.unasked import is_blind, least_size, unasked
 from trigger.verdicts import NOBODY_SAYS, Evaluation
 
 _TELLING = (

@@ -5,8 +5,8 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass, field
 
-from config.model import QuietScope
-from config.schedules import Times
+from config.model.catalogue import QuietScope
+from config.model.schedules import Times
 from config.units import AlertId, GroupId, Instant, Moment, PolicyId, Seconds
 from trigger.reasons import Reason
 from trigger.verdicts import Direction, Wish
@@ -63,9 +63,9 @@ class Fleet:
     leaving: int = 0
     """Members that serve no more: they drain, or are being deleted, and nobody asks them."""
     superseded: bool = False
-    """Another daemon keeps the members (`handler.generation.claiming`): this one carries out nothing."""
+    """Another daemon keeps the members (`handler.convergence.claiming`): this one carries out nothing."""
     ahead: GroupId | None = None
-    """The group of the same service whose turn it is (`trigger.turns`); ``None``: this one may scale."""
+    """The group of the same service whose turn it is (`trigger.guards.turns`); ``None``: this one may scale."""
     balancer_not_found: bool = False
     """A balancer of the group does not exist: who still gets work through it is not known."""
 
@@ -176,7 +176,7 @@ class Ceiling:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observed:
-    """What policies advised lately, whatever became of it (`trigger.stabilisation`). Kept in mode `advise`, too."""
+    """What policies advised lately, whatever became of it (`guards.stabilisation`). Kept in mode `advise`, too."""
 
     ceilings: tuple[Ceiling, ...] = ()
     """Oldest first, each lower than the one before; empty: nobody advises fewer than desired."""
@@ -267,7 +267,7 @@ class GroupState:
     fresh: bool = False
     """The group was never known before it was declared: its first size may be the declared ``initial`` one."""
     older: OlderStore | None = None
-    """The store may be older than the fleet: nothing is removed or made until a person confirms (`trigger.older`)."""
+    """The store may be older than the fleet: nothing is removed or made until a person confirms (`guards.older`)."""
     shrunk: Shrunk | None = None
     """Members vanished, and desired size was lowered by them: should they come back, it returns."""
     fleet_pause: FleetPause | None = None

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from aggregator.frames import Cell
-from config.adjustments import Action, Adjustment, Verb
+from config.model.adjustments import Action, Adjustment, Verb
 from config.units import ConditionId, GroupId, Moment, Monotonic, PolicyId, Seconds
 from trigger.reasons import Reason
 
@@ -81,7 +81,7 @@ class Taken:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Aim:
-    """As many members as bear the load that was measured, each at the target: `trigger.tracking`."""
+    """As many members as bear the load that was measured, each at the target: `trigger.policies.tracking`."""
 
     verb: Verb
     """ADD or REMOVE: an aim never goes the other way."""
@@ -122,7 +122,7 @@ class Advice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Headroom:
-    """How many times its load each member bears: `trigger.projection`. Infinite where nobody says, or nobody asks."""
+    """How many times its load each member bears: `policies.projection`. Infinite where nobody says, or nobody asks."""
 
     of_those_in_service: float = math.inf
     of_desired: float = math.inf

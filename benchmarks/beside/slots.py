@@ -19,23 +19,23 @@ import numpy as np
 
 from aggregator.aggregate import Aggregator
 from benchmarks.beside.machine import resident
-from collector.poll import Poller
 from collector.samples import Floats, Layout, Reply
-from collector.sources.interface import Round
-from config.model import Catalogue, ProcessCloud, ProcessRecipe, Profile
+from collector.source import Round
+from collector.sources.poll import Poller
+from config.model.catalogue import Catalogue, ProcessCloud, ProcessRecipe, Profile
 from config.units import CloudId, GroupId, Instant, Moment, Monotonic
-from handler.app import logs
-from handler.app.deciding import Decider, Slot, slots_of
-from handler.app.door import Door
-from handler.app.metrics import Metrics
-from handler.app.reporting import Reporter
-from handler.app.rooms import Room, Seen
-from handler.desired import Definition
-from handler.launches import LaunchId
-from handler.status import MemberState
-from handler.steps import Plan
+from handler import logs
+from handler.observability.metrics import Metrics
+from handler.observability.reporting import Reporter
+from handler.planning.desired import Definition
+from handler.planning.launches import LaunchId
+from handler.planning.status import MemberState
+from handler.planning.steps import Plan
+from handler.planning.world import Member, Phase, Record, Server, ServerState, World
+from handler.runtime.deciding import Decider, Slot, slots_of
+from handler.runtime.door import Door
+from handler.runtime.rooms import Room, Seen
 from handler.store.sqlite import SqliteStore
-from handler.world import Member, Phase, Record, Server, ServerState, World
 from trigger.requests import Fleet, GroupState
 
 START = 1_772_355_600.0

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import NamedTuple
 
-from config.access import AuthProtocol, Engine, PrivProtocol, SecretRef, SnmpAccess, SnmpVersion
 from config.errors import TrimtabError
+from config.model.access import AuthProtocol, Engine, PrivProtocol, SecretRef, SnmpAccess, SnmpVersion
 
 HASHES: Mapping[AuthProtocol, str] = MappingProxyType(
     {

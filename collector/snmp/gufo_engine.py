@@ -44,7 +44,7 @@ from collector.snmp.messages import NO_VALUES, Binding, Message, dotted
 from collector.snmp.plain_engine import GARBAGE, PlainSession
 from collector.snmp.talk import DATAGRAM, Talk, unsent
 from collector.snmp.varbinds import Pairs, of_get, of_walk, unasked, valueless
-from config.access import AuthProtocol, PrivProtocol
+from config.model.access import AuthProtocol, PrivProtocol
 from config.units import Seconds
 
 _LARGEST = 4080

@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from collector.snmp.agents import HASHES
-from config.access import AuthProtocol
+from config.model.access import AuthProtocol
 
 _V3 = 3
 _PLAIN_VERSIONS = frozenset({0, 1})

@@ -19,7 +19,7 @@ from collector.snmp.engine import FAULT, NO_SUCH_NAME, STATUSES, Cure, Raw, Trou
 from collector.snmp.messages import NO_VALUES, Binding, Plain, bindings, dotted, encoded, read_plain
 from collector.snmp.talk import Talk
 from collector.snmp.varbinds import Pairs, of_get, of_walk, valueless
-from config.access import SnmpVersion
+from config.model.access import SnmpVersion
 from config.units import Seconds
 
 _INTEGER, _OCTETS, _NULL, _OBJECT, _SEQUENCE = 0x02, 0x04, 0x05, 0x06, 0x30

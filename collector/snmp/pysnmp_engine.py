@@ -20,7 +20,7 @@ from collector.snmp.agents import Agent, Community, Identity
 from collector.snmp.engine import FAULT, NO_SUCH_NAME, STATUSES, UPTIME, Cure, Raw, Trouble, Varbinds, silence
 from collector.snmp.pysnmp_users import credentials, trouble
 from collector.snmp.varbinds import Pairs, of_get, of_walk, valueless
-from config.access import SnmpVersion
+from config.model.access import SnmpVersion
 from config.units import Seconds
 
 _NEVER: Seconds = 30.0

@@ -10,7 +10,7 @@ from pysnmp.proto import errind, rfc1902  # type: ignore[import-untyped]
 from collector.samples import Reply
 from collector.snmp.agents import Community, Identity, User
 from collector.snmp.engine import REPORTS, Cure, Trouble
-from config.access import AuthProtocol, PrivProtocol, SnmpVersion
+from config.model.access import AuthProtocol, PrivProtocol, SnmpVersion
 
 _AUTH = {
     AuthProtocol.MD5: hlapi.usmHMACMD5AuthProtocol,

@@ -14,8 +14,8 @@ from collector.snmp.rows import numbers_of, reduced
 from collector.snmp.totals import Totals, law_of
 from collector.snmp.values import decode, described
 from collector.snmp.walking import walk
-from collector.sources.interface import Round
-from config.counters import Kind, SnmpObject
+from collector.source import Round
+from config.model.counters import Kind, SnmpObject
 from config.units import Seconds
 
 _TICK: Seconds = 0.01

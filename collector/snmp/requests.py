@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from collector.snmp.agents import Agent, Identities, Identity
 from collector.snmp.engine import UPTIME
-from collector.sources.interface import Round
+from collector.source import Round
 from collector.targets import Target
-from config.counters import Counter, Kind, SnmpObject
-from config.model import Catalogue
+from config.model.catalogue import Catalogue
+from config.model.counters import Counter, Kind, SnmpObject
 from config.units import CounterId, GroupId, ProfileId, Seconds
 
 _KEPT_INTERVALS = 3

@@ -9,7 +9,7 @@ from typing import assert_never
 from collector.samples import Reply
 from collector.snmp.engine import Raw, Trouble
 from collector.snmp.values import decode, described
-from config.reductions import Reduce
+from config.model.reductions import Reduce
 
 
 def numbers_of(rows: Mapping[str, Raw]) -> Mapping[str, float] | Trouble:

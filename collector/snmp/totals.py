@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from collector.samples import Series
-from config.counters import Counter
+from config.model.counters import Counter
 from config.units import Seconds
 
 _WIDEST = 64

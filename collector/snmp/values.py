@@ -7,9 +7,9 @@ import struct
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from collector.numbers import number
 from collector.samples import Reply
 from collector.snmp.engine import Raw
-from collector.sources.numbers import number
 
 _SPECIAL: Mapping[bytes, str] = MappingProxyType({b"\x9f\x78": ">f", b"\x9f\x79": ">d"})
 """Tags of what net-snmp puts into an Opaque: float (UCD-SNMP-MIB::laLoadFloat comes so) and double."""

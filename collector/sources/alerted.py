@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from collector.board import Board
+from collector.boards.alerts import Board
 from collector.samples import Reply
-from collector.sources.interface import Round
+from collector.source import Round
 from collector.targets import whole_rows
-from config.counters import AlertedValue
-from config.model import Catalogue
+from config.model.catalogue import Catalogue
+from config.model.counters import AlertedValue
 from config.units import AlertId, CounterId
 
 

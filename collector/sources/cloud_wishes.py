@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from collector.http_failures import Failure
+from collector.clients.http.failures import Failure
 from collector.samples import Series, Sheet
-from collector.sources.interface import Round
-from config.clouds import Cloud, OneflowCloud
-from config.counters import Counter, CounterSource
+from collector.source import Round
+from config.model.clouds import Cloud, OneflowCloud
+from config.model.counters import Counter, CounterSource
 from config.units import MemberName, Seconds
 
 CloudT = TypeVar("CloudT", bound=Cloud)

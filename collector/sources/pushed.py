@@ -11,12 +11,12 @@ import asyncio
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from collector.pushes import Pushed, Pushes
+from collector.boards.pushes import Pushed, Pushes
 from collector.samples import Reply, Sheet, one_line
-from collector.sources.interface import Round
+from collector.source import Round
 from collector.targets import whole_rows
-from config.counters import PushedValue
-from config.model import Catalogue
+from config.model.catalogue import Catalogue
+from config.model.counters import PushedValue
 from config.units import CounterId, GroupId, MemberName, Moment, Seconds, format_span
 
 _AT_ONCE = 2_000

@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
-from collector.http import Failure
+from collector.clients.http.client import Failure
 from collector.samples import Reply, Series
 from collector.snmp.totals import Totals, law_of
-from config.counters import Counter, Kind
-from config.reductions import Reduce
+from config.model.counters import Counter, Kind
+from config.model.reductions import Reduce
 from config.units import Seconds
 
 _WAYS: Mapping[Reduce, Callable[[Sequence[float]], float]] = MappingProxyType(

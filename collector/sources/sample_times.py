@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from collector.http import Answer
-from collector.http_failures import instant_of
+from collector.clients.http.client import Answer
+from collector.clients.http.failures import instant_of
 from collector.samples import Series
 from config.units import Moment, Seconds
 

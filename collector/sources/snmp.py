@@ -23,8 +23,8 @@ from collector.snmp.readings import Readings
 from collector.snmp.requests import Plans, Request
 from collector.snmp.totals import Totals
 from collector.snmp.window import Window
-from collector.sources.interface import Round
-from config.access import Engine
+from collector.source import Round
+from config.model.access import Engine
 from config.units import Seconds
 
 _IN_FLIGHT = 256

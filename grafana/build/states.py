@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from grafana.build.panels import BLUE, GREEN, GREY, ORANGE, PURPLE, RED, YELLOW
-from handler.status import BY_SEVERITY, GroupCondition
+from handler.planning.status import BY_SEVERITY, GroupCondition
 
 _RANKS = {condition: rank for rank, condition in enumerate(reversed(BY_SEVERITY), start=1)}
 _COLOURS = {

@@ -7,11 +7,11 @@ from typing import Protocol, assert_never
 
 from config.errors import DriverError, Permanent
 from config.units import MemberName
-from handler.balancers.interface import Change, Move
+from handler.ports.balancer import Change, Move
 
 
 class Steered(Protocol):
-    """What takes the four moves, as `handler.balancers.interface.Balancer` says them."""
+    """What takes the four moves, as `handler.ports.balancer.Balancer` says them."""
 
     def join(self, member: MemberName, address: str, port: int) -> None:
         """Seat a member."""
@@ -31,7 +31,7 @@ class Steered(Protocol):
 
 
 def one_by_one(balancer: Steered, changes: Sequence[Change]) -> list[DriverError | None]:
-    """Make changes, as `handler.balancers.interface.Batched.apply` answers them."""
+    """Make changes, as `handler.ports.balancer.Batched.apply` answers them."""
     failed: dict[MemberName, DriverError] = {}
     answers: list[DriverError | None] = []
     for change in changes:

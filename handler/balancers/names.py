@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from config.errors import Permanent
 from config.units import BalancerId, MemberName
-from handler.launches import LaunchId
+from handler.planning.launches import LaunchId
 
 
 def ours(member: MemberName) -> MemberName:

@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from config.errors import Permanent, Transient
-from config.managed import ManagedBalancer, Part
+from config.model.managed import ManagedBalancer, Part
 from config.units import Instant, MemberName, Seconds
 from handler.balancers.names import ours
-from handler.launches import LaunchId
-from handler.provisioning import PartStatus, Provision, needed_parts
-from handler.world import Seat, SeatState
+from handler.planning.launches import LaunchId
+from handler.planning.provisioning import PartStatus, Provision, needed_parts
+from handler.planning.world import Seat, SeatState
 
 _MAKING: Seconds = 3.0
 

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import assert_never
 
-from config.access import SecretRef
-from config.clouds import CloudstackCloud, OpenstackCloud, SimulatedCloud
+from collector.clients.circuits import Circuits
 from config.errors import Refused
-from config.model import Balancer as Declaration
-from config.model import (
+from config.model.access import SecretRef
+from config.model.catalogue import Balancer as Declaration
+from config.model.catalogue import (
     CloudstackRuleBalancer,
     HaproxyBalancer,
     ManagedBalancer,
@@ -18,18 +18,18 @@ from config.model import (
     OctaviaBalancer,
     SharedListener,
 )
+from config.model.clouds import CloudstackCloud, OpenstackCloud, SimulatedCloud
 from config.units import Instant
-from handler.balancers.cloudstack_making import RuleProvisioner
-from handler.balancers.cloudstack_rule import CloudstackRuleDriver
-from handler.balancers.haproxy_several import haproxy
-from handler.balancers.interface import Balancer
-from handler.balancers.netscaler import NetscalerDriver
-from handler.balancers.octavia import OctaviaDriver
-from handler.balancers.octavia_provisioning import OctaviaProvisioner
-from handler.balancers.shared_listener import SharedListenerBalancer
+from handler.balancers.cloudstack.driver import CloudstackRuleDriver
+from handler.balancers.cloudstack.making import RuleProvisioner
+from handler.balancers.haproxy.several import haproxy
+from handler.balancers.netscaler.driver import NetscalerDriver
+from handler.balancers.octavia.driver import OctaviaDriver
+from handler.balancers.octavia.provisioning import OctaviaProvisioner
+from handler.balancers.shared_listener.driver import SharedListenerBalancer
 from handler.balancers.simulated import SimulatedBalancer
-from handler.circuits import Circuits
-from handler.orchestrators.cloudstack_jobs import wait
+from handler.orchestrators.cloudstack.jobs import wait
+from handler.ports.balancer import Balancer
 
 
 def balancer_for(
@@ -51,7 +51,7 @@ def balancer_for(
         circuits: those of all endpoints; ``None``: everything is sent.
 
     Raises:
-        Refused: its cloud makes no balancers; `config.check` says so before.
+        Refused: its cloud makes no balancers; `config.checks.catalogue` says so before.
     """
     if isinstance(declaration, ManagedBalancer):
         return _made(declaration, directory, clock, read_secret, installation, circuits)

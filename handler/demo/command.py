@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from handler.app.terminal import AsJson, refusals
+from handler.cli.terminal import AsJson, refusals
 
 
 def demo(

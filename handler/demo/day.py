@@ -13,8 +13,8 @@ from typing import Any
 
 from config.errors import Refused
 from config.units import GroupId
-from handler.app import clock, logs
-from handler.app.run import Running, running
+from handler import logs
+from handler.daemon.run import Running, running
 from handler.demo import fleet
 from handler.demo.load import Day
 from handler.demo.model import GROUP, declaration, haproxy_configuration
@@ -23,9 +23,10 @@ from handler.demo.place import HOST, Place, require_free
 from handler.demo.report import Losses, Report, ending_lines, exit_code
 from handler.demo.show import Frame, Screen, screen_for
 from handler.demo.traffic import Traffic
-from handler.status import MemberState
+from handler.planning.status import MemberState
+from handler.runtime import clock
 from handler.web.render import plain
-from trigger.words import brief, say
+from trigger.explain.words import brief, say
 
 _DAY = Day(length=165.0, low=25.0, high=150.0)
 _DAYS_AT_MOST = 100

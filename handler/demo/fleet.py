@@ -7,13 +7,14 @@ from pathlib import Path
 
 from config.errors import DriverError
 from config.load import load
-from config.model import SharedListener
+from config.model.catalogue import SharedListener
 from config.units import GroupId, Seconds
-from handler.app import clock, logs
-from handler.app.directory import StateDirectory
-from handler.balancers.shared_listener import SharedListenerBalancer
-from handler.orchestrators.interface import Orchestrator
+from handler import logs
+from handler.balancers.shared_listener.driver import SharedListenerBalancer
 from handler.orchestrators.table import orchestrator_for
+from handler.ports.orchestrator import Orchestrator
+from handler.runtime import clock
+from handler.runtime.directory import StateDirectory
 
 _LEAVE_WITHIN: Seconds = 15.0
 

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from config.units import Seconds, parse_span
-from handler.balancers.listener.seat import keep_seat
+from handler.balancers.shared_listener.seat import keep_seat
 from handler.demo.http import Door, Response
 from handler.demo.meters import Busy, Trailing
 

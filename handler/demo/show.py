@@ -15,8 +15,8 @@ from rich.live import Live
 from rich.table import Table as Grid
 from rich.text import Text
 
-from handler.app.tables import groups_table, members_table
-from trigger.time_words import say_moment
+from handler.cli.tables import groups_table, members_table
+from trigger.explain.time_words import say_moment
 
 _BARS = "▁▂▃▄▅▆▇█"
 _KEPT = 60

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import assert_never
 
-from config.access import SecretRef
+from collector.clients.circuits import Circuits
 from config.errors import Refused
-from config.model import (
+from config.model.access import SecretRef
+from config.model.catalogue import (
     Cloud,
     CloudstackCloud,
     OneflowCloud,
@@ -18,14 +19,13 @@ from config.model import (
     SimulatedCloud,
 )
 from config.units import Instant
-from handler.circuits import Circuits
-from handler.orchestrators.cloudstack import CloudstackOrchestrator
-from handler.orchestrators.interface import Orchestrator, Papers, no_papers
-from handler.orchestrators.oneflow import OneflowOrchestrator
-from handler.orchestrators.opennebula import OpennebulaOrchestrator
-from handler.orchestrators.openstack import OpenstackOrchestrator
-from handler.orchestrators.process import ProcessOrchestrator
-from handler.orchestrators.simulated import SimulatedOrchestrator
+from handler.orchestrators.cloudstack.driver import CloudstackOrchestrator
+from handler.orchestrators.oneflow.driver import OneflowOrchestrator
+from handler.orchestrators.opennebula.driver import OpennebulaOrchestrator
+from handler.orchestrators.openstack.driver import OpenstackOrchestrator
+from handler.orchestrators.process.driver import ProcessOrchestrator
+from handler.orchestrators.simulated.driver import SimulatedOrchestrator
+from handler.ports.orchestrator import Orchestrator, Papers, no_papers
 
 
 def no_secrets(_: SecretRef) -> str:

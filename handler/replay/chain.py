@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from aggregator.frames import Frame
-from config.model import Catalogue
+from config.model.catalogue import Catalogue
 from config.units import GroupId, Moment, PolicyId
+from trigger.conditions.progress import Kept, restarted
 from trigger.decide import decide
-from trigger.evaluate import evaluate, requests_from
-from trigger.progress import Kept, restarted
+from trigger.policies.evaluate import evaluate, requests_from
+from trigger.policies.resting import at_rest
+from trigger.policies.schedules import due
 from trigger.requests import Decision, Fleet, GroupState, Request
-from trigger.resting import at_rest
-from trigger.schedules import due
 from trigger.verdicts import Evaluation
 
 
 class Chain:
     """What the door remembers of a group between decisions, and nothing else.
 
-    Every rule is `trigger`'s; `handler.app.door` carries state and holds the same way.
+    Every rule is `trigger`'s; `handler.runtime.door` carries state and holds the same way.
     """
 
     __slots__ = ("_catalogue", "_group", "_holds", "at_rest", "evaluation", "state")
@@ -32,7 +32,7 @@ class Chain:
         self.evaluation: Evaluation | None = None
         """The newest."""
         self.at_rest = False
-        """Further ticks at which every policy rests need no judging: Note [At rest] of `trigger.resting`."""
+        """Further ticks at which every policy rests need no judging: Note [At rest] of `trigger.policies.resting`."""
 
     def tick(self, frame: Frame, fleet: Fleet) -> Decision:
         """Evaluate one tick, and decide."""

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from config.model import Group
+from config.model.catalogue import Group
 from config.units import Instant, Seconds
 
 _ONE_TICK = 1.5

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from config.adjustments import outright
-from config.model import Catalogue, Group
+from config.model.adjustments import outright
+from config.model.catalogue import Catalogue, Group
 from config.units import GroupId, Instant
 from handler.replay.happenings import Course, declared_policy
-from trigger.given import Given
+from trigger.explain.given import Given
 from trigger.requests import Cause, GroupState, Request
 
 

@@ -8,17 +8,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
-from config.adjustments import outright
-from config.model import Adjustment, Catalogue, Group, Policy, QuietScope, Verb
-from config.schedules import ScheduledChange
+from config.model.adjustments import outright
+from config.model.catalogue import Adjustment, Catalogue, Group, Policy, QuietScope, Verb
+from config.model.schedules import ScheduledChange
 from config.units import GroupId, Instant, Moment, Monotonic, PolicyId, Seconds
-from handler.pauses import direction_of, fleet_pause_of, pause_of
+from handler.ports.pauses import direction_of, fleet_pause_of, pause_of
 from trigger.decide import returned, vanished
-from trigger.given import Given
-from trigger.pauses import fleet_paused, fleet_resumed, paused, resumed
+from trigger.explain.given import Given
+from trigger.guards.pauses import fleet_paused, fleet_resumed, paused, resumed
+from trigger.policies.schedules import schedule_named
 from trigger.reasons import Reason
 from trigger.requests import Cause, GroupState, Pause, Quiet, Request
-from trigger.schedules import schedule_named
 from trigger.verdicts import Direction
 
 _HOUR: Seconds = 3600.0

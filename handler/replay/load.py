@@ -12,8 +12,8 @@ import numpy as np
 from aggregator.aggregate import Aggregator
 from collector.samples import Floats, Layout, Scrape, Sheet
 from collector.targets import Roster, counters_of, layout_for
-from config.counters import Kind, Per
-from config.model import Catalogue, Group
+from config.model.catalogue import Catalogue, Group
+from config.model.counters import Kind, Per
 from config.units import CounterId, GroupId, Instant, Moment, Monotonic, Seconds
 from handler.replay.chain import Chain
 from handler.replay.members import Members

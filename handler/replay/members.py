@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collector.targets import Member, Roster
-from config.model import Group, Victims
+from config.model.catalogue import Group, Victims
 from config.units import MemberName, Seconds
 from trigger.requests import Fleet
 

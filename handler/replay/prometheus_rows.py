@@ -19,13 +19,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from collector.samples import Floats, Reply, Series
-from collector.sources.prometheus_answers import Line, Lines
-from collector.sources.prometheus_matching import Found, Wish, fulfilled, host_of
-from collector.sources.prometheus_questions import for_group
+from collector.sources.prometheus.answers import Line, Lines
+from collector.sources.prometheus.matching import Found, Wish, fulfilled, host_of
+from collector.sources.prometheus.questions import for_group
 from collector.sources.reducing import Reading, Reducer
 from collector.targets import Member, counters_of
-from config.counters import Counter, PrometheusQuery
-from config.model import Catalogue, Group
+from config.model.catalogue import Catalogue, Group
+from config.model.counters import Counter, PrometheusQuery
 from config.units import CounterId, GroupId, MemberName
 from handler.replay.samples import Samples, Unreplayable, Words, nothing
 

@@ -7,11 +7,11 @@ import os
 from collections.abc import Sequence
 from urllib.parse import urlencode
 
-from collector.http import Failure, HttpClient, Question
-from collector.sources.prometheus_answers import Line, decode
-from collector.sources.prometheus_questions import with_stamps
-from config.access import OPEN, HttpAccess, PrometheusServer, SecretRef
-from config.model import Catalogue
+from collector.clients.http.client import Failure, HttpClient, Question
+from collector.sources.prometheus.answers import Line, decode
+from collector.sources.prometheus.questions import with_stamps
+from config.model.access import OPEN, HttpAccess, PrometheusServer, SecretRef
+from config.model.catalogue import Catalogue
 from config.settings import read_secret
 from config.units import GroupId, Instant, Moment, Monotonic
 from handler.replay.prometheus_rows import Answered, Ranged, ranged, samples_of

@@ -17,7 +17,7 @@ import pyarrow.csv as arrow_csv
 import pyarrow.parquet as pq
 
 from collector.samples import Reply
-from config.model import Catalogue
+from config.model.catalogue import Catalogue
 from config.units import GroupId
 from handler.replay.instants import instant_of, is_number
 from handler.replay.samples import Index, Samples, Unreplayable, Words, joined, nothing, taken

@@ -10,7 +10,7 @@ from functools import partial
 from aggregator.aggregate import Aggregator
 from aggregator.frames import Frame
 from aggregator.reels import Reel
-from config.model import Catalogue
+from config.model.catalogue import Catalogue
 from config.units import GroupId, Instant, Moment, Monotonic
 from handler.replay.chain import Chain
 from handler.replay.comparing import Comparison, Difference
@@ -20,10 +20,10 @@ from handler.replay.outcomes import Line, line_of
 from handler.replay.samples import Index
 from handler.replay.scrapes import Cohort, bundles_of
 from handler.replay.tallies import Meter, Tally
-from trigger.given import carried
+from trigger.explain.given import carried
+from trigger.guards.turns import Peer, ahead, peer
+from trigger.policies.resting import resting
 from trigger.requests import Decision, Fleet
-from trigger.resting import resting
-from trigger.turns import Peer, ahead, peer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

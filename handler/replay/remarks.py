@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from collector.samples import Reply
 from collector.targets import counters_of
-from config.model import Catalogue, Mode
+from config.model.catalogue import Catalogue, Mode
 from config.units import CounterId, GroupId, Seconds, format_span
 from handler.replay.happenings import Course
 from handler.replay.recorded import Run

@@ -11,7 +11,7 @@ from functools import partial
 from multiprocessing.sharedctypes import Synchronized
 from types import MappingProxyType
 
-from config.model import Catalogue
+from config.model.catalogue import Catalogue
 from config.units import GroupId, Seconds
 from handler.replay.happenings import Course
 from handler.replay.load import Load, replay_load

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from collector.samples import Layout, Reply, Scrape, Series
-from config.model import Catalogue, Mode
+from config.model.catalogue import Catalogue, Mode
 from config.units import CounterId, GroupId, Instant, MemberName, Moment, Monotonic, Seconds
 from handler.replay.samples import Column, Index, Samples, Words, joined, ranks, taken
 from handler.replay.ticks import Ticks, ticks_of

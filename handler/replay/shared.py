@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 
 from aggregator.aggregate import Aggregator
 from collector.samples import Scrape
-from config.model import Catalogue
+from config.model.catalogue import Catalogue
 from config.units import GroupId, Instant, Seconds
 from handler.replay.comparing import Difference
 from handler.replay.givens import starts_of

@@ -16,7 +16,7 @@ from handler.replay.happenings import Course, Happening
 from handler.replay.instants import instant_of
 from handler.replay.samples import Unreplayable
 from handler.store.codec import from_text
-from trigger.given import FORM, Given
+from trigger.explain.given import FORM, Given
 
 _EVENTS = ("timestamp", "group", "kind", "name")
 _LOAD = ("timestamp_s", "rate")

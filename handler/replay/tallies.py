@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 
-from config.model import Verb
+from config.model.catalogue import Verb
 from config.units import Seconds
 from handler.replay.outcomes import Line, Outcome
 from trigger.verdicts import Evaluation, Truth

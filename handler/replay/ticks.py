@@ -24,7 +24,7 @@ from config.units import Seconds
 from handler.replay.samples import Index, Samples, Unreplayable, ranks
 
 _TICK = 0.95
-"""Of an interval: polls may come this much early. As in `trigger.timers`, jitter is no tick lost."""
+"""Of an interval: polls may come this much early. As in `trigger.conditions.timers`, jitter is no tick lost."""
 
 _FINER = 0.75
 """Of an interval: a series whose readings come more often was not recorded at this interval."""

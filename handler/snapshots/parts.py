@@ -10,16 +10,16 @@ from dataclasses import fields
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NewType, Union, get_args, get_origin, get_type_hints
 
+from config.build.wire import name_of
+from config.document.wording import show
 from config.errors import DeclarationError, Problem
-from config.nearest import hint
+from config.model.nearest import hint
+from config.model.where import Where, dotted
 from config.units import Fraction, Instant, parse_span
-from config.where import Where, dotted
-from config.wire import name_of
-from config.wording import show
 from handler.snapshots.text import Places, Twice
 
 if TYPE_CHECKING:
-    from config.places import Plain
+    from config.document.places import Plain
 
 MOST_PROBLEMS: Final = 20
 """Nobody reads more of them."""

@@ -7,20 +7,20 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from config.model import Group, ProcessCloud, ProcessRecipe, Profile, ReadyProbe
-from config.parts import OnDelete, Volume
-from config.parts import Part as Declared
-from config.repair import HealthRepair, Repair
+from config.model.catalogue import Group, ProcessCloud, ProcessRecipe, Profile, ReadyProbe
+from config.model.parts import OnDelete, Volume
+from config.model.parts import Part as Declared
+from config.model.repair import HealthRepair, Repair
 from config.units import BalancerId, CloudId, GroupId, Instant, MemberName, PartName, ProfileId, Seconds
-from handler.desired import Definition, DesiredState, Limits, Rolling
-from handler.evidence.testimony import Loss, Losses, Testimony
-from handler.headroom import Headroom
-from handler.parts import MadePart
+from handler.planning.desired import Definition, DesiredState, Limits, Rolling
+from handler.planning.headroom import Headroom
+from handler.planning.parts import MadePart
+from handler.planning.snapshot import Snapshot
+from handler.planning.testimony import Loss, Losses, Testimony
+from handler.planning.world import Attempts, Leaving, Member, Phase, Record, Seat, Seating, Server, ServerState, World
 from handler.snapshots.parts import Part, Told
-from handler.snapshots.snapshot import Snapshot
 from handler.snapshots.text import read_text
 from handler.snapshots.writing import FORMAT, OF_GROUP
-from handler.world import Attempts, Leaving, Member, Phase, Record, Seat, Seating, Server, ServerState, World
 
 _MOST_MEMBERS: Final = 10**6
 _ENDS_IN_A_NUMBER: Final = re.compile(r"[0-9]{1,15}$")

@@ -10,10 +10,10 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from config.errors import DeclarationError, Problem
-from config.where import Where
+from config.model.where import Where
 
 if TYPE_CHECKING:
-    from config.places import Plain
+    from config.document.places import Plain
 
 LONGEST: Final = 64 << 20
 """Bytes: some 100,000 members."""

@@ -7,10 +7,10 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
-from config.wire import name_of
-from handler.evidence.testimony import Losses, Testimony
-from handler.snapshots.snapshot import Snapshot
-from handler.world import Member, Record, Seating
+from config.build.wire import name_of
+from handler.planning.snapshot import Snapshot
+from handler.planning.testimony import Losses, Testimony
+from handler.planning.world import Member, Record, Seating
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

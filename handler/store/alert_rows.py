@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from config.notices import NotifyTarget
+from config.model.notices import NotifyTarget
 from config.units import AlertId, GroupId, HookId, Instant
-from handler.notices import Filed, Notice, Tried
+from handler.ports.notices import Filed, Notice, Tried
+from handler.ports.outside import Delivery, StoredHook
 from handler.store import alerts, outbox
-from handler.store.outside import Delivery, StoredHook
 from handler.store.session import Session
 
 

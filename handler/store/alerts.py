@@ -10,7 +10,7 @@ from sqlalchemy import Column, ColumnElement, Connection, bindparam, func, selec
 from sqlalchemy.dialects.sqlite import insert
 
 from config.units import AlertId, GroupId, HookId, Instant
-from handler.store.outside import Delivery, StoredHook
+from handler.ports.outside import Delivery, StoredHook
 from handler.store.rows import named
 from handler.store.schema import deliveries, every, hooks
 

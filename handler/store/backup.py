@@ -4,8 +4,8 @@ A backup is a store in SQLite's rollback journal mode (one file, no companions),
 small files of the state directory without which the store is of little use. It is written under another name and
 renamed, so that what has the name is whole.
 
-A store that is put back may be older than the fleet. Every group of it that has a size says so (`trigger.older`), until
-a listing agrees with it or a person confirms it.
+A store that is put back may be older than the fleet. Every group of it that has a size says so
+(`trigger.guards.older`), until a listing agrees with it or a person confirms it.
 """
 
 from __future__ import annotations

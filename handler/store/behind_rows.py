@@ -8,14 +8,14 @@ from sqlalchemy import Connection, delete, select
 from sqlalchemy.dialects.sqlite import insert
 
 from config.units import BalancerId, GroupId
-from handler.attachments import Attachment
-from handler.desired import Definition
-from handler.provisioning import Binding
+from handler.planning.attachments import Attachment
+from handler.planning.desired import Definition
+from handler.planning.provisioning import Binding
+from handler.planning.world import Record
+from handler.ports.store import Event
 from handler.store import rows
-from handler.store.interface import Event
 from handler.store.schema import bindings
 from handler.store.session import Session, write_note
-from handler.world import Record
 
 
 class BehindRows(Session):

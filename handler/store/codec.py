@@ -16,7 +16,7 @@ dataclass                 object with its fields, and ``type``: the class's tag
 ========================  ====================================================
 
 Classes and fields may be renamed: a class keeps its tag (`handler.store.tags`), and a field the name that it is written
-under (`config.wire.name_of`). Changing those, or taking away an enum's word, needs a migration.
+under (`config.build.wire.name_of`). Changing those, or taking away an enum's word, needs a migration.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from dataclasses import MISSING, dataclass, fields
 from functools import cache
 from typing import NewType, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
+from config.build.wire import name_of
 from config.errors import StoreError
-from config.wire import name_of
 from handler.store.tags import TAGS
 
 T = TypeVar("T")

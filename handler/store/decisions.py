@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from config.schedules import Limit
+from config.model.schedules import Limit
 from config.units import Instant, format_span
-from handler.store.interface import Event, EventKind, StoredAnswer
-from trigger.explain import AnswerExplanation, Explanation
+from handler.ports.store import Event, EventKind, StoredAnswer
+from trigger.explain.explanation import AnswerExplanation, Explanation
 from trigger.reasons import Reason
 from trigger.requests import Cause, SignalKind
 

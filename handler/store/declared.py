@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 from sqlalchemy import Connection, delete, func, select, update
 from sqlalchemy.dialects.sqlite import insert
 
-from config.model import Profile
+from config.model.catalogue import Profile
 from config.units import GroupId, Instant
-from handler.declared import KEPT, Converged, Pinned, Revision, essence, superfluous
-from handler.desired import Definition
-from handler.rolls import Roll
+from handler.planning.declared import KEPT, Converged, Pinned, Revision, essence, superfluous
+from handler.planning.desired import Definition
+from handler.planning.rolls import Roll
 from handler.store.schema import converged, definitions, every, groups, pins, rolls
 
 if TYPE_CHECKING:
-    from handler.store.interface import StoredGroup
+    from handler.ports.store import StoredGroup
 
 
 def overrides(connection: Connection) -> Callable[[StoredGroup], StoredGroup]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from config.statement import Statement
+from config.document.statement import Statement
 from config.units import GroupId
+from handler.ports.edits import GroupEdit
 from handler.store.editing import read_edits, read_statement
-from handler.store.edits import GroupEdit
 from handler.store.session import Session
 
 

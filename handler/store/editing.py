@@ -10,10 +10,10 @@ from dataclasses import replace
 from sqlalchemy import Connection, func, select
 from sqlalchemy.dialects.sqlite import insert
 
-from config.edits import Edit
-from config.statement import Statement
+from config.document.edits import Edit
+from config.document.statement import Statement
 from config.units import GroupId, Instant
-from handler.store.edits import EDITED, Edited, GroupEdit
+from handler.ports.edits import EDITED, Edited, GroupEdit
 from handler.store.schema import edits, notes, statements
 
 _NAMED = 10

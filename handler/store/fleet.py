@@ -9,7 +9,7 @@ from sqlalchemy import Connection, delete, literal, select
 from sqlalchemy.dialects.sqlite import insert
 
 from config.units import Instant
-from handler.launches import Claim
+from handler.planning.launches import Claim
 from handler.store.codec import from_text, to_text
 from handler.store.schema import groups, meta, notes
 from trigger.requests import FleetPause

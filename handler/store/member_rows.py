@@ -9,14 +9,14 @@ from sqlalchemy import Connection, bindparam, select, update
 from sqlalchemy.dialects.sqlite import insert
 
 from config.units import BalancerId, CloudId, GroupId, Instant, MemberName
-from handler.lines import OpenStep
-from handler.steps import Result
+from handler.planning.lines import OpenStep
+from handler.planning.steps import Result
+from handler.planning.world import Record
+from handler.ports.store import Abandoned, Creates, Event
 from handler.store import rows
 from handler.store.abandoned import read_abandoned, read_names, write_abandoned
-from handler.store.interface import Abandoned, Creates, Event
 from handler.store.schema import steps
 from handler.store.session import Session, write_note
-from handler.world import Record
 from trigger.requests import GroupState
 
 # Built once: putting a statement together takes about as long as running it.

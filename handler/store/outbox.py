@@ -1,4 +1,4 @@
-"""Rows ↔ the values of `handler.notices`: what is to be told. Functions run inside their caller's transaction.
+"""Rows ↔ the values of `handler.ports.notices`: what is to be told. Functions run inside their caller's transaction.
 
 A row is an outbox entry until it has no ``next_at``: then it was delivered, or given up. The last row of a group is
 also the memory of what was told of it.
@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from sqlalchemy import Connection, delete, func, select, update
 from sqlalchemy.dialects.sqlite import insert
 
-from config.notices import NotifyTarget
+from config.model.notices import NotifyTarget
 from config.units import GroupId, Instant
-from handler.notices import Filed, Notice, Tried, channel
+from handler.ports.notices import Filed, Notice, Tried, channel
 from handler.store.schema import groups, notes, notices
 
 

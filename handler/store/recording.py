@@ -9,8 +9,8 @@ from sqlalchemy import Connection, bindparam, update
 from sqlalchemy.dialects.sqlite import insert
 
 from config.units import GroupId
+from handler.ports.store import Tick
 from handler.store.decisions import Refusals, Told, told
-from handler.store.interface import Tick
 from handler.store.rows import write_members, write_states
 from handler.store.schema import answers, decisions, givens, spans
 from handler.store.spans import Book, Entry, OpenSpan
@@ -71,7 +71,7 @@ class Recorder:
         self._refusals: dict[GroupId, Refusals] = {}
 
     def record(self, ticks: Sequence[Tick]) -> None:
-        """Write ticks; see `handler.store.interface.Store.record`."""
+        """Write ticks; see `handler.ports.store.Store.record`."""
         with self._book.holding(frozenset(tick.group for tick in ticks)):
             refusals = {tick.group: self._refusals.get(tick.group, {}) for tick in ticks}
             tales = []

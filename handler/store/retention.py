@@ -14,6 +14,7 @@ from sqlalchemy import Connection, Table, and_, delete, func, literal_column, se
 from sqlalchemy.sql import ColumnElement
 
 from config.units import Instant, Seconds
+from handler.planning.world import Phase
 from handler.store.schema import (
     answers,
     decisions,
@@ -27,7 +28,6 @@ from handler.store.schema import (
     spans,
     steps,
 )
-from handler.world import Phase
 
 Do = Callable[[Callable[[Connection], int]], int]
 """Runs a function in a transaction of its own."""

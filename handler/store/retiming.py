@@ -8,21 +8,21 @@ from __future__ import annotations
 from sqlalchemy import Connection, bindparam, select, update
 
 from config.units import Instant, Seconds
-from handler.desired import Builds
-from handler.provisioning import Binding
-from handler.rolls import Roll
+from handler.planning.desired import Builds
+from handler.planning.limits import limited_builds, limited_record, limited_state
+from handler.planning.provisioning import Binding
+from handler.planning.rolls import Roll
+from handler.planning.world import Record
+from handler.ports.held import Difference
+from handler.ports.store import StoredGroup
 from handler.store import rows
-from handler.store.interface import StoredGroup
 from handler.store.schema import bindings, every, groups, hooks, members, notices, rolls
-from handler.timekeeping.held import Difference
-from handler.timekeeping.limits import limited_builds, limited_record, limited_state
-from handler.world import Record
 from trigger.moving import moved
 from trigger.requests import GroupState
 
 _MEMBER = update(members).where(members.c.group == bindparam("of"), members.c.name == bindparam("called"))
 _NOTICE_LASTS: Seconds = 900.0
-"""The longest pause between two attempts to deliver a notice (`handler.notices`)."""
+"""The longest pause between two attempts to deliver a notice (`handler.ports.notices`)."""
 
 
 def retime(connection: Connection, step: Seconds, now: Instant) -> int:

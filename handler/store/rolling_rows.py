@@ -5,10 +5,10 @@ from __future__ import annotations
 from sqlalchemy import Connection
 
 from config.units import GroupId
-from handler.declared import Converged, Pinned, Revision
-from handler.rolls import Roll
+from handler.planning.declared import Converged, Pinned, Revision
+from handler.planning.rolls import Roll
+from handler.ports.store import Event
 from handler.store import declared, rows
-from handler.store.interface import Event
 from handler.store.session import Session, write_note
 
 

@@ -11,17 +11,17 @@ from sqlalchemy.dialects.sqlite import insert
 
 from config.errors import StoreError
 from config.units import AlertId, BalancerId, CloudId, GroupId, Instant, MemberName, Seconds
-from handler.attachments import Attachment
-from handler.desired import Definition
-from handler.launches import LaunchId
-from handler.status import Began
+from handler.planning.attachments import Attachment
+from handler.planning.desired import Definition
+from handler.planning.launches import LaunchId
+from handler.planning.status import Began
+from handler.planning.world import Phase, Record
+from handler.ports.edits import Edited
+from handler.ports.store import Creates, StoredGroup
 from handler.store.declared import overrides, revise
 from handler.store.editing import last_edits, write_edited
-from handler.store.edits import Edited
 from handler.store.fleet import read_fleet_pause
-from handler.store.interface import Creates, StoredGroup
 from handler.store.schema import attachments, every, groups, members, notes, quiets, sequences, signals, states
-from handler.world import Phase, Record
 from trigger.requests import GroupState, Quiet, Signal, SignalKind
 
 _TOUCHED = "touched"

@@ -38,24 +38,24 @@ from sqlalchemy import (
     text,
 )
 
-from config.access import SecretRef
-from config.edits import Edit
-from config.effects import EffectKind
-from config.model import QuietScope
-from config.notices import NotifyTarget
-from config.parts import OnDelete
+from config.document.edits import Edit
+from config.model.access import SecretRef
+from config.model.catalogue import QuietScope
+from config.model.effects import EffectKind
+from config.model.notices import NotifyTarget
+from config.model.parts import OnDelete
 from config.units import BalancerId, GroupId, PartName
-from handler.desired import Definition
-from handler.notices import Notice
-from handler.provisioning import Binding
-from handler.rolls import Roll
-from handler.status import MemberState
-from handler.steps import Result
+from handler.planning.desired import Definition
+from handler.planning.provisioning import Binding
+from handler.planning.rolls import Roll
+from handler.planning.status import MemberState
+from handler.planning.steps import Result
+from handler.planning.world import Attempts, Leaving, Phase
+from handler.ports.notices import Notice
+from handler.ports.outside import AlertStatus, TokenHash
 from handler.store.columns import Document, Word
-from handler.store.outside import AlertStatus, TokenHash
-from handler.world import Attempts, Leaving, Phase
-from trigger.explain import Explanation
-from trigger.given import Given
+from trigger.explain.explanation import Explanation
+from trigger.explain.given import Given
 from trigger.reasons import Reason
 from trigger.requests import Clamp, Move, Observed, OlderStore, Pause, Shrunk, SignalKind, Turn, Watched
 from trigger.verdicts import Direction
@@ -286,7 +286,7 @@ givens = Table(
     Column("given", Document(Given), nullable=False),
     Index(None, "at"),
 )
-"""What decisions were given from elsewhere: `trigger.given`."""
+"""What decisions were given from elsewhere: `trigger.explain.given`."""
 
 notes = Table(
     "notes",

@@ -11,14 +11,14 @@ from sqlalchemy.dialects.sqlite import insert
 
 from config.errors import StoreError
 from config.units import GroupId
+from handler.planning.world import Record
+from handler.ports.store import Event
 from handler.store import rows
 from handler.store.database import translated
-from handler.store.interface import Event
 from handler.store.kept import Kept
 from handler.store.recording import Recorder
 from handler.store.schema import notes
 from handler.store.writer import Writer
-from handler.world import Record
 from trigger.requests import GroupState
 
 

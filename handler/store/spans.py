@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from config.units import GroupId
-from handler.store.interface import Span, Tick
-from trigger.explain import Explanation
-from trigger.shapes import shape
+from handler.ports.store import Span, Tick
+from trigger.explain.explanation import Explanation
+from trigger.explain.shapes import shape
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

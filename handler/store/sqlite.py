@@ -1,6 +1,6 @@
 """The store on SQLite: one writer with group commit, readers that wait for nobody.
 
-Implements `handler.store.interface.Store`. The file is its owner's alone (mode 0600). Who may open it is not decided
+Implements `handler.ports.store.Store`. The file is its owner's alone (mode 0600). Who may open it is not decided
 here: the daemon holds the state directory.
 """
 
@@ -15,16 +15,12 @@ from pathlib import Path
 from sqlalchemy import Connection, delete, update
 
 from config.units import GroupId, Instant, MemberName, Seconds
-from handler.desired import Builds, Definition
-from handler.launches import Claim
-from handler.status import Began
-from handler.store import fleet, history, outbox, retention, rows
-from handler.store.alert_rows import AlertRows
-from handler.store.behind_rows import BehindRows
-from handler.store.database import checkpoint, reader_engine, translated, writer_engine
-from handler.store.edit_rows import EditRows
-from handler.store.edits import Edited
-from handler.store.interface import (
+from handler.planning.desired import Builds, Definition
+from handler.planning.launches import Claim
+from handler.planning.status import Began
+from handler.ports.edits import Edited
+from handler.ports.held import Difference
+from handler.ports.store import (
     EVERY_KIND,
     Event,
     EventKind,
@@ -33,6 +29,11 @@ from handler.store.interface import (
     StoredGroup,
     Tick,
 )
+from handler.store import fleet, history, outbox, retention, rows
+from handler.store.alert_rows import AlertRows
+from handler.store.behind_rows import BehindRows
+from handler.store.database import checkpoint, reader_engine, translated, writer_engine
+from handler.store.edit_rows import EditRows
 from handler.store.member_rows import MemberRows
 from handler.store.ownership import claimed
 from handler.store.recording import Recorder
@@ -42,7 +43,6 @@ from handler.store.rolling_rows import RollingRows
 from handler.store.schema import groups
 from handler.store.session import Fleets, write_note
 from handler.store.writer import Writer
-from handler.timekeeping.held import Difference
 from trigger.requests import FleetPause, GroupState
 
 

@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from typing import Final
 
 from aggregator.frames import Aggregate, Insufficient
-from config.wire import TAGS as DECLARED
-from handler.desired import Definition
-from handler.notices import Notice
-from handler.provisioning import Binding
-from handler.rolls import Roll
-from handler.store.outside import TokenHash
-from handler.world import Attempts
-from trigger.basis import Basis
-from trigger.explain import (
+from config.build.wire import TAGS as DECLARED
+from handler.planning.desired import Definition
+from handler.planning.provisioning import Binding
+from handler.planning.rolls import Roll
+from handler.planning.world import Attempts
+from handler.ports.notices import Notice
+from handler.ports.outside import TokenHash
+from trigger.explain.basis import Basis
+from trigger.explain.explanation import (
     AnswerExplanation,
     Coming,
     ConditionExplanation,
@@ -23,7 +23,8 @@ from trigger.explain import (
     PolicyExplanation,
     TermExplanation,
 )
-from trigger.given import Given
+from trigger.explain.given import Given
+from trigger.guards.stabilisation import Stabilising
 from trigger.requests import (
     Ceiling,
     Clamp,
@@ -41,7 +42,6 @@ from trigger.requests import (
     Turn,
     Watched,
 )
-from trigger.stabilisation import Stabilising
 from trigger.verdicts import Aim, Counted, Hold, Streak, Taken
 
 TAGS: Final[Mapping[type, str]] = {

@@ -53,7 +53,7 @@ class Happening:
     result: str | None
     message: str
     given: str | None = None
-    """What a decision was given, as JSON (`trigger.given`)."""
+    """What a decision was given, as JSON (`trigger.explain.given`)."""
 
 
 def read_timeline(path: Path) -> Iterator[Happening]:

@@ -15,11 +15,11 @@ from starlette.exceptions import HTTPException
 
 from config.errors import Refused, StoreError
 from config.units import CounterId, GroupId, Instant, PolicyId
+from handler.operations.interface import Asked, Daemon, NoSuch
+from handler.ports.store import EVERY_KIND, EventKind, Span
 from handler.snapshots.writing import written
-from handler.store.interface import EVERY_KIND, EventKind, Span
 from handler.web.asking import By, NeedsToken, decided
 from handler.web.balancers import balancer_routes
-from handler.web.daemon import Asked, Daemon, NoSuch
 from handler.web.discovery import build_discovery
 from handler.web.fleet import fleet_routes
 from handler.web.garbage import garbage_routes
@@ -32,11 +32,11 @@ from handler.web.recording import recording_routes
 from handler.web.render import Json, plain, planned, text_of
 from handler.web.rolling import rolling_routes
 from handler.web.stores import store_routes
-from trigger.explain import Explanation
-from trigger.measure_words import say_range
+from trigger.explain.explanation import Explanation
+from trigger.explain.measure_words import say_range
+from trigger.explain.words import say, sentence_of
 from trigger.reasons import Reason
 from trigger.verdicts import Direction
-from trigger.words import say, sentence_of
 
 Key = Annotated[str | None, Header(alias="Idempotency-Key", max_length=200, description="The same again does nothing.")]
 _UNTIL = Query(description="With at: show the decision that was taken from at until just before this instant.")

@@ -10,10 +10,10 @@ from starlette.exceptions import HTTPException
 
 from handler.web.gate import BEARER, UNAUTHORIZED
 from handler.web.render import Json, plain
+from trigger.explain.words import sentence_of
 from trigger.reasons import Reason
 from trigger.requests import Decision
 from trigger.verdicts import Direction
-from trigger.words import sentence_of
 
 By = Annotated[str, Header(alias="X-Trimtab-User", max_length=64, description="Who asks; recorded in the history.")]
 

@@ -12,11 +12,11 @@ from fastapi import APIRouter, Query
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 
-from config.model import SharedListener
+from config.model.catalogue import SharedListener
 from config.units import GroupId
-from handler.desired import Definition
-from handler.status import GroupStatus, MemberState, MemberStatus
-from handler.web.daemon import Daemon
+from handler.operations.interface import Daemon
+from handler.planning.desired import Definition
+from handler.planning.status import GroupStatus, MemberState, MemberStatus
 from handler.web.render import Json
 
 _SERVING = frozenset({MemberState.IN_SERVICE, MemberState.UNKNOWN})

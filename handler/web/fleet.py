@@ -6,8 +6,8 @@ from fastapi import APIRouter
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 
+from handler.operations.interface import Daemon
 from handler.web.asking import By
-from handler.web.daemon import Daemon
 from handler.web.render import plain
 from trigger.verdicts import Direction
 

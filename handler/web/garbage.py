@@ -6,9 +6,9 @@ from fastapi import APIRouter
 from fastapi.responses import JSONResponse
 
 from config.units import GroupId, Instant, MemberName
-from handler.garbage import Item
+from handler.operations.interface import Daemon
+from handler.planning.garbage import Item
 from handler.web.asking import By, NeedsToken
-from handler.web.daemon import Daemon
 from handler.web.render import Json, plain
 
 

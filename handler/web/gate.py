@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any
 
-from handler.pushes.receiver import KINDS, is_push
+from handler.ingest.pushes.receiver import KINDS, is_push
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]

@@ -8,15 +8,15 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 
-from config.access import SecretRef
-from config.effects import EffectKind
 from config.errors import Refused
+from config.model.access import SecretRef
+from config.model.effects import EffectKind
 from config.units import GroupId
-from handler.hooks.receiver import PATH
-from handler.hooks.tokens import Wanted
-from handler.pushes.receiver import PATH as PUSH
-from handler.store.outside import StoredHook
-from handler.web.daemon import Daemon
+from handler.ingest.alerts.receiver import PATH
+from handler.ingest.alerts.tokens import Wanted
+from handler.ingest.pushes.receiver import PATH as PUSH
+from handler.operations.interface import Daemon
+from handler.ports.outside import StoredHook
 from handler.web.render import Json, plain
 from trigger.verdicts import Direction
 

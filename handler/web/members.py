@@ -9,8 +9,8 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from config.units import GroupId, MemberName
+from handler.operations.interface import Daemon
 from handler.web.asking import By, decided
-from handler.web.daemon import Daemon
 from handler.web.render import closed_up, done
 
 

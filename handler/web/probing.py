@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from handler.probing import Probed
+from handler.operations.readings import Probed
 from handler.web.render import Json, plain
 
 

@@ -7,8 +7,8 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 
 from config.units import GroupId
-from handler.store.interface import EventKind
-from handler.web.daemon import Daemon
+from handler.operations.interface import Daemon
+from handler.ports.store import EventKind
 from handler.web.render import Json, plain
 
 _MARKS = 100

@@ -8,9 +8,9 @@ import math
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 
-from config.wire import name_of
-from handler.closeups import CloseUp
-from handler.steps import KINDS, Outcome, Plan, Step
+from config.build.wire import name_of
+from handler.planning.closeups import CloseUp
+from handler.planning.steps import KINDS, Outcome, Plan, Step
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 

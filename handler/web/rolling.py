@@ -8,10 +8,10 @@ from fastapi import APIRouter
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 
-from config.rolling_document import Allowed
+from config.document.rolling import Allowed
 from config.units import GroupId
+from handler.operations.interface import Daemon
 from handler.web.asking import By
-from handler.web.daemon import Daemon
 from handler.web.render import plain
 
 

@@ -7,8 +7,8 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict
 
 from config.units import GroupId
+from handler.operations.interface import Daemon
 from handler.web.asking import By
-from handler.web.daemon import Daemon
 from handler.web.render import plain
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from aggregator.across import Row, Track, Tracks, reduced, seats_of, silence, tally, tracks_of
 from aggregator.rates import Measured
-from config.reductions import Reduce
+from config.model.reductions import Reduce
 from tests.support.aggregator import CPU, WEB, Answer, a_counter, a_layout, a_scrape, series
 
 INF = math.inf

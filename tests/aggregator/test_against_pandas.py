@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from aggregator.aggregate import Aggregator
 from aggregator.frames import Aggregate, Cell, Insufficient, Lack
-from config.counters import Counter
-from config.reductions import Rank, Reduce, Reduction, Statistic
+from config.model.counters import Counter
+from config.model.reductions import Rank, Reduce, Reduction, Statistic
 from tests.support.aggregator import (
     WEB,
     Watch,

@@ -9,9 +9,9 @@ import pytest
 from aggregator.aggregate import Aggregator
 from aggregator.frames import Aggregate, Cell, Frame, Insufficient, Lack
 from aggregator.specs import keys_for
-from config.counters import Kind, Per
-from config.model import Catalogue
-from config.reductions import Reduce
+from config.model.catalogue import Catalogue
+from config.model.counters import Kind, Per
+from config.model.reductions import Reduce
 from config.units import GroupId
 from tests.support.aggregator import (
     WEB,

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from aggregator.aggregate import Aggregator
 from aggregator.frames import Frame
 from collector.samples import Layout, Scrape
-from config.counters import Kind
-from config.reductions import Rank, Reduce, Statistic
+from config.model.counters import Kind
+from config.model.reductions import Rank, Reduce, Statistic
 from config.units import GroupId
 from tests.support.aggregator import (
     Reading,

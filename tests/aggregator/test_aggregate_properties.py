@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aggregator.frames import Aggregate, Cell, Insufficient
-from config.counters import Counter, Kind
-from config.reductions import Reduce
+from config.model.counters import Counter, Kind
+from config.model.reductions import Reduce
 from tests.support.aggregator import Answer, Reading, Watch, a_counter
 from tests.support.aggregator_oracle import Oracle
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from aggregator.ranges import LARGEST
 from aggregator.rates import NO_BASELINE, UPTIME_WRAP, Columns, columns_of, measure
-from config.counters import Counter, Kind
+from config.model.counters import Counter, Kind
 from tests.support.aggregator import Reading, a_counter, a_layout, a_scrape, series
 
 LAP = 2.0**32

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from aggregator.rings import Ring
 from aggregator.stretches import GREATEST, LEAST, OF_EVERY_WINDOW, Stretch
-from config.reductions import Reduce
+from config.model.reductions import Reduce
 from tests.support.rings import INF, ONLY, a_ring, a_row
 
 

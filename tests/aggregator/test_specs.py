@@ -6,8 +6,8 @@ import pytest
 
 from aggregator.frames import WindowKey
 from aggregator.specs import keys_for, ticks_of, window_key
-from config.model import Holds
-from config.reductions import Reduce
+from config.model.catalogue import Holds
+from config.model.reductions import Reduce
 from tests.support.aggregator import CPU, WEB, a_catalogue, a_condition, a_group, a_policy
 
 

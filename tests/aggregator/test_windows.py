@@ -7,7 +7,7 @@ import pytest
 
 from aggregator.across import Row
 from aggregator.windows import Window, over
-from config.reductions import Reduce
+from config.model.reductions import Reduce
 from tests.support.rings import INF, ONLY, a_ring, a_row
 
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from config.document.places import read_places
 from config.errors import DeclarationError, Problem
 from config.load import load, parse
-from config.places import read_places
 from tests.support.config import DECLARATION, EXAMPLE, declared
 
 BAD = sorted((Path(__file__).parent / "bad").glob("*.yaml"))

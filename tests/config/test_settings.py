@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from config.access import SecretRef
 from config.errors import Refused
 from config.load import parse
+from config.model.access import SecretRef
 from config.settings import loose_secrets, read_secret, state_directory, unread_secrets
 
 

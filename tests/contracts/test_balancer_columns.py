@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from config.errors import DriverError, NotFound, Permanent, Transient
-from handler.balancers.interface import Balancer
-from handler.world import SeatState
+from handler.planning.world import SeatState
+from handler.ports.balancer import Balancer
 from tests.support.balancer_columns import Behaviour, Column, asked
 from tests.support.balancers import Stage, a_name, state_of
 

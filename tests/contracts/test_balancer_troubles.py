@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from collector.clients.circuit import FAILURES
 from config.errors import DriverError, Transient, Unsent
-from config.managed import ManagedBalancer
-from config.model import Balancer as Declared
+from config.model.catalogue import Balancer as Declared
+from config.model.managed import ManagedBalancer
 from config.units import MemberName
-from handler.balancers.interface import Balancer
-from handler.circuit import FAILURES
-from handler.world import SeatState
+from handler.planning.world import SeatState
+from handler.ports.balancer import Balancer
 from tests.support.balancer_columns import COLUMNS, Behaviour, Column, asked
 from tests.support.balancer_relay import Relay, Trouble, relayed
 from tests.support.balancers import Stage, a_name, state_of

@@ -9,8 +9,8 @@ import pytest
 
 from config.errors import Permanent, Transient
 from config.units import MemberName
-from handler.balancers.interface import Attendance, Balancer
-from handler.world import SeatState
+from handler.planning.world import SeatState
+from handler.ports.balancer import Attendance, Balancer
 from tests.support.balancer_columns import Behaviour, Cell, Column, asked
 from tests.support.balancers import (
     Stage,

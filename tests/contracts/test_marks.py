@@ -9,8 +9,8 @@ import pytest
 
 from config.errors import Permanent
 from config.units import GroupId, MemberName
-from handler.launches import Claim
-from handler.orchestrators.interface import Claimable, Orchestrator
+from handler.planning.launches import Claim
+from handler.ports.orchestrator import Claimable, Orchestrator
 from tests.support.cloud_columns import STAGES
 from tests.support.oneflow_bed import FLOW_BEDS
 from tests.support.opennebula_bed import NEBULA_BEDS

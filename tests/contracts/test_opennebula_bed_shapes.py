@@ -12,10 +12,10 @@ from xml.etree import ElementTree
 import pytest
 
 from config.errors import Full, Permanent, Transient
-from handler.orchestrators.opennebula import OpennebulaOrchestrator
-from handler.orchestrators.opennebula_answers import NotAllowed
-from handler.orchestrators.opennebula_examined import limits_of
-from handler.world import ServerState
+from handler.orchestrators.opennebula.answers import NotAllowed
+from handler.orchestrators.opennebula.driver import OpennebulaOrchestrator
+from handler.orchestrators.opennebula.examined import limits_of
+from handler.planning.world import ServerState
 from tests.support.opennebula import OpennebulaStage, opennebula_stage
 from tests.support.opennebula_bed import (
     NebulaBedStage,

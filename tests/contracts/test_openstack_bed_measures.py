@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from collector.samples import Reply
-from config.cloud_measures import NOVA_FIELDS
-from config.counters import Counter, GnocchiMetric, Kind, NovaField
-from config.reductions import Reduce
+from config.counters.cloud_measures import NOVA_FIELDS
+from config.model.counters import Counter, GnocchiMetric, Kind, NovaField
+from config.model.reductions import Reduce
 from config.units import CounterId, MemberName
 from tests.support.openstack_bed import BedStage
 from tests.support.openstack_watching import Watch, replies

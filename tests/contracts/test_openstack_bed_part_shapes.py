@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from config.parts import Address, Part, Port, Volume
+from collector.clients.openstack.connection import BLOCK_STORAGE, NETWORK, Connection
+from config.model.parts import Address, Part, Port, Volume
 from config.units import CloudId, GroupId, MemberName, PartName
-from handler.openstack.connection import BLOCK_STORAGE, NETWORK, Connection
-from handler.orchestrators.openstack_part_answers import ADDRESSES, PORTS, VOLUMES
+from handler.orchestrators.openstack.part_answers import ADDRESSES, PORTS, VOLUMES
 from tests.support.openstack import an_access, openstack_stage
 from tests.support.openstack_bed import BedStage, bed_stage, misfits
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from collector.clients.openstack.connection import COMPUTE, IMAGE, LOAD_BALANCER, NETWORK, Connection
+from collector.clients.openstack.ids import Ids
 from config.units import CloudId
-from handler.launches import LaunchId
-from handler.openstack.connection import COMPUTE, IMAGE, LOAD_BALANCER, NETWORK, Connection
-from handler.openstack.ids import Ids
-from handler.orchestrators.openstack_answers import mark_of
-from handler.orchestrators.openstack_request import request_of
+from handler.orchestrators.openstack.answers import mark_of
+from handler.orchestrators.openstack.request import request_of
+from handler.planning.launches import LaunchId
 from tests.support.openstack import OpenstackStage, an_access, openstack_stage
 from tests.support.openstack_bed import BedStage, Front, a_front, misfits, wall
 from tests.support.openstack_octavia_wire import Octavia

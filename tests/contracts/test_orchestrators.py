@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from config.units import GroupId, MemberName
-from handler.orchestrators.interface import Orchestrator
-from handler.world import ServerState
+from handler.planning.world import ServerState
+from handler.ports.orchestrator import Orchestrator
 from tests.support.cloud_columns import STAGES
 from tests.support.oneflow_bed import FLOW_BEDS
 from tests.support.opennebula_bed import NEBULA_BEDS

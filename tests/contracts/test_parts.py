@@ -10,11 +10,11 @@ from typing import Protocol
 import pytest
 
 from config.errors import Transient
-from config.model import Profile
-from config.parts import Address, Part, Port, Volume
+from config.model.catalogue import Profile
+from config.model.parts import Address, Part, Port, Volume
 from config.units import GroupId, MemberName, PartName
-from handler.orchestrators.parts import PartMaker
-from handler.parts import PartState
+from handler.planning.parts import PartState
+from handler.ports.parts import PartMaker
 from tests.support.openstack import openstack_stage
 from tests.support.openstack_bed import BEDS
 from tests.support.orchestrators import Stage, simulated_stage

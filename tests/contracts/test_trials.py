@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
+from collector.clients.circuit import FAILURES
 from config.errors import DriverError, Full, Permanent, Transient, Unsent
-from config.model import Cloud
+from config.model.catalogue import Cloud
 from config.units import GroupId
-from handler.circuit import FAILURES
-from handler.headroom import headroom_of
-from handler.orchestrators.interface import Orchestrator
-from handler.orchestrators.metered import Metered
-from handler.world import Listing, ServerState
+from handler.planning.headroom import headroom_of
+from handler.planning.world import Listing, ServerState
+from handler.ports.metered import Metered
+from handler.ports.orchestrator import Orchestrator
 from tests.support.cloud_columns import COLUMNS
 from tests.support.orchestrators import Stage
 from tests.support.trials import Column, Trial

@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 
 from config.units import GroupId
-from handler.app.run import Running, running
+from handler.daemon.run import Running, running
 from handler.demo.fleet import end
-from handler.hooks.tokens import Wanted
-from handler.status import MemberState
+from handler.ingest.alerts.tokens import Wanted
+from handler.planning.status import MemberState
 from tests.support.waiting import PATIENT, stopped
 from trigger.reasons import Reason
 

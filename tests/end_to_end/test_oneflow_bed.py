@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from handler.orchestrators.oneflow_answers import Role
-from handler.orchestrators.opennebula_answers import Machine
+from handler.orchestrators.oneflow.answers import Role
+from handler.orchestrators.opennebula.answers import Machine
 from tests.support.daemon import Daemon, a_daemon
 from tests.support.oneflow_bed import FlowBedStage
 from tests.support.opennebula_bed import facts

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from handler.launches import LaunchId
+from handler.planning.launches import LaunchId
 from tests.support.daemon import Daemon, a_daemon
 from tests.support.openstack_bed import BedStage, FileAccess, Front, a_front
 from tests.support.waiting import PATIENT, until

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from handler.launches import LaunchId
-from handler.openstack.pages import read_whole
-from handler.orchestrators.openstack_part_answers import SHELVES, Kind, Piece
+from collector.clients.openstack.pages import read_whole
+from handler.orchestrators.openstack.part_answers import SHELVES, Kind, Piece
+from handler.planning.launches import LaunchId
 from tests.support.daemon import Daemon, a_daemon
 from tests.support.openstack_bed import OUTSIDE, BedStage, FileAccess
 from tests.support.waiting import PATIENT, until

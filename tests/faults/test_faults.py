@@ -13,9 +13,9 @@ from functools import cache
 
 import pytest
 
-from collector.remedies import remedy
+from collector.outages.remedies import remedy
 from collector.samples import Reply
-from config.counters import SOURCE_WORDS, Kind, Per
+from config.model.counters import SOURCE_WORDS, Kind, Per
 from tests.support import (
     faults_cloudstack,
     faults_haproxy,

@@ -8,17 +8,19 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from collector.http import Answer
-from collector.http_failures import Failure, instant_of, retry_after
+from collector.clients.http.client import Answer
+from collector.clients.http.failures import Failure, instant_of, retry_after
 from collector.samples import Reply
 from collector.snmp import messages, values
-from collector.sources import haproxy_table, nitro_answers, prometheus_answers
-from collector.sources.metrics_text import OPENMETRICS
-from collector.sources.picks import picked
-from config.counters import JsonPick, MetricPick
-from handler.hooks import payloads
-from handler.pushes import bulk, exposition, lines
-from handler.pushes.said import Said
+from collector.sources.haproxy import table as haproxy_table
+from collector.sources.http.metrics_text import OPENMETRICS
+from collector.sources.http.picks import picked
+from collector.sources.netscaler import answers as nitro_answers
+from collector.sources.prometheus import answers as prometheus_answers
+from config.model.counters import JsonPick, MetricPick
+from handler.ingest.alerts import payloads
+from handler.ingest.pushes import bulk, exposition, lines
+from handler.ingest.pushes.said import Said
 from tests.faults.test_faults import COLUMNS
 from tests.support.collector import a_moment
 from tests.support.faults_chain import DEADLINE, polled

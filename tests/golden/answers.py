@@ -8,13 +8,13 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, Final, cast, get_type_hints
 
+from handler.operations.interface import Daemon
+from handler.runtime.series import Series
 from handler.snapshots.writing import laid_out
 from handler.web.api import build
-from handler.web.daemon import Daemon
 from handler.web.gate import BEARER, Message
-from handler.web.series import Series
 from tests.support.filled import filled
-from trigger.explain import Explanation
+from trigger.explain.explanation import Explanation
 
 BODIES: Final[Mapping[str, object]] = {
     "PUT /api/v1/groups/{group}/size": {"size": 3},

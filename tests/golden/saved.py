@@ -10,14 +10,14 @@ from typing import Final
 
 import pyarrow.parquet as pq
 
+from handler.planning.snapshot import Snapshot
+from handler.planning.world import Phase, SeatState, ServerState
 from handler.recording.exporting import Csv, export_series
 from handler.recording.order import in_order
 from handler.recording.parquet import Sheets, pieces_of
 from handler.recording.wanted import Wanted
-from handler.snapshots.snapshot import Snapshot
 from handler.snapshots.writing import laid_out
 from handler.web.render import planned
-from handler.world import Phase, SeatState, ServerState
 from tests.support.filled import filled
 from tests.support.recording import Recorded, a_layout, a_scrape, at
 from tests.support.replay import WEB, declared, runs_of

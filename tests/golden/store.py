@@ -12,23 +12,23 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from config.edits import Edit
-from config.statement import Statement
+from config.document.edits import Edit
+from config.document.statement import Statement
 from config.units import MemberName
-from handler.attachments import Attachment
-from handler.declared import Converged, Pinned
-from handler.launches import Claim
-from handler.notices import Filed
-from handler.provisioning import Binding
+from handler.planning.attachments import Attachment
+from handler.planning.declared import Converged, Pinned
+from handler.planning.launches import Claim
+from handler.planning.provisioning import Binding
+from handler.planning.rolls import Roll
+from handler.planning.status import Began
+from handler.ports.edits import Edited
+from handler.ports.held import Difference
+from handler.ports.notices import Filed
+from handler.ports.store import Abandoned, Event
 from handler.recording.events import write_events
 from handler.recording.wanted import Wanted
-from handler.rolls import Roll
-from handler.status import Began
-from handler.store.edits import Edited
-from handler.store.interface import Abandoned, Event
 from handler.store.sqlite import SqliteStore
 from handler.store.timeline import read_timeline
-from handler.timekeeping.held import Difference
 from tests.support.filled import filled
 from tests.support.store import (
     INSTALLATION,
@@ -42,7 +42,7 @@ from tests.support.store import (
     at,
     fill,
 )
-from trigger.given import FORM, Given
+from trigger.explain.given import FORM, Given
 from trigger.requests import FleetPause, GroupState
 
 

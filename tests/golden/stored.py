@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from dataclasses import is_dataclass
 from typing import Any, Final
 
-from config.digest import digest_of
-from config.model import Catalogue
-from config.wire import TAGS as DECLARED
+from config.build.digest import digest_of
+from config.build.wire import TAGS as DECLARED
+from config.model.catalogue import Catalogue
 from handler.store.codec import to_text
 from handler.store.columns import Document
 from handler.store.schema import METADATA

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from config.model import Catalogue
+from config.model.catalogue import Catalogue
 from handler.replay.tables import read_events
 from handler.store.codec import from_text, to_text
 from handler.store.tags import TAGS

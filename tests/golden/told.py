@@ -6,11 +6,11 @@ import json
 from typing import Any, get_args
 
 from config.units import GroupId, Instant
-from handler.app.metrics import Metrics
-from handler.balancers.listener.protocol import Message, encode
-from handler.notices import Notice, body
+from handler.balancers.shared_listener.protocol import Message, encode
+from handler.observability.metrics import Metrics
+from handler.planning.steps import KINDS
+from handler.ports.notices import Notice, body
 from handler.recording.rows import REPLIES
-from handler.steps import KINDS
 from tests.support.filled import filled
 from tests.support.replay import WEB, declared
 

@@ -11,7 +11,7 @@ from grafana_foundation_sdk.cog.encoder import JSONEncoder
 from grafana_foundation_sdk.models.dashboard import Dashboard
 
 from grafana.build.states import STATES
-from handler.status import BY_SEVERITY
+from handler.planning.status import BY_SEVERITY
 from handler.web.pages import routes
 from tests.support.grafana import DASHBOARDS, panels
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from config.measures import alternatives
+from config.model.measures import alternatives
 from grafana.build.measures import GRAFANAS, unit_from, unit_query
 from tests.support.grafana import DASHBOARDS, answered, panels
 

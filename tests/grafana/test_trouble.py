@@ -7,7 +7,7 @@ import re
 import pytest
 
 from collector.samples import Reply
-from handler.steps import Wait
+from handler.planning.steps import Wait
 from tests.support.grafana import exported, rules
 
 _DECLARED = "what a person has declared or ordered"

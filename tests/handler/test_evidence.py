@@ -10,19 +10,19 @@ from typing import Any
 import pytest
 
 from config.errors import StoreError, Transient
-from config.model import Budget, OnVanish
-from config.simulation import Happening, Incident
+from config.model.catalogue import Budget, OnVanish
+from config.model.simulation import Happening, Incident
 from config.units import GroupId, Instant, MemberName
-from handler.desired import Definition
-from handler.doubts import Ground
-from handler.evidence.hearings import Hearing, Missed
-from handler.passes import Pass
+from handler.convergence.passes import Pass
+from handler.planning.desired import Definition
+from handler.planning.doubts import Ground
+from handler.planning.hearings import Hearing, Missed
+from handler.planning.steps import Result, Wait
+from handler.planning.world import Health, Leaving, Listing, Phase, ServerState
+from handler.ports.store import EventKind
 from handler.snapshots.reading import read_snapshot
 from handler.snapshots.writing import written
-from handler.steps import Result, Wait
-from handler.store.interface import EventKind
 from handler.web.render import text_of
-from handler.world import Health, Leaving, Listing, Phase, ServerState
 from tests.support.beds import Bed, grown
 from tests.support.worlds import WEB, a_definition, name_of
 

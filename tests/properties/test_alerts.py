@@ -8,14 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aggregator.aggregate import Aggregator
-from collector.board import Board, Brought
-from collector.poll import Poller
+from collector.boards.alerts import Board, Brought
 from collector.sources.alerted import AlertedSource
+from collector.sources.poll import Poller
 from config.load import parse
 from config.units import AlertId, GroupId, Instant
 from tests.support.collector import a_moment, no_secret, rosters
 from tests.support.waiting import PATIENT
-from trigger.evaluate import evaluate, requests_from
+from trigger.policies.evaluate import evaluate, requests_from
 from trigger.reasons import Reason
 
 CATALOGUE = parse(

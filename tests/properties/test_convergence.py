@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from config.errors import DriverError, Permanent, Refused, StoreError, Transient
-from config.model import Budget
-from config.repair import HealthRepair, Repair
-from config.simulation import (
+from config.model.catalogue import Budget
+from config.model.repair import HealthRepair, Repair
+from config.model.simulation import (
     LIES,
     Behaviour,
     BootTime,
@@ -26,12 +26,12 @@ from config.simulation import (
     ListingFaults,
 )
 from config.units import BalancerId, MemberName
-from handler.evidence.judgement import MANY
-from handler.evidence.testimony import Loss, Saying
-from handler.passes import Pass
-from handler.planning import plan
-from handler.steps import NAMES, MarkLeaving, Result, Step
-from handler.world import Health, Leaving, Member, Phase, Record, SeatState, ServerState, World
+from handler.convergence.passes import Pass
+from handler.planning.judgement import MANY
+from handler.planning.plan import plan
+from handler.planning.steps import NAMES, MarkLeaving, Result, Step
+from handler.planning.testimony import Loss, Saying
+from handler.planning.world import Health, Leaving, Member, Phase, Record, SeatState, ServerState, World
 from tests.support.beds import grown
 from tests.support.fake_cloud import LOST, FakeBalancer
 from tests.support.nightly import runs

@@ -12,20 +12,20 @@ from hypothesis import strategies as st
 from aggregator.frames import Aggregate, Cell, Frame, Insufficient, Lack
 from aggregator.specs import keys_for
 from config.load import parse
-from config.model import Catalogue, Group, Mode
+from config.model.catalogue import Catalogue, Group, Mode
 from config.units import GroupId, Instant, Moment, Monotonic, PolicyId
 from tests.support.trigger import a_fleet, a_floor, a_person, a_signal, add, an_alarm, remove
-from trigger.basis import basis_of, rerun
+from trigger.conditions.progress import Kept, restarted
 from trigger.decide import decide
-from trigger.evaluate import evaluate, requests_from
-from trigger.explain import explain
-from trigger.pauses import paused
-from trigger.progress import Kept, restarted
+from trigger.explain.basis import basis_of, rerun
+from trigger.explain.explanation import explain
+from trigger.explain.words import say
+from trigger.guards.pauses import paused
+from trigger.policies.evaluate import evaluate, requests_from
+from trigger.policies.schedules import bounded, due
+from trigger.policies.signals import signalled
 from trigger.requests import Cause, Decision, Fleet, GroupState, Pause, Request, Signal, SignalKind
-from trigger.schedules import bounded, due
-from trigger.signals import signalled
 from trigger.verdicts import Evaluation, Truth
-from trigger.words import say
 
 WEB = GroupId("web")
 BEGIN = 1_767_268_795.0

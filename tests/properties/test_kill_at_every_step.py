@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from config.model import OnVanish
+from config.model.catalogue import OnVanish
 from config.units import MemberName
-from handler.desired import Definition
-from handler.world import ServerState
+from handler.planning.desired import Definition
+from handler.planning.world import ServerState
 from tests.support.beds import Bed, grown
 from tests.support.fake_cloud import Killed
 from tests.support.worlds import DATA, FRONT, a_definition

@@ -15,10 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from config.clouds import Calls
 from config.errors import Transient
+from config.model.clouds import Calls
 from config.units import BalancerId
-from handler.world import ServerState
+from handler.planning.world import ServerState
 from tests.support.disk_beds import DiskBed, declared
 from tests.support.fake_cloud import LOST
 from tests.support.worlds import EDGE, a_definition

@@ -5,14 +5,14 @@ from __future__ import annotations
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, rule
 
-from config.rolling import Allowance, RollBudgets
-from handler.passes import Pass
-from handler.roles import state_of
-from handler.rolling import WORDS
-from handler.rolls import RollState
-from handler.status import MemberState
-from handler.steps import MarkLeaving
-from handler.store.interface import StoredGroup
+from config.model.rolling import Allowance, RollBudgets
+from handler.convergence.passes import Pass
+from handler.planning.roles import state_of
+from handler.planning.rolling import WORDS
+from handler.planning.rolls import RollState
+from handler.planning.status import MemberState
+from handler.planning.steps import MarkLeaving
+from handler.ports.store import StoredGroup
 from tests.properties.test_convergence import Fleet
 from tests.support.nightly import runs
 from tests.support.worlds import WEB

@@ -10,9 +10,9 @@ import numpy as np
 from aggregator.aggregate import Aggregator
 from aggregator.frames import Cell
 from collector.samples import Layout, Reply, Scrape, Series, Sheet
-from config.counters import Counter, HaproxyField, Kind, Per
-from config.model import Adjustment, Catalogue, Compare, Condition, Group, Holds, Policy, Verb
-from config.reductions import Reduce, Reduction
+from config.model.catalogue import Adjustment, Catalogue, Compare, Condition, Group, Holds, Policy, Verb
+from config.model.counters import Counter, HaproxyField, Kind, Per
+from config.model.reductions import Reduce, Reduction
 from config.units import (
     ConditionId,
     CounterId,

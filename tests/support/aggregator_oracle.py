@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from aggregator.frames import Aggregate, Cell, Insufficient, Lack
-from config.counters import Counter, Kind
-from config.reductions import Reduce
+from config.model.counters import Counter, Kind
+from config.model.reductions import Reduce
 from tests.support.aggregator import Answer, Reading
 
 BINARY = {Reduce.MIN: min, Reduce.MAX: max, Reduce.SUM: math.fsum, Reduce.COUNT: len}

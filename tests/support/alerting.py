@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from handler.app.run import Running, running
-from handler.hooks.tokens import Wanted
+from handler.daemon.run import Running, running
+from handler.ingest.alerts.tokens import Wanted
 
 MODEL = """\
 counters: {{depth: {{alert: deep}}}}

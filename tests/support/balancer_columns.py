@@ -11,10 +11,16 @@ from typing import Any
 
 import pytest
 
-from config.model import CloudstackRuleBalancer, HaproxyBalancer, NetscalerBalancer, OctaviaBalancer, SharedListener
+from config.model.catalogue import (
+    CloudstackRuleBalancer,
+    HaproxyBalancer,
+    NetscalerBalancer,
+    OctaviaBalancer,
+    SharedListener,
+)
 from config.units import MemberName
-from handler.balancers.octavia import OctaviaDriver
-from handler.world import SeatState
+from handler.balancers.octavia.driver import OctaviaDriver
+from handler.planning.world import SeatState
 from tests.support.balancer_relay import Trouble
 from tests.support.balancers import Stage, a_name, haproxy_stage, listener_stage, several_stage, template_stage
 from tests.support.cloudstack_rules import RuleStage, rule_stage

@@ -15,16 +15,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
+from collector.clients.circuits import Circuits
 from config.errors import Transient
-from config.model import HaproxyBalancer, ServerTemplate, SharedListener
+from config.model.catalogue import HaproxyBalancer, ServerTemplate, SharedListener
 from config.units import BalancerId, MemberName
 from handler.balancers.exchange import Address
-from handler.balancers.haproxy_several import haproxy as haproxy_driver
-from handler.balancers.interface import Balancer
-from handler.balancers.listener import protocol
-from handler.balancers.shared_listener import SharedListenerBalancer
-from handler.circuits import Circuits
-from handler.world import SeatState
+from handler.balancers.haproxy.several import haproxy as haproxy_driver
+from handler.balancers.shared_listener import protocol
+from handler.balancers.shared_listener.driver import SharedListenerBalancer
+from handler.planning.world import SeatState
+from handler.ports.balancer import Balancer
 from tests.support.haproxy import Haproxy, free_tcp_port, running_haproxy
 from tests.support.waiting import PATIENT, stop, until
 

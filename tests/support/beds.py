@@ -7,28 +7,28 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from config.errors import StoreError
-from config.model import Group, ProcessRecipe, ReadyProbe
-from config.rolling import RollBudgets
+from config.model.catalogue import Group, ProcessRecipe, ReadyProbe
+from config.model.rolling import RollBudgets
 from config.units import BalancerId, MemberName, PartName
-from handler.app.fates import evicted, given
-from handler.app.rolling import news_of, write
-from handler.converge import Converger
-from handler.desired import Definition
-from handler.generation.claiming import Generation
-from handler.launches import LaunchId
-from handler.orchestrators.interface import Orchestrator
-from handler.passes import Pass
-from handler.probes import READY
-from handler.roles import state_of
-from handler.rolls import Roll, RollState
-from handler.status import MemberState
-from handler.store.interface import Event, EventKind, StoredGroup
-from handler.world import Leaving, Phase, Record, SeatState
+from handler.convergence.claiming import Generation
+from handler.convergence.converge import Converger
+from handler.convergence.passes import Pass
+from handler.convergence.probes import READY
+from handler.operations.fates import evicted, given
+from handler.planning.desired import Definition
+from handler.planning.launches import LaunchId
+from handler.planning.roles import state_of
+from handler.planning.rolls import Roll, RollState
+from handler.planning.status import MemberState
+from handler.planning.world import Leaving, Phase, Record, SeatState
+from handler.ports.orchestrator import Orchestrator
+from handler.ports.store import Event, EventKind, StoredGroup
+from handler.runtime.roll_progress import news_of, write
 from tests.support.fake_cloud import FakeBalancer, FakeClock, FakeCloud, Instants
 from tests.support.memory_store import MemoryStore
 from tests.support.worlds import INSTALLATION, WEB, a_definition, a_group
 from trigger.decide import lowered, returned, vanished
-from trigger.older import compared, confirmed
+from trigger.guards.older import compared, confirmed
 from trigger.requests import GroupState
 
 _PASSES = 200

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from collector.clients.circuits import Circuits
 from config.units import Instant, Moment, Monotonic
-from handler.circuits import Circuits
 
 
 def circuits_by(clock: Callable[[], Instant]) -> Circuits:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Any, Self
 
-from handler.passes import Pass
-from handler.steps import Result, Wait
-from handler.world import Phase
+from handler.convergence.passes import Pass
+from handler.planning.steps import Result, Wait
+from handler.planning.world import Phase
 from tests.support.beds import Bed
 
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from config.access import SecretRef
-from config.model import CloudstackCloud, CloudstackRecipe, Profile
+from config.model.access import SecretRef
+from config.model.catalogue import CloudstackCloud, CloudstackRecipe, Profile
 from config.units import CloudId, GroupId, Instant, MemberName, ProfileId
-from handler.launches import LaunchId
-from handler.orchestrators.cloudstack import CloudstackOrchestrator
-from handler.orchestrators.interface import Launch
-from handler.world import Server
+from handler.orchestrators.cloudstack.driver import CloudstackOrchestrator
+from handler.planning.launches import LaunchId
+from handler.planning.world import Server
+from handler.ports.orchestrator import Launch
 from tests.support.circuits import circuits_by
 from tests.support.cloudstack_wire import KEY, SECRET, CloudstackWire
 from tests.support.orchestrators import Clock

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from config.balancers import CloudstackRuleBalancer
+from collector.clients.circuits import Circuits
+from config.model.balancers import CloudstackRuleBalancer
 from config.units import BalancerId, Instant, MemberName
-from handler.balancers.cloudstack_rule import CloudstackRuleDriver
+from handler.balancers.cloudstack.driver import CloudstackRuleDriver
 from handler.balancers.exchange import Address
-from handler.circuits import Circuits
-from handler.launches import LaunchId
+from handler.planning.launches import LaunchId
 from tests.support.cloudstack import a_cloudstack
 from tests.support.cloudstack_wire import KEY, SECRET, Answer, ApiError, CloudstackWire, Vm
 

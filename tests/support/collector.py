@@ -7,13 +7,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from collector.poll import Poller
 from collector.samples import Layout, Reply, Scrape, Series
-from collector.sources.interface import Source
+from collector.source import Source
+from collector.sources.poll import Poller
 from collector.targets import Member, Roster
-from config.access import SecretRef, SnmpAccess
-from config.counters import AlertedValue, Counter, HaproxyField, Kind, Per, SnmpObject
-from config.model import (
+from config.model.access import SecretRef, SnmpAccess
+from config.model.catalogue import (
     Adjustment,
     Balancer,
     BalancerUse,
@@ -27,6 +26,7 @@ from config.model import (
     Profile,
     Verb,
 )
+from config.model.counters import AlertedValue, Counter, HaproxyField, Kind, Per, SnmpObject
 from config.units import (
     AlertId,
     BalancerId,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from config.build_conditions import condition
-from config.condition_document import ConditionDocument
-from config.model import ExpressionCondition
+from config.build.conditions import condition
+from config.document.conditions import ConditionDocument
+from config.model.catalogue import ExpressionCondition
 from config.units import ConditionId
 
 

@@ -9,15 +9,12 @@ from pathlib import Path
 
 from hypothesis import strategies as st
 
-from config.access import OPEN, HaproxyStats, NetscalerStats, PrometheusServer, SecretRef, ServerSource
-from config.adjustments import Rounding, Step, Steps
-from config.calendars import Calendar
-from config.clouds import Calls
-from config.counters import AlertedValue, Counter, HaproxyField, Kind, SnmpObject
-from config.digest import digest_of
-from config.effects import Alert, BringValue, FirePolicy, Freeze, RaiseFloor, Shield, Way
+from config.build.digest import digest_of
 from config.load import parse
-from config.model import (
+from config.model.access import OPEN, HaproxyStats, NetscalerStats, PrometheusServer, SecretRef, ServerSource
+from config.model.adjustments import Rounding, Step, Steps
+from config.model.calendars import Calendar
+from config.model.catalogue import (
     Adjustment,
     Balancer,
     BalancerUse,
@@ -38,9 +35,12 @@ from config.model import (
     Site,
     Verb,
 )
-from config.reductions import Reduce
-from config.resource_limits import ResourceLimits
-from config.schedules import Lasting, Limit, Once, ScheduledChange, ScheduledLimit
+from config.model.clouds import Calls
+from config.model.counters import AlertedValue, Counter, HaproxyField, Kind, SnmpObject
+from config.model.effects import Alert, BringValue, FirePolicy, Freeze, RaiseFloor, Shield, Way
+from config.model.reductions import Reduce
+from config.model.resource_limits import ResourceLimits
+from config.model.schedules import Lasting, Limit, Once, ScheduledChange, ScheduledLimit
 
 EXAMPLE = Path("config/examples/web.yaml")
 

@@ -20,11 +20,11 @@ from typing import Any
 from typer.testing import CliRunner
 
 from config.errors import Transient
-from config.model import SharedListener
+from config.model.catalogue import SharedListener
 from config.units import BalancerId
-from handler.app.cli import app
-from handler.balancers.shared_listener import SharedListenerBalancer
-from handler.orchestrators import procfs
+from handler.balancers.shared_listener.driver import SharedListenerBalancer
+from handler.cli.main import app
+from handler.orchestrators.process import procfs
 from tests.support.orchestrators import bearing
 from tests.support.waiting import PATIENT, until
 

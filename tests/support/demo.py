@@ -9,7 +9,7 @@ import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from config.model import ProcessRecipe
+from config.model.catalogue import ProcessRecipe
 from handler.demo.http import Door, Response
 from tests.support.waiting import PATIENT
 

@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any, cast
 
 from config.units import BalancerId, MemberName
-from handler.converge import Converger
-from handler.desired import Definition
-from handler.probes import READY
-from handler.store.interface import Event, EventKind, Store, StoredGroup
+from handler.convergence.converge import Converger
+from handler.convergence.probes import READY
+from handler.planning.desired import Definition
+from handler.planning.world import Leaving, Phase, SeatState
+from handler.ports.store import Event, EventKind, Store, StoredGroup
 from handler.store.sqlite import SqliteStore
-from handler.world import Leaving, Phase, SeatState
 from tests.support.fake_cloud import LOST, FakeBalancer, FakeClock, FakeCloud, Instants
 from tests.support.kill_points import WRITES
 from tests.support.worlds import INSTALLATION, WEB

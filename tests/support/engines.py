@@ -11,26 +11,26 @@ from typing import Any, TypeVar
 
 import pytest
 
-from collector.board import Board
-from collector.poll import Poller
-from collector.pushes import Pushes
-from collector.sources.interface import Round
+from collector.boards.alerts import Board
+from collector.boards.pushes import Pushes
+from collector.source import Round
+from collector.sources.poll import Poller
 from collector.sources.pushed import PushedSource
 from config.units import GroupId, Instant, MemberName, Moment, Seconds
-from handler import pacing
-from handler.app import clock
-from handler.app.courier import Courier
-from handler.app.desk import Desk
-from handler.app.engine import Engine, Parts
-from handler.app.member_keys import MemberKeys
-from handler.app.rooms import Room
-from handler.converge import Converger
-from handler.probes import READY
-from handler.status import GroupStatus, MemberState
-from handler.steps import Wait
-from handler.store.interface import Store
+from handler.convergence.converge import Converger
+from handler.convergence.probes import READY
+from handler.engine.engine import Engine, Parts
+from handler.ingest.pushes.member_keys import MemberKeys
+from handler.observability.courier import Courier
+from handler.operations.desk import Desk
+from handler.planning import pacing
+from handler.planning.status import GroupStatus, MemberState
+from handler.planning.steps import Wait
+from handler.ports.held import HeldClock
+from handler.ports.store import Store
+from handler.runtime import clock
+from handler.runtime.rooms import Room
 from handler.store.sqlite import SqliteStore
-from handler.timekeeping.held import HeldClock
 from tests.support.collector import no_secret
 from tests.support.fake_cloud import FakeBalancer, FakeCloud
 from tests.support.waiting import PATIENT

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from config.model import Profile, Recipe
+from config.model.catalogue import Profile, Recipe
 from config.units import CloudId, ProfileId
-from handler.app.examining import asked
-from handler.examination import Examined, Look, Verdict
+from handler.operations.examining import asked
+from handler.ports.examination import Examined, Look, Verdict
 
 OK, UNKNOWN, PROBLEM = Verdict.OK, Verdict.UNKNOWN, Verdict.PROBLEM
 

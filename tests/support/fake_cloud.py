@@ -10,16 +10,16 @@ from threading import RLock
 from typing import Any, TypeVar
 
 from config.errors import DriverError, Permanent, Transient
-from config.model import Profile
-from config.parts import Part
-from config.simulation import Behaviour, BootTime
+from config.model.catalogue import Profile
+from config.model.parts import Part
+from config.model.simulation import Behaviour, BootTime
 from config.units import GroupId, Instant, MemberName, PartName, Seconds
-from handler.launches import Claim, LaunchId
-from handler.orchestrators.interface import Launch
-from handler.orchestrators.machines import Machine
-from handler.orchestrators.simulation import Answer, Simulation
-from handler.parts import MadePart, PartListing
-from handler.world import Health, Listing, Seat, SeatState, Server, ServerState
+from handler.orchestrators.simulated.machines import Machine
+from handler.orchestrators.simulated.simulation import Answer, Simulation
+from handler.planning.launches import Claim, LaunchId
+from handler.planning.parts import MadePart, PartListing
+from handler.planning.world import Health, Listing, Seat, SeatState, Server, ServerState
+from handler.ports.orchestrator import Launch
 from tests.support.worlds import INSTALLATION, NOW
 
 T = TypeVar("T")

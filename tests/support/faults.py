@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from collector.board import Board
-from collector.http import HttpClient
-from collector.pushes import Pushes
+from collector.boards.alerts import Board
+from collector.boards.pushes import Pushes
+from collector.clients.http.client import HttpClient
 from collector.samples import Reply
-from collector.sources.interface import Source
-from config.access import ServerSource, SnmpAccess
-from config.counters import CounterSource, Kind, Per
-from config.model import Balancer, Cloud
+from collector.source import Source
+from config.model.access import ServerSource, SnmpAccess
+from config.model.catalogue import Balancer, Cloud
+from config.model.counters import CounterSource, Kind, Per
 from config.units import Moment
 
 SECRET = "tr4p-s3cret-9f2c"

@@ -13,17 +13,16 @@ from pathlib import Path
 import numpy as np
 
 from aggregator.aggregate import Aggregator
-from collector.board import Board
-from collector.http import HttpClient
-from collector.outages import hearing_of
-from collector.poll import Poller
-from collector.pushes import Pushes
-from collector.refusals import without
+from collector.boards.alerts import Board
+from collector.boards.pushes import Pushes
+from collector.clients.http.client import HttpClient
+from collector.outages.outages import hearing_of
+from collector.outages.refusals import without
 from collector.samples import Floats, Reply, Scrape, Series
+from collector.sources.poll import Poller
 from collector.targets import Member, Roster
-from config.access import SecretRef
-from config.counters import Counter, Kind, Per, source_word
-from config.model import (
+from config.model.access import SecretRef
+from config.model.catalogue import (
     Adjustment,
     BalancerUse,
     Catalogue,
@@ -35,6 +34,7 @@ from config.model import (
     Profile,
     Verb,
 )
+from config.model.counters import Counter, Kind, Per, source_word
 from config.units import (
     CloudId,
     ConditionId,
@@ -47,8 +47,8 @@ from config.units import (
     PolicyId,
     ProfileId,
 )
-from handler.app.deciding import _listen
-from handler.app.rooms import Room
+from handler.runtime.deciding import _listen
+from handler.runtime.rooms import Room
 from tests.support.faults import (
     HOUR,
     INTERVAL,
@@ -70,7 +70,7 @@ from tests.support.faults import (
 from tests.support.still_time import pass_by, play
 from tests.support.worlds import a_definition
 from trigger.decide import decide
-from trigger.evaluate import evaluate, requests_from
+from trigger.policies.evaluate import evaluate, requests_from
 from trigger.requests import Fleet, GroupState
 
 BEGINS = 4

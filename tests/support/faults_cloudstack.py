@@ -6,10 +6,10 @@ import json
 from collections.abc import Sequence
 
 from collector.samples import Reply
-from collector.sources.cloudstack import CloudstackSource
-from config.access import SecretRef
-from config.counters import CloudstackField
-from config.model import CloudstackCloud
+from collector.sources.cloudstack.source import CloudstackSource
+from config.model.access import SecretRef
+from config.model.catalogue import CloudstackCloud
+from config.model.counters import CloudstackField
 from config.units import CloudId
 from tests.support.faults import Column, Declared, Fails, Fault, Harmless, Impossible, Side
 from tests.support.faults_http import OVER_HTTP, Asked, Face, Told, blameless, odd

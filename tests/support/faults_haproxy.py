@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from collector.samples import Reply
-from collector.sources.haproxy import HaproxySource
-from config.access import Basic, HaproxyStats, HttpAccess, SecretRef
-from config.counters import HaproxyField
-from config.model import HaproxyBalancer
+from collector.sources.haproxy.source import HaproxySource
+from config.model.access import Basic, HaproxyStats, HttpAccess, SecretRef
+from config.model.catalogue import HaproxyBalancer
+from config.model.counters import HaproxyField
 from config.units import BalancerId, SourceId
 from tests.support.faults import (
     NO_TIMES,

@@ -10,9 +10,9 @@ from typing import NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
 from collector.samples import Reply
-from collector.sources.http_value import HttpSource
-from config.access import Bearer, HttpAccess, SecretRef
-from config.counters import HttpValue, JsonPick, MemberAddress, MetricPick
+from collector.sources.http.source import HttpSource
+from config.model.access import Bearer, HttpAccess, SecretRef
+from config.model.counters import HttpValue, JsonPick, MemberAddress, MetricPick
 from tests.support.faults import (
     NO_TIMES,
     OURS,

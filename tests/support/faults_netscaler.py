@@ -7,9 +7,9 @@ import time
 from collections.abc import Sequence
 
 from collector.samples import Reply
-from collector.sources.netscaler import NetscalerSource
-from config.access import NetscalerStats, SecretRef
-from config.counters import NetscalerField
+from collector.sources.netscaler.source import NetscalerSource
+from config.model.access import NetscalerStats, SecretRef
+from config.model.counters import NetscalerField
 from config.units import SourceId
 from tests.support.faults import NO_TIMES, OURS, Column, Declared, Fails, Fault, Harmless, Overstated, Side, Unrated
 from tests.support.faults_http import OVER_HTTP, Asked, Face, Told, blameless, odd

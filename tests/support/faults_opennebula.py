@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from email.utils import formatdate
 
 from collector.samples import Reply
-from collector.sources.opennebula import OpennebulaSource
-from config.access import SecretRef
-from config.counters import OpennebulaAttribute
-from config.model import OpennebulaCloud
+from collector.sources.opennebula.source import OpennebulaSource
+from config.model.access import SecretRef
+from config.model.catalogue import OpennebulaCloud
+from config.model.counters import OpennebulaAttribute
 from config.units import CloudId
 from tests.support.faults import OURS, Column, Declared, Fails, Fault, Harmless, Overstated, Side, Unrated
 from tests.support.faults_http import OVER_HTTP, Asked, Face, Told, blameless, odd

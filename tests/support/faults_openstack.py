@@ -10,15 +10,15 @@ from datetime import UTC, datetime
 from email.utils import formatdate
 
 from collector.samples import Reply
-from collector.sources.gnocchi import GnocchiSource
-from collector.sources.keystone import Keystone
-from collector.sources.keystone_grants import COMPUTE, METRIC, Grant
-from collector.sources.nova import NovaSource
-from collector.sources.nova_servers import NovaServers
-from config.access import BY_SYSTEM, SecretRef
-from config.counters import CounterSource, GnocchiMetric, NovaField
-from config.model import OpenstackCloud
-from config.openstack import ApplicationCredential, OpenstackAccess
+from collector.sources.openstack.gnocchi import GnocchiSource
+from collector.sources.openstack.keystone import Keystone
+from collector.sources.openstack.keystone_grants import COMPUTE, METRIC, Grant
+from collector.sources.openstack.nova import NovaSource
+from collector.sources.openstack.nova_servers import NovaServers
+from config.model.access import BY_SYSTEM, SecretRef
+from config.model.catalogue import OpenstackCloud
+from config.model.counters import CounterSource, GnocchiMetric, NovaField
+from config.model.openstack import ApplicationCredential, OpenstackAccess
 from config.units import CloudId
 from tests.support.faults import (
     NO_TIMES,

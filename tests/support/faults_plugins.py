@@ -7,10 +7,10 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 
 from collector.samples import Reply, Sheet
-from collector.sources.interface import Round
+from collector.source import Round
 from collector.sources.plugins import PluginSource
-from config.access import SecretRef
-from config.counters import PluginValue
+from config.model.access import SecretRef
+from config.model.counters import PluginValue
 from tests.support.faults import (
     OURS,
     SECRET,

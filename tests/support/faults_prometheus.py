@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from email.utils import formatdate
 
 from collector.samples import Reply
-from collector.sources.prometheus import PrometheusSource
-from collector.sources.prometheus_answers import STAMP
-from config.access import PrometheusServer
-from config.counters import PrometheusQuery
+from collector.sources.prometheus.answers import STAMP
+from collector.sources.prometheus.source import PrometheusSource
+from config.model.access import PrometheusServer
+from config.model.counters import PrometheusQuery
 from config.units import SourceId
 from tests.support.faults import OURS, Column, Declared, Fails, Fault, Harmless, Overstated, Side, Unrated
 from tests.support.faults_http import ACCESS, OVER_HTTP, Asked, Face, Told, blameless, odd

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from collector.board import Brought
-from collector.pushes import Pushed
+from collector.boards.alerts import Brought
+from collector.boards.pushes import Pushed
 from collector.samples import Reply
 from collector.sources.alerted import AlertedSource
 from collector.sources.pushed import PushedSource
-from config.counters import AlertedValue, Per, PushedValue
+from config.model.counters import AlertedValue, Per, PushedValue
 from config.units import AlertId, GroupId, Instant, MemberName, Moment, Monotonic
-from handler.pushes.judging import Listener, Members, Refusal, Speaker, judged
-from handler.pushes.receiver import Push, read
-from handler.pushes.said import Shape, Unreadable
+from handler.ingest.pushes.judging import Listener, Members, Refusal, Speaker, judged
+from handler.ingest.pushes.receiver import Push, read
+from handler.ingest.pushes.said import Shape, Unreadable
 from tests.support.faults import (
     HOUR,
     INTERVAL,
@@ -69,7 +69,7 @@ class _Sender:
             self._arrive(name, self._body(name, now), arrives)
 
     def _arrive(self, name: str, body: bytes, at: Moment) -> None:
-        """As `handler.app.pushing` does with the push of somebody whom it knows."""
+        """As `handler.ingest.pushes.pushing` does with the push of somebody whom it knows."""
         member = MemberName(name)
         said = read(Push(token=SECRET, shape=Shape.OPENMETRICS, member=None, group=None, body=body))
         if isinstance(said, Unreadable):

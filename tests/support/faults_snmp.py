@@ -9,8 +9,8 @@ from typing import cast
 
 from collector.samples import Reply
 from collector.sources.snmp import SnmpSource
-from config.access import Engine, SecretRef, SnmpAccess
-from config.counters import SnmpObject
+from config.model.access import Engine, SecretRef, SnmpAccess
+from config.model.counters import SnmpObject
 from tests.support.faults import (
     NO_TIMES,
     OURS,

@@ -19,7 +19,7 @@ from urllib.request import urlopen
 from ruamel.yaml import YAML
 
 from config.units import Instant
-from handler.app.metrics import Metrics
+from handler.observability.metrics import Metrics
 from tests.support.daemon import a_daemon
 from tests.support.waiting import PATIENT, stopped, until
 

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from config.effects import Alert, Effect, FirePolicy
-from config.model import Adjustment, Policy, Verb
+from config.model.catalogue import Adjustment, Policy, Verb
+from config.model.effects import Alert, Effect, FirePolicy
 from config.units import AlertId, GroupId, Instant, PolicyId, Seconds
-from handler.hooks.mapping import Rules
-from handler.hooks.payloads import ToldAlert
-from handler.store.outside import AlertStatus, StoredHook
+from handler.ingest.alerts.mapping import Rules
+from handler.ingest.alerts.payloads import ToldAlert
+from handler.ports.outside import AlertStatus, StoredHook
 from tests.support.trigger import NOON
 
 START = "2026-01-01T12:00:00.123456789Z"
@@ -67,7 +67,7 @@ def declared(
 
 def rules(*alerts: Alert) -> Rules:
     """Of these alerts, and policies that add, remove and set."""
-    from config.model import Catalogue
+    from config.model.catalogue import Catalogue
 
     policies = {
         PolicyId(name): Policy(

@@ -13,8 +13,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mappin
 from dataclasses import dataclass
 from pathlib import Path
 
-from collector.http import HttpClient
-from config.access import SecretRef
+from collector.clients.http.client import HttpClient
+from config.model.access import SecretRef
 from tests.support.collector import no_secret, real_clock
 from tests.support.waiting import PATIENT, stopped, until
 

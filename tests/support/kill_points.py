@@ -20,16 +20,25 @@ from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
-from config.model import BalancerUse, Budget, Group, ProcessCloud, ProcessRecipe, Profile, QuietScope, SharedListener
+from config.model.catalogue import (
+    BalancerUse,
+    Budget,
+    Group,
+    ProcessCloud,
+    ProcessRecipe,
+    Profile,
+    QuietScope,
+    SharedListener,
+)
 from config.units import BalancerId, CloudId, GroupId, Instant, ProfileId
-from handler.balancers.shared_listener import SharedListenerBalancer
-from handler.converge import Converger
-from handler.desired import Definition
-from handler.orchestrators.process import ProcessOrchestrator
-from handler.probes import READY
-from handler.store.interface import StoredGroup
+from handler.balancers.shared_listener.driver import SharedListenerBalancer
+from handler.convergence.converge import Converger
+from handler.convergence.probes import READY
+from handler.orchestrators.process.driver import ProcessOrchestrator
+from handler.planning.desired import Definition
+from handler.planning.world import SeatState
+from handler.ports.store import StoredGroup
 from handler.store.sqlite import SqliteStore
-from handler.world import SeatState
 from trigger.requests import Quiet
 from trigger.verdicts import Direction
 

@@ -8,22 +8,25 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from threading import RLock
 
+from config.document.statement import Statement
 from config.errors import StoreError
-from config.notices import NotifyTarget
-from config.statement import Statement
+from config.model.notices import NotifyTarget
 from config.units import AlertId, BalancerId, CloudId, GroupId, HookId, Instant, MemberName
-from handler.attachments import Attachment
-from handler.declared import Converged, Pinned, Revision
-from handler.desired import Builds, Definition
-from handler.launches import Claim, LaunchId
-from handler.lines import OpenStep
-from handler.notices import Filed, Notice, Tried
-from handler.provisioning import Binding
-from handler.rolls import Roll
-from handler.status import Began
-from handler.steps import Result
-from handler.store.edits import Edited, GroupEdit
-from handler.store.interface import (
+from handler.planning.attachments import Attachment
+from handler.planning.declared import Converged, Pinned, Revision
+from handler.planning.desired import Builds, Definition
+from handler.planning.launches import Claim, LaunchId
+from handler.planning.lines import OpenStep
+from handler.planning.provisioning import Binding
+from handler.planning.rolls import Roll
+from handler.planning.status import Began
+from handler.planning.steps import Result
+from handler.planning.world import Phase, Record
+from handler.ports.edits import Edited, GroupEdit
+from handler.ports.held import Difference
+from handler.ports.notices import Filed, Notice, Tried
+from handler.ports.outside import AlertStatus, Delivery, StoredHook
+from handler.ports.store import (
     EVERY_KIND,
     Abandoned,
     Creates,
@@ -34,9 +37,6 @@ from handler.store.interface import (
     StoredGroup,
     Tick,
 )
-from handler.store.outside import AlertStatus, Delivery, StoredHook
-from handler.timekeeping.held import Difference
-from handler.world import Phase, Record
 from tests.support.fake_cloud import Instants
 from tests.support.worlds import INSTALLATION
 from trigger.moving import moved

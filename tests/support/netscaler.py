@@ -1,8 +1,8 @@
 """A NetScaler of our own, speaking NITRO over HTTP on the loopback: login, cookie, codes, statistics, text numbers.
 
 It answers as appliances do in the vendor's reference and in recorded answers: counters and gauges as text, rates and
-ports as numbers, ``errorcode`` in every body. `tests/collector/sources/test_netscaler.py` has it meet a client that
-we did not write.
+ports as numbers, ``errorcode`` in every body. `tests/collector/sources/netscaler/test_source.py` has it meet a client
+that we did not write.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from urllib.parse import unquote
 
 from aiohttp import web
 
-from config.access import NetscalerStats, SecretRef
+from config.model.access import NetscalerStats, SecretRef
 from config.units import SourceId
 from tests.support.netscaler_config import Configuration
 from tests.support.waiting import PATIENT

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from config.access import SecretRef
-from config.balancers import NetscalerBalancer
+from collector.clients.circuits import Circuits
+from config.model.access import SecretRef
+from config.model.balancers import NetscalerBalancer
 from config.units import BalancerId, Instant, MemberName
 from handler.balancers.exchange import Address
-from handler.balancers.netscaler import NetscalerDriver
-from handler.circuits import Circuits
+from handler.balancers.netscaler.driver import NetscalerDriver
 from tests.support.netscaler import PASSWORD, USER, FakeNetscaler, in_the_background
 from tests.support.netscaler_config import Configuration, Member
 from tests.support.waiting import PATIENT

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from config.model import Group
-from config.notices import Notify, NotifyCommand, NotifyTarget, Severity
+from config.model.catalogue import Group
+from config.model.notices import Notify, NotifyCommand, NotifyTarget, Severity
 from config.units import GroupId, Instant, ProfileId
-from handler.notices import Filed, Notice, Turn
-from handler.status import GroupCondition
+from handler.planning.status import GroupCondition
+from handler.ports.notices import Filed, Notice, Turn
 
 NOW = Instant(1_700_000_000.0)
 BOTH = (Severity.WARNING, Severity.ERROR)

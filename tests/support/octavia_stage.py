@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from config.access import SecretRef
-from config.openstack import OctaviaBalancer
+from collector.clients.circuits import Circuits
+from config.model.access import SecretRef
+from config.model.openstack import OctaviaBalancer
 from config.units import BalancerId, CloudId, MemberName
 from handler.balancers.exchange import Address
-from handler.balancers.octavia import OctaviaDriver
-from handler.circuits import Circuits
+from handler.balancers.octavia.driver import OctaviaDriver
 from tests.support.openstack import an_access
 from tests.support.openstack_octavia_wire import Octavia, PoolWire
 from tests.support.openstack_wire import SECRET, OpenstackWire

@@ -14,18 +14,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from config.access import SecretRef
 from config.errors import Transient
-from config.model import OneflowCloud, OneflowRecipe, Profile
+from config.model.access import SecretRef
+from config.model.catalogue import OneflowCloud, OneflowRecipe, Profile
 from config.units import CloudId, GroupId, Instant, MemberName, ProfileId
-from handler.launches import LaunchId
-from handler.orchestrators.interface import Launch
-from handler.orchestrators.oneflow import OneflowOrchestrator
-from handler.orchestrators.oneflow_answers import RUNNING, Service, service_of
-from handler.orchestrators.oneflow_wire import FlowWire
-from handler.orchestrators.opennebula_answers import Machine, machine_of
-from handler.orchestrators.opennebula_wire import Wire
-from handler.world import Server, ServerState
+from handler.orchestrators.oneflow.answers import RUNNING, Service, service_of
+from handler.orchestrators.oneflow.driver import OneflowOrchestrator
+from handler.orchestrators.oneflow.wire import FlowWire
+from handler.orchestrators.opennebula.answers import Machine, machine_of
+from handler.orchestrators.opennebula.wire import Wire
+from handler.planning.launches import LaunchId
+from handler.planning.world import Server, ServerState
+from handler.ports.orchestrator import Launch
 from tests.support.opennebula_bed import a_bed, a_secret, as_admin, facts, wall
 from tests.support.orchestrators import installation
 from tests.support.real_clouds import stages

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from config.model import OneflowCloud, OneflowRecipe, Profile
+from config.model.catalogue import OneflowCloud, OneflowRecipe, Profile
 from config.units import CloudId, GroupId, Instant, MemberName, ProfileId
-from handler.launches import LaunchId
-from handler.orchestrators.interface import Launch
-from handler.orchestrators.oneflow import OneflowOrchestrator
+from handler.orchestrators.oneflow.driver import OneflowOrchestrator
+from handler.planning.launches import LaunchId
+from handler.ports.orchestrator import Launch
 from tests.support.oneflow_wire import OneflowWire
 from tests.support.opennebula import HERE, THERE, OpennebulaStage, an_opennebula
 from tests.support.opennebula_wire import DONE, OpennebulaWire, Vm

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from config.model import OneflowCloud
-from handler.orchestrators.interface import Orchestrator
+from config.model.catalogue import OneflowCloud
+from handler.ports.orchestrator import Orchestrator
 from tests.support import trials
 from tests.support.oneflow_stage import OneflowStage, oneflow_stage
 from tests.support.trials import Column, Trial

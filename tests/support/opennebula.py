@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from config.access import SecretRef
-from config.model import OpennebulaCloud, OpennebulaRecipe, Profile
-from config.recipes import Extra, attributes_of
+from config.model.access import SecretRef
+from config.model.catalogue import OpennebulaCloud, OpennebulaRecipe, Profile
+from config.model.recipes import Extra, attributes_of
 from config.units import CloudId, GroupId, Instant, MemberName, ProfileId
-from handler.launches import LaunchId
-from handler.orchestrators.interface import Launch
-from handler.orchestrators.opennebula import OpennebulaOrchestrator
-from handler.world import Server
+from handler.orchestrators.opennebula.driver import OpennebulaOrchestrator
+from handler.planning.launches import LaunchId
+from handler.planning.world import Server
+from handler.ports.orchestrator import Launch
 from tests.support.circuits import circuits_by
 from tests.support.opennebula_wire import DONE, PASSWORD, USER, OpennebulaWire
 from tests.support.orchestrators import Clock

@@ -16,15 +16,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from config.access import SecretRef
-from config.model import OpennebulaCloud, OpennebulaRecipe, Profile
+from config.model.access import SecretRef
+from config.model.catalogue import OpennebulaCloud, OpennebulaRecipe, Profile
 from config.units import CloudId, GroupId, Instant, MemberName, ProfileId
-from handler.launches import LaunchId
-from handler.orchestrators.interface import Launch
-from handler.orchestrators.opennebula import OpennebulaOrchestrator
-from handler.orchestrators.opennebula_answers import Machine, machine_of
-from handler.orchestrators.opennebula_wire import Wire
-from handler.world import Server, ServerState
+from handler.orchestrators.opennebula.answers import Machine, machine_of
+from handler.orchestrators.opennebula.driver import OpennebulaOrchestrator
+from handler.orchestrators.opennebula.wire import Wire
+from handler.planning.launches import LaunchId
+from handler.planning.world import Server, ServerState
+from handler.ports.orchestrator import Launch
 from tests.beds.opennebula import Bed
 from tests.support.orchestrators import installation
 from tests.support.real_clouds import OPENNEBULA, stages

@@ -17,7 +17,7 @@ from functools import partial
 from typing import Any
 from xml.sax.saxutils import escape
 
-from handler.orchestrators.opennebula_states import LCM_STATES
+from handler.orchestrators.opennebula.states import LCM_STATES
 from tests.support.opennebula_documents import PENDING, Attributes, Vm, each, measured_xml, parsed, vm_xml
 from tests.support.wire_server import Befallen, Fault, WireHandler, served
 

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from config.access import SecretRef
-from config.model import OpenstackCloud, OpenstackRecipe, Profile
-from config.openstack import ApplicationCredential, OpenstackAccess
+from config.model.access import SecretRef
+from config.model.catalogue import OpenstackCloud, OpenstackRecipe, Profile
+from config.model.openstack import ApplicationCredential, OpenstackAccess
 from config.units import CloudId, GroupId, Instant, MemberName, ProfileId
-from handler.launches import LaunchId
-from handler.orchestrators.interface import Launch
-from handler.orchestrators.openstack import OpenstackOrchestrator
-from handler.world import Server
+from handler.orchestrators.openstack.driver import OpenstackOrchestrator
+from handler.planning.launches import LaunchId
+from handler.planning.world import Server
+from handler.ports.orchestrator import Launch
 from tests.support.circuits import circuits_by
 from tests.support.openstack_nova_wire import Glance, Nova, Things
 from tests.support.openstack_parts_wire import Cinder, PartsNeutron

@@ -14,24 +14,24 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from collector.clients.openstack.answers import Answer, entries, mapping
+from collector.clients.openstack.connection import BLOCK_STORAGE, COMPUTE, LOAD_BALANCER, NETWORK, Connection
+from collector.clients.openstack.ids import NETWORK_KIND, Ids
 from config.errors import DriverError
-from config.model import OpenstackCloud, OpenstackRecipe, Profile
-from config.openstack import CloudsYaml, OpenstackAccess
-from config.parts import Address, Part, Port, Volume
+from config.model.catalogue import OpenstackCloud, OpenstackRecipe, Profile
+from config.model.openstack import CloudsYaml, OpenstackAccess
+from config.model.parts import Address, Part, Port, Volume
 from config.units import CloudId, GroupId, Instant, MemberName, PartName, ProfileId
-from handler.balancers.octavia_answers import Entry, page_of
-from handler.launches import LaunchId
-from handler.openstack.answers import Answer, entries, mapping
-from handler.openstack.connection import BLOCK_STORAGE, COMPUTE, LOAD_BALANCER, NETWORK, Connection
-from handler.openstack.ids import NETWORK_KIND, Ids
-from handler.orchestrators.interface import Launch
-from handler.orchestrators.openstack import OpenstackOrchestrator
-from handler.orchestrators.openstack_answers import id_of
-from handler.orchestrators.openstack_nova import Nova
-from handler.orchestrators.openstack_part_answers import ADDRESSES, PORTS, SHELVES, VOLUMES
-from handler.orchestrators.openstack_request import request_of
-from handler.parts import MadePart, PartListing, PartState
-from handler.world import Server, ServerState
+from handler.balancers.octavia.answers import Entry, page_of
+from handler.orchestrators.openstack.answers import id_of
+from handler.orchestrators.openstack.driver import OpenstackOrchestrator
+from handler.orchestrators.openstack.nova import Nova
+from handler.orchestrators.openstack.part_answers import ADDRESSES, PORTS, SHELVES, VOLUMES
+from handler.orchestrators.openstack.request import request_of
+from handler.planning.launches import LaunchId
+from handler.planning.parts import MadePart, PartListing, PartState
+from handler.planning.world import Server, ServerState
+from handler.ports.orchestrator import Launch
 from tests.support.openstack import marked
 from tests.support.orchestrators import installation
 from tests.support.real_clouds import OPENSTACK, stages

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from config.model import OpenstackCloud
-from handler.orchestrators.interface import Orchestrator
+from config.model.catalogue import OpenstackCloud
+from handler.ports.orchestrator import Orchestrator
 from tests.support.openstack import OpenstackStage, openstack_stage
 from tests.support.openstack_wire import error, mint
 from tests.support.trials import Column, Trial, silenced

@@ -8,17 +8,17 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from collector.http import HttpClient
-from collector.poll import Poller
+from collector.clients.http.client import HttpClient
 from collector.samples import Reply, Scrape
-from collector.sources.gnocchi import GnocchiSource
-from collector.sources.keystone import Keystone
-from collector.sources.nova import NovaSource
-from collector.sources.nova_servers import NovaServers
-from config.access import SecretRef
-from config.counters import Counter
+from collector.sources.openstack.gnocchi import GnocchiSource
+from collector.sources.openstack.keystone import Keystone
+from collector.sources.openstack.nova import NovaSource
+from collector.sources.openstack.nova_servers import NovaServers
+from collector.sources.poll import Poller
 from config.errors import TrimtabError
-from config.model import Catalogue, OpenstackCloud
+from config.model.access import SecretRef
+from config.model.catalogue import Catalogue, OpenstackCloud
+from config.model.counters import Counter
 from config.units import Instant, Moment, Monotonic
 from tests.support.collector import a_catalogue, rosters
 from tests.support.openstack_wire import SECRET

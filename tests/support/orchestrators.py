@@ -12,17 +12,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from config.model import NoProgram, ProcessCloud, ProcessRecipe, Profile, SimulatedCloud
-from config.simulation import Behaviour, BootTime
+from config.model.catalogue import NoProgram, ProcessCloud, ProcessRecipe, Profile, SimulatedCloud
+from config.model.simulation import Behaviour, BootTime
 from config.units import CloudId, GroupId, Instant, MemberName, ProfileId
-from handler.launches import LaunchId
-from handler.orchestrators import children, procfs
-from handler.orchestrators.interface import Launch, Orchestrator
-from handler.orchestrators.ledger import Ledger
-from handler.orchestrators.process import ProcessOrchestrator
-from handler.orchestrators.simulated import SimulatedOrchestrator
-from handler.orchestrators.simulation import Simulation
-from handler.world import Server
+from handler.orchestrators.process import children, procfs
+from handler.orchestrators.process.driver import ProcessOrchestrator
+from handler.orchestrators.simulated.driver import SimulatedOrchestrator
+from handler.orchestrators.simulated.ledger import Ledger
+from handler.orchestrators.simulated.simulation import Simulation
+from handler.planning.launches import LaunchId
+from handler.planning.world import Server
+from handler.ports.orchestrator import Launch, Orchestrator
 from tests.support.waiting import until
 
 _stages = itertools.count(int(time.time() * 100) + os.getpid())

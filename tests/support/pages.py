@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from config.model import Mode
+from config.model.catalogue import Mode
 from config.units import GroupId, Instant, MemberName
-from handler.status import GroupCondition, GroupStatus, MemberState, MemberStatus
+from handler.planning.status import GroupCondition, GroupStatus, MemberState, MemberStatus
+from handler.runtime.series import Picture, Series
 from handler.web.pages.charts import Mark
 from handler.web.pages.facts import Facts, Glance
-from handler.web.series import Picture, Series
 from tests.support.store import an_explanation, at
-from trigger.explain import Explanation
+from trigger.explain.explanation import Explanation
 from trigger.reasons import Reason
 from trigger.requests import Pause, Quiet
 

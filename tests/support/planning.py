@@ -8,7 +8,7 @@ from typing import Any, Final
 from hypothesis import strategies as st
 
 from config.units import Instant
-from handler.world import Attempts, Health, Leaving, Phase, Seating, SeatState, ServerState, World
+from handler.planning.world import Attempts, Health, Leaving, Phase, Seating, SeatState, ServerState, World
 from tests.support.worlds import EDGE, NOW, a_member, a_seat, a_world
 
 FRESH: Final[dict[str, Any]] = {"intended_at": NOW - 10, "made_at": NOW - 5}

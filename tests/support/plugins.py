@@ -28,6 +28,6 @@ def a_plugin(site: Path, name: str, body: str) -> Path:
     records.mkdir(parents=True)
     (records / "METADATA").write_text(f"Metadata-Version: 2.1\nName: trimtab-{name}\nVersion: 1.0\n")
     (records / "entry_points.txt").write_text(f"[trimtab.sources]\n{name} = trimtab_{name}:Plugin\n")
-    head = "import asyncio\nimport time\n\nfrom config.access import SecretRef\n\n\n"
+    head = "import asyncio\nimport time\n\nfrom config.model.access import SecretRef\n\n\n"
     (site / f"trimtab_{name}.py").write_text(head + body)
     return site

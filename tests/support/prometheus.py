@@ -14,11 +14,11 @@ from typing import Any
 from urllib.parse import quote
 
 from collector.samples import Scrape
-from collector.sources.prometheus import PrometheusSource
-from config.access import OPEN, HttpAccess, PrometheusServer
-from config.counters import Counter, Kind, Per, PrometheusQuery
-from config.model import Catalogue
-from config.reductions import Reduce
+from collector.sources.prometheus.source import PrometheusSource
+from config.model.access import OPEN, HttpAccess, PrometheusServer
+from config.model.catalogue import Catalogue
+from config.model.counters import Counter, Kind, Per, PrometheusQuery
+from config.model.reductions import Reduce
 from config.units import CounterId, SourceId
 from tests.support.collector import a_catalogue, a_poller, rosters
 from tests.support.http_servers import Handler, a_client, a_response, free_tcp_port, in_a_thread, request

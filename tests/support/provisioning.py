@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
-from config.clouds import SimulatedCloud
-from config.managed import HealthMonitor, ManagedBalancer, Part, Vip
-from config.model import BalancerUse
+from config.model.catalogue import BalancerUse
+from config.model.clouds import SimulatedCloud
+from config.model.managed import HealthMonitor, ManagedBalancer, Part, Vip
 from config.units import BalancerId, CloudId, MemberName
 from handler.balancers.simulated import SimulatedBalancer
-from handler.desired import Definition
-from handler.provisioning import PartStatus, Provision
-from handler.world import Seat
+from handler.planning.desired import Definition
+from handler.planning.provisioning import PartStatus, Provision
+from handler.planning.world import Seat
 from tests.support.beds import Bed
 from tests.support.fake_cloud import FakeClock, Faults, Instants
 from tests.support.worlds import EDGE, WEB, a_definition

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from collector.pushes import Pushed
-from config.counters import Counter, Kind, Per, PushedValue
+from collector.boards.pushes import Pushed
+from config.model.counters import Counter, Kind, Per, PushedValue
 from config.units import CounterId, GroupId, MemberName, Seconds
-from handler.pushes.judging import Listener, Members, Speaker
-from handler.pushes.said import Said
+from handler.ingest.pushes.judging import Listener, Members, Speaker
+from handler.ingest.pushes.said import Said
 from tests.support.collector import a_moment
 
 WEB, API = GroupId("web"), GroupId("api")

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from config.units import MemberName
-from handler.app.serving import bind_tcp, bind_unix, serving
-from handler.hooks.tokens import Wanted
+from handler.daemon.serving import bind_tcp, bind_unix, serving
+from handler.ingest.alerts.tokens import Wanted
 from tests.support.engines import WEB, House, Up
 from tests.support.waiting import PATIENT
 

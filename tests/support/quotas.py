@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from config.errors import Permanent
-from config.model import Profile
+from config.model.catalogue import Profile
 from config.units import GroupId, Instant, MemberName, ProfileId, Seconds
-from handler.desired import Definition
-from handler.headroom import Limit, Quota
-from handler.orchestrators.interface import Launch
-from handler.passes import Pass
-from handler.store.interface import StoredGroup
-from handler.world import Server
+from handler.convergence.passes import Pass
+from handler.planning.desired import Definition
+from handler.planning.headroom import Limit, Quota
+from handler.planning.world import Server
+from handler.ports.orchestrator import Launch
+from handler.ports.store import StoredGroup
 from tests.support.beds import Bed
 from tests.support.fake_cloud import FakeCloud
 from tests.support.worlds import WEB, a_definition, a_group

@@ -15,11 +15,11 @@ import pytest
 
 from config.load import load
 from config.units import GroupId, Instant, MemberName, Moment, Monotonic, Seconds
-from handler import pacing
-from handler.app import engine as engines
-from handler.app.engine import Engine
-from handler.hooks.receiver import Knock
-from handler.hooks.tokens import Wanted
+from handler.engine import engine as engines
+from handler.engine.engine import Engine
+from handler.ingest.alerts.receiver import Knock
+from handler.ingest.alerts.tokens import Wanted
+from handler.planning import pacing
 from handler.recording.events import write_events
 from handler.recording.exporting import Csv, export_series
 from handler.recording.wanted import Wanted as WantedRows

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from config.load import parse
-from config.model import Catalogue
+from config.model.catalogue import Catalogue
 from config.units import GroupId, Instant
 from handler.replay.happenings import Course, Happening
 from handler.replay.outcomes import Line

@@ -9,7 +9,7 @@ import numpy as np
 
 from aggregator.across import Row
 from aggregator.rings import Ring
-from config.reductions import Reduction
+from config.model.reductions import Reduction
 
 INF = math.inf
 ONLY = np.array([0], dtype=np.intp)

@@ -8,10 +8,10 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 
-from handler.desired import DesiredState, Rolling
-from handler.planning import plan
-from handler.steps import Create, MarkLeaving, Plan
-from handler.world import Leaving, World
+from handler.planning.desired import DesiredState, Rolling
+from handler.planning.plan import plan
+from handler.planning.steps import Create, MarkLeaving, Plan
+from handler.planning.world import Leaving, World
 from tests.support.planning import worlds
 from tests.support.worlds import NOW, a_definition, a_member, a_seat, a_world, desired, limits
 

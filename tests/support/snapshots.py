@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from handler.planning.snapshot import Snapshot
+from handler.planning.world import World
 from handler.snapshots.reading import read_snapshot
-from handler.snapshots.snapshot import Snapshot
 from handler.snapshots.writing import laid_out, written
 from handler.web.render import plain
-from handler.world import World
 from tests.support.worlds import NOW, a_definition, desired, limits
 
 

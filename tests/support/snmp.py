@@ -13,11 +13,11 @@ from typing import Any
 from pyasn1.codec.ber import decoder, encoder  # type: ignore[import-untyped]
 from pysnmp.proto import api  # type: ignore[import-untyped]
 
-from collector.poll import Poller
+from collector.sources.poll import Poller
 from collector.sources.snmp import SnmpSource
-from config.access import AuthProtocol, Engine, PrivProtocol, SecretRef, SnmpAccess, SnmpUser, SnmpVersion
-from config.counters import Counter, Kind, SnmpObject
-from config.reductions import Reduce
+from config.model.access import AuthProtocol, Engine, PrivProtocol, SecretRef, SnmpAccess, SnmpUser, SnmpVersion
+from config.model.counters import Counter, Kind, SnmpObject
+from config.model.reductions import Reduce
 from config.units import CounterId
 from tests.support.collector import a_poller
 from tests.support.snmpd import AUTH_PASSWORD, PRIV_PASSWORD

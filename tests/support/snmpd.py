@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from config.access import AuthProtocol, PrivProtocol
+from config.model.access import AuthProtocol, PrivProtocol
 from tests.support.waiting import stopped, until
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from types import MappingProxyType
 
-from config.access import SecretRef, SnmpAccess
-from config.calendars import Calendar
-from config.effects import EffectKind
-from config.model import (
+from config.model.access import SecretRef, SnmpAccess
+from config.model.calendars import Calendar
+from config.model.catalogue import (
     Adjustment,
     BalancerUse,
     Compare,
@@ -22,8 +21,9 @@ from config.model import (
     SharedListener,
     Verb,
 )
-from config.parts import OnDelete
-from config.schedules import Once
+from config.model.effects import EffectKind
+from config.model.parts import OnDelete
+from config.model.schedules import Once
 from config.units import (
     AlertId,
     BalancerId,
@@ -38,13 +38,13 @@ from config.units import (
     PolicyId,
     ProfileId,
 )
-from handler.desired import Builds, Definition
-from handler.steps import Result
-from handler.store.interface import Tick
-from handler.store.outside import AlertStatus, Delivery, StoredHook, TokenHash
+from handler.planning.desired import Builds, Definition
+from handler.planning.steps import Result
+from handler.planning.world import Attempts, Leaving, Phase, Record
+from handler.ports.outside import AlertStatus, Delivery, StoredHook, TokenHash
+from handler.ports.store import Tick
 from handler.store.sqlite import SqliteStore
-from handler.world import Attempts, Leaving, Phase, Record
-from trigger.explain import AnswerExplanation, ConditionExplanation, Explanation, PolicyExplanation
+from trigger.explain.explanation import AnswerExplanation, ConditionExplanation, Explanation, PolicyExplanation
 from trigger.reasons import Reason
 from trigger.requests import (
     Cause,

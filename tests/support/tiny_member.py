@@ -12,7 +12,7 @@ import asyncio
 import socket
 from pathlib import Path
 
-from handler.balancers.listener.seat import keep_seat
+from handler.balancers.shared_listener.seat import keep_seat
 
 
 class TinyMember:

@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from config.model import CloudstackCloud, OpennebulaCloud, ProcessCloud, SimulatedCloud
-from config.simulation import CallFaults, CallRate, Happening, Incident, ListingFaults
-from handler.orchestrators.interface import Orchestrator
+from config.model.catalogue import CloudstackCloud, OpennebulaCloud, ProcessCloud, SimulatedCloud
+from config.model.simulation import CallFaults, CallRate, Happening, Incident, ListingFaults
+from handler.ports.orchestrator import Orchestrator
 from tests.support.cloudstack import CloudstackStage, cloudstack_stage
 from tests.support.cloudstack_wire import UNSEEN, error
 from tests.support.opennebula import OpennebulaStage, opennebula_stage

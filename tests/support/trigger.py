@@ -7,9 +7,8 @@ from dataclasses import replace
 
 from aggregator.frames import Aggregate, Cell, Frame, Insufficient, Lack
 from aggregator.specs import window_keys
-from config.adjustments import Action
-from config.counters import Counter, HaproxyField
-from config.model import (
+from config.model.adjustments import Action
+from config.model.catalogue import (
     Adjustment,
     AnyCondition,
     Catalogue,
@@ -23,6 +22,7 @@ from config.model import (
     QuietScope,
     Verb,
 )
+from config.model.counters import Counter, HaproxyField
 from config.units import (
     AlertId,
     ConditionId,

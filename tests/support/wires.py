@@ -7,8 +7,8 @@ import contextlib
 import socket
 from collections.abc import AsyncIterator, Iterator
 
-from handler.balancers.listener.protocol import Message
-from handler.balancers.listener.wire import Wire
+from handler.balancers.shared_listener.protocol import Message
+from handler.balancers.shared_listener.wire import Wire
 
 
 @contextlib.contextmanager

@@ -7,13 +7,12 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from config.model import BalancerUse, Group, HaproxyBalancer, ProcessCloud, ProcessRecipe, Profile, ReadyProbe
-from config.parts import OnDelete, Part, Port, Volume
+from config.model.catalogue import BalancerUse, Group, HaproxyBalancer, ProcessCloud, ProcessRecipe, Profile, ReadyProbe
+from config.model.parts import OnDelete, Part, Port, Volume
 from config.units import BalancerId, CloudId, GroupId, Instant, MemberName, PartName, ProfileId
-from handler.desired import Definition, DesiredState, Limits
-from handler.launches import LaunchId
-from handler.store.interface import StoredGroup
-from handler.world import (
+from handler.planning.desired import Definition, DesiredState, Limits
+from handler.planning.launches import LaunchId
+from handler.planning.world import (
     Health,
     Leaving,
     Member,
@@ -26,6 +25,7 @@ from handler.world import (
     ServerState,
     World,
 )
+from handler.ports.store import StoredGroup
 from trigger.requests import GroupState
 
 NOW = Instant(1_700_000_000.0)

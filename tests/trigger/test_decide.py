@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from config.adjustments import Rounding
-from config.model import Adjustment, Group, Mode, OnVanish, QuietScope, Verb
+from config.model.adjustments import Rounding
+from config.model.catalogue import Adjustment, Group, Mode, OnVanish, QuietScope, Verb
 from config.units import Instant, PolicyId
 from tests.support.trigger import (
     NOON,
@@ -28,7 +28,7 @@ from tests.support.trigger import (
     remove,
 )
 from trigger.decide import decide, vanished
-from trigger.pauses import paused
+from trigger.guards.pauses import paused
 from trigger.reasons import Reason
 from trigger.requests import Cause, Fleet, GroupState, Pause, Quiet, Request, SignalKind
 from trigger.verdicts import Advice, Direction, Evaluation

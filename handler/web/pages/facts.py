@@ -6,15 +6,15 @@ from collections import OrderedDict
 from dataclasses import dataclass, replace
 
 from config.units import GroupId, Instant
-from handler.status import GroupStatus
-from handler.store.edits import EDITED
-from handler.store.interface import Event, EventKind, Span
-from handler.web.daemon import Daemon
+from handler.operations.interface import Daemon
+from handler.planning.status import GroupStatus
+from handler.ports.edits import EDITED
+from handler.ports.store import Event, EventKind, Span
+from handler.runtime.series import Picture
 from handler.web.pages.charts import Mark
-from handler.web.series import Picture
-from trigger.explain import Explanation
+from trigger.explain.explanation import Explanation
+from trigger.explain.words import say, sentence_of
 from trigger.reasons import Reason
-from trigger.words import say, sentence_of
 
 _TOLD = frozenset({EventKind.DECISION, EventKind.NOTE})
 _MARKS_AT_MOST = 40

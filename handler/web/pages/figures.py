@@ -6,7 +6,7 @@ import math
 from datetime import UTC, datetime
 
 from config.units import Instant, Seconds
-from trigger.time_words import say_moment, whole_milliseconds
+from trigger.explain.time_words import say_moment, whole_milliseconds
 
 ABSENT = "–"
 _UNITS = ((86_400, "d"), (3600, "h"), (60, "min"), (1, "s"))

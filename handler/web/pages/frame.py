@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from config.units import Instant
-from handler.status import GroupCondition
+from handler.planning.status import GroupCondition
 from handler.web.pages.figures import clock
 from handler.web.pages.markup import Content, Html, join, tag
-from trigger.pause_words import say_pause
+from trigger.explain.pause_words import say_pause
 from trigger.requests import FleetPause
 
 Parts = dict[str, Html]

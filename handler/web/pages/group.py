@@ -5,24 +5,24 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from config.model import Compare, Mode
+from config.model.catalogue import Compare, Mode
 from config.units import Instant, format_span
-from handler.rolls import RollState
-from handler.status import GroupStatus, MemberState, MemberStatus
-from handler.steps import Wait
+from handler.planning.rolls import RollState
+from handler.planning.status import GroupStatus, MemberState, MemberStatus
+from handler.planning.steps import Wait
+from handler.runtime.series import KEPT, Curve, Line
 from handler.web.pages.charts import Mark, Plot, Rule, Trace, chart, gap_of, legend
 from handler.web.pages.facts import Facts
 from handler.web.pages.figures import ABSENT, clock, number, quantity, span, stamp
 from handler.web.pages.frame import Parts, badge, part
 from handler.web.pages.markup import Content, Html, join, tag
 from handler.web.pages.overview import begin_of, in_service, size_traces
-from handler.web.series import KEPT, Curve, Line
-from trigger.explain import ConditionExplanation, Explanation, ExpressionExplanation, PolicyExplanation
-from trigger.pause_words import say_pause
+from trigger.explain.explanation import ConditionExplanation, Explanation, ExpressionExplanation, PolicyExplanation
+from trigger.explain.pause_words import say_pause
+from trigger.explain.time_words import say_moment
+from trigger.explain.words import say, sentence_of
 from trigger.requests import Quiet
-from trigger.time_words import say_moment
 from trigger.verdicts import Direction, Truth
-from trigger.words import say, sentence_of
 
 _SHORTEST = 120.0
 _NEAR = 2.0

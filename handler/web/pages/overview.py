@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from urllib.parse import quote
 
-from config.model import Mode
+from config.model.catalogue import Mode
 from config.units import GroupId, Instant
-from handler.status import GroupCondition, GroupStatus, MemberState, severity
+from handler.planning.status import GroupCondition, GroupStatus, MemberState, severity
+from handler.runtime.series import KEPT, Picture
 from handler.web.pages.charts import Trace, gap_of, sparkline
 from handler.web.pages.facts import Glance
 from handler.web.pages.figures import ABSENT, number
 from handler.web.pages.frame import Parts, badge, part
 from handler.web.pages.markup import Html, join, tag
-from handler.web.series import KEPT, Picture
-from trigger.words import sentence_of
+from trigger.explain.words import sentence_of
 
 _NEEDY = frozenset({GroupCondition.ERROR, GroupCondition.WARNING, GroupCondition.ORPHANED})
 _SHORTEST = 120.0

@@ -15,8 +15,9 @@ from starlette.types import Receive, Scope, Send
 
 from config.errors import Refused, StoreError
 from config.units import GroupId, Seconds
-from handler.status import GroupStatus
-from handler.web.daemon import Daemon, NoSuch
+from handler.operations.interface import Daemon, NoSuch
+from handler.planning.status import GroupStatus
+from handler.runtime.pulse import Listener
 from handler.web.pages.facts import Gatherer, Glance
 from handler.web.pages.frame import Parts, banner, document, part
 from handler.web.pages.group import group_page
@@ -24,7 +25,6 @@ from handler.web.pages.group import parts_of as group_parts
 from handler.web.pages.markup import Html, join, tag
 from handler.web.pages.overview import order, overview, summary
 from handler.web.pages.overview import parts_of as row_parts
-from handler.web.pulse import Listener
 
 News = frozenset[GroupId]
 _TOGETHER: Seconds = 0.25

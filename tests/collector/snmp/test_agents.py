@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from collector.snmp.agents import Community, Identities, User, master_key
-from config.access import AuthProtocol, PrivProtocol, SecretRef, SnmpAccess, SnmpUser, SnmpVersion
 from config.errors import TrimtabError
+from config.model.access import AuthProtocol, PrivProtocol, SecretRef, SnmpAccess, SnmpUser, SnmpVersion
 from tests.support.snmp import SECRETS, a_user, an_access
 
 

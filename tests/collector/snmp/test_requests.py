@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from collector.samples import Sheet
 from collector.snmp.agents import Community
 from collector.snmp.requests import Plan, Plans
-from collector.sources.interface import Round
+from collector.source import Round
 from collector.targets import layout_for, targets_of
-from config.access import SecretRef, SnmpVersion
-from config.counters import Kind
-from config.model import Catalogue
+from config.model.access import SecretRef, SnmpVersion
+from config.model.catalogue import Catalogue
+from config.model.counters import Kind
 from config.units import GroupId, ProfileId
 from tests.support.collector import a_catalogue, a_moment, an_object, rosters
 from tests.support.snmp import a_column, an_access

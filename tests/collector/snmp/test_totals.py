@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from aggregator.rates import NO_BASELINE, columns_of, measure
 from collector.samples import Layout, Series, Sheet
 from collector.snmp.totals import BEGUN, Law, Total, Totals, advance, law_of
-from config.reductions import Reduce
+from config.model.reductions import Reduce
 from config.units import CounterId, GroupId, MemberName
 from tests.support.collector import a_moment
 from tests.support.snmp import a_column

@@ -9,11 +9,11 @@ import pytest
 
 from aggregator.aggregate import Aggregator
 from aggregator.frames import Aggregate, Cell, Insufficient, Lack
-from collector.board import Board, Brought
-from collector.poll import Poller
+from collector.boards.alerts import Board, Brought
 from collector.samples import Reply, Scrape
 from collector.sources.alerted import AlertedSource
-from config.counters import Counter
+from collector.sources.poll import Poller
+from config.model.counters import Counter
 from config.units import AlertId, GroupId, Instant
 from tests.support.collector import (
     WEB,

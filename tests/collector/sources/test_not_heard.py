@@ -10,20 +10,20 @@ from email.utils import formatdate
 
 import pytest
 
-from collector.http import Answer, Failure
+from collector.clients.http.client import Answer, Failure
 from collector.samples import Reply
-from collector.sources.cloudstack_answers import decode as decode_cloudstack
-from collector.sources.gnocchi_answers import decode as decode_gnocchi
-from collector.sources.haproxy_table import Table, cell, decode_page
-from collector.sources.http_value import HttpSource
-from collector.sources.nitro_answers import decode as decode_nitro
-from collector.sources.nova_answers import decode_diagnostics
-from collector.sources.prometheus import PrometheusSource
-from config.counters import Counter, GnocchiMetric, HttpValue, JsonPick, MemberAddress, MetricPick
-from config.reductions import Reduce
+from collector.sources.cloudstack.answers import decode as decode_cloudstack
+from collector.sources.haproxy.table import Table, cell, decode_page
+from collector.sources.http.source import HttpSource
+from collector.sources.netscaler.answers import decode as decode_nitro
+from collector.sources.openstack.gnocchi_answers import decode as decode_gnocchi
+from collector.sources.openstack.nova_answers import decode_diagnostics
+from collector.sources.prometheus.source import PrometheusSource
+from config.model.counters import Counter, GnocchiMetric, HttpValue, JsonPick, MemberAddress, MetricPick
+from config.model.reductions import Reduce
 from config.units import CounterId
-from handler.pushes.receiver import Push, read
-from handler.pushes.said import Shape, Unreadable
+from handler.ingest.pushes.receiver import Push, read
+from handler.ingest.pushes.said import Shape, Unreadable
 from tests.support.collector import a_catalogue, a_poller, answers, rosters
 from tests.support.http_servers import a_client, a_response, a_server, says
 from tests.support.prometheus import a_query, asking

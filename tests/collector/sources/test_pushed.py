@@ -9,12 +9,12 @@ import pytest
 
 from aggregator.aggregate import Aggregator
 from aggregator.frames import Aggregate, Cell, Insufficient, Lack
-from collector.poll import Poller
-from collector.pushes import Pushes
+from collector.boards.pushes import Pushes
 from collector.samples import Reply, Scrape
 from collector.sources import pushed as pushed_source
+from collector.sources.poll import Poller
 from collector.sources.pushed import PushedSource
-from config.counters import Counter, Kind, Per
+from config.model.counters import Counter, Kind, Per
 from config.units import GroupId, MemberName, Moment
 from tests.support.collector import WEB, a_catalogue, a_column, a_moment, an_object, answers, no_secret, rosters
 from tests.support.pushes import a_pushed, pushed

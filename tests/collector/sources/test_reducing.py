@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from collector.http import Failure
+from collector.clients.http.client import Failure
 from collector.samples import Reply, Series
 from collector.sources.reducing import Number, Reading, Reducer
-from config.counters import Counter, HttpValue, JsonPick, Kind, MemberAddress
-from config.reductions import Reduce
+from config.model.counters import Counter, HttpValue, JsonPick, Kind, MemberAddress
+from config.model.reductions import Reduce
 from config.units import CounterId
 from tests.support.collector import WEB
 

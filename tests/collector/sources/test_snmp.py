@@ -17,13 +17,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from collector.poll import Poller
 from collector.samples import Reply, Scrape
+from collector.sources.poll import Poller
 from collector.sources.snmp import SnmpSource
-from config.access import Engine, SecretRef, SnmpAccess, SnmpVersion
-from config.counters import Counter, Kind
-from config.model import Catalogue
-from config.reductions import Reduce
+from config.model.access import Engine, SecretRef, SnmpAccess, SnmpVersion
+from config.model.catalogue import Catalogue
+from config.model.counters import Counter, Kind
+from config.model.reductions import Reduce
 from config.units import Moment
 from tests.support.collector import (
     Answers,

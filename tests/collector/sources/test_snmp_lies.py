@@ -11,8 +11,8 @@ from pyasn1.codec.ber import decoder, encoder  # type: ignore[import-untyped]
 from pysnmp.proto import rfc1905  # type: ignore[import-untyped]
 
 from collector.samples import Reply
-from config.access import AuthProtocol, Engine, PrivProtocol, SnmpAccess, SnmpVersion
-from config.counters import Counter
+from config.model.access import AuthProtocol, Engine, PrivProtocol, SnmpAccess, SnmpVersion
+from config.model.counters import Counter
 from tests.support.collector import Answers, a_catalogue, an_object, answers, rosters
 from tests.support.snmp import V2C, Ask, a_column, a_source, a_user, an_access, scripted, snmp_poller
 from tests.support.snmp_users import ENCRYPTED, OPEN, SIGNED, lying

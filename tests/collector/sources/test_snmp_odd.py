@@ -9,9 +9,9 @@ import pytest
 from pysnmp.proto import rfc1905  # type: ignore[import-untyped]
 
 from collector.samples import Reply, Scrape
-from config.access import Engine, SnmpVersion
-from config.counters import Counter
-from config.reductions import Reduce
+from config.model.access import Engine, SnmpVersion
+from config.model.counters import Counter
+from config.model.reductions import Reduce
 from tests.support.collector import Answers, a_catalogue, an_object, answers, real_clock, rosters
 from tests.support.snmp import (
     V2C,

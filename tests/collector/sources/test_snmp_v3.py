@@ -11,9 +11,9 @@ import pytest
 
 from collector.samples import Reply
 from collector.sources.snmp import SnmpSource
-from config.access import AuthProtocol, Engine, PrivProtocol, SnmpAccess
-from config.counters import Counter
-from config.reductions import Reduce
+from config.model.access import AuthProtocol, Engine, PrivProtocol, SnmpAccess
+from config.model.counters import Counter
+from config.model.reductions import Reduce
 from tests.support.collector import Answers, a_catalogue, an_object, answers, rosters
 from tests.support.snmp import a_column, a_source, a_user, snmp_poller
 from tests.support.snmp_relay import Spoil, relayed

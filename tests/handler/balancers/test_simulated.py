@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from config.errors import Permanent, Transient
-from config.managed import made_parts
+from config.model.managed import made_parts
 from config.units import MemberName
-from handler.balancers.interface import Attendance, Provisioner
 from handler.balancers.simulated import SimulatedBalancer
-from handler.provisioning import Provision
-from handler.world import SeatState
+from handler.planning.provisioning import Provision
+from handler.planning.world import SeatState
+from handler.ports.balancer import Attendance, Provisioner
 from tests.support.fake_cloud import FakeClock
 from tests.support.provisioning import a_managed
 

@@ -5,21 +5,21 @@ from pathlib import Path
 
 import pytest
 
-from config.clouds import ProcessCloud
 from config.errors import Refused
-from config.made_rule import MadeRule
-from config.model import Balancer, HaproxyBalancer, OctaviaBalancer, ServerTemplate
+from config.model.catalogue import Balancer, HaproxyBalancer, OctaviaBalancer, ServerTemplate
+from config.model.clouds import ProcessCloud
+from config.model.made_rule import MadeRule
 from config.units import BalancerId, CloudId
-from handler.app import clock
-from handler.balancers.cloudstack_making import RuleProvisioner
-from handler.balancers.haproxy import HaproxyDriver
-from handler.balancers.haproxy_several import HaproxySeveral
-from handler.balancers.haproxy_slots import HaproxySlots
-from handler.balancers.octavia import OctaviaDriver
-from handler.balancers.octavia_provisioning import OctaviaProvisioner
-from handler.balancers.shared_listener import SharedListenerBalancer
+from handler.balancers.cloudstack.making import RuleProvisioner
+from handler.balancers.haproxy.driver import HaproxyDriver
+from handler.balancers.haproxy.several import HaproxySeveral
+from handler.balancers.haproxy.slots import HaproxySlots
+from handler.balancers.octavia.driver import OctaviaDriver
+from handler.balancers.octavia.provisioning import OctaviaProvisioner
+from handler.balancers.shared_listener.driver import SharedListenerBalancer
 from handler.balancers.simulated import SimulatedBalancer
 from handler.balancers.table import balancer_for
+from handler.runtime import clock
 from tests.support.balancers import a_listener
 from tests.support.cloudstack import a_cloudstack
 from tests.support.openstack import an_access, an_openstack

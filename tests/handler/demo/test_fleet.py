@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from config.errors import Refused
-from handler.app.directory import StateDirectory
 from handler.demo.fleet import begin, end
-from handler.orchestrators.process import ProcessOrchestrator
+from handler.orchestrators.process.driver import ProcessOrchestrator
+from handler.runtime.directory import StateDirectory
 from tests.support.orchestrators import ProcessStage, bearing, pid_of, process_stage
 from tests.support.waiting import until
 

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 from gufo.snmp.aio import SnmpSession
 
-from config.model import SharedListener
+from config.model.catalogue import SharedListener
 from config.units import BalancerId, GroupId
-from handler.balancers.shared_listener import SharedListenerBalancer
+from handler.balancers.shared_listener.driver import SharedListenerBalancer
 from handler.demo.load import Tally, drive
-from handler.orchestrators import procfs
-from handler.world import Server
+from handler.orchestrators.process import procfs
+from handler.planning.world import Server
 from tests.support.demo import ROOT, get, listening, member_recipe
 from tests.support.orchestrators import ProcessStage, pid_of, process_stage
 from tests.support.waiting import PATIENT, until

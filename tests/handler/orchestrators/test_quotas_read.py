@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from config.errors import Permanent, Transient
-from config.model import Profile
-from config.parts import Part
-from config.recipes import BootVolume
+from config.model.catalogue import Profile
+from config.model.parts import Part
+from config.model.recipes import BootVolume
 from config.units import CloudId, ProfileId
-from handler.headroom import Quota, headroom_of
-from handler.orchestrators.cloudstack_quotas import quotas_of as account_quotas
-from handler.orchestrators.opennebula_quotas import taken_of
-from handler.orchestrators.openstack_quotas import quotas_of
+from handler.orchestrators.cloudstack.quotas import quotas_of as account_quotas
+from handler.orchestrators.opennebula.quotas import taken_of
+from handler.orchestrators.openstack.quotas import quotas_of
+from handler.planning.headroom import Quota, headroom_of
 from tests.support.cloudstack import CloudstackStage, a_machine_recipe, cloudstack_stage
 from tests.support.opennebula import OpennebulaStage, a_template_recipe, opennebula_stage
 from tests.support.openstack import OpenstackStage, a_server_recipe, openstack_stage

@@ -9,11 +9,11 @@ import pytest
 
 from config.errors import Refused
 from config.units import GroupId
+from handler.planning.steps import Result
+from handler.planning.world import Leaving, Phase
 from handler.recording.events import COLUMNS, write_events
 from handler.recording.wanted import Wanted
-from handler.steps import Result
 from handler.store.timeline import read_timeline
-from handler.world import Leaving, Phase
 from tests.support.store import (
     LOCAL,
     WEB,

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from config.model import Catalogue
+from config.model.catalogue import Catalogue
 from config.units import CounterId
 from handler.replay import running
 from handler.replay.load import Feed, Load, feeds_for, replay_load

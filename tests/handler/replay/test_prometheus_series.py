@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 
 from collector.samples import Reply
 from config.load import parse
-from config.model import Catalogue
+from config.model.catalogue import Catalogue
 from config.units import GroupId
 from handler.command import app
 from handler.replay.prometheus_series import read_prometheus

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from config.model import Catalogue
+from config.model.catalogue import Catalogue
 from config.units import CounterId
 from handler.replay.load import Feed, Load, replay_load
 from tests.support.replay import START, WEB, declared, flat, happened, moves, run_of, told, written

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from config.model import Catalogue
+from config.model.catalogue import Catalogue
 from config.units import CounterId
 from handler.replay.happenings import Course, Happening
 from handler.replay.load import Feed, Load, replay_load

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from config.model import Catalogue
+from config.model.catalogue import Catalogue
 from config.units import GroupId
 from handler.replay.reading import Span, read_series
 from handler.replay.remarks import remarks_on_series

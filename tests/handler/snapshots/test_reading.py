@@ -13,15 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from config.errors import DeclarationError
-from handler.app.tables import plan_lines
-from handler.desired import DesiredState, Limits, Rolling
-from handler.evidence.testimony import Loss, Losses, Testimony
+from handler.cli.tables import plan_lines
+from handler.planning.desired import DesiredState, Limits, Rolling
+from handler.planning.steps import Create, Wait
+from handler.planning.testimony import Loss, Losses, Testimony
+from handler.planning.world import Attempts, Leaving, Member, Record, Seat, Seating, Server, World
 from handler.snapshots.parts import MOST_PROBLEMS
 from handler.snapshots.reading import read_snapshot
 from handler.snapshots.text import LONGEST
-from handler.steps import Create, Wait
 from handler.web.render import planned
-from handler.world import Attempts, Leaving, Member, Record, Seat, Seating, Server, World
 from tests.support.snapshots import a_snapshot, read, text_of
 from tests.support.worlds import a_fleet
 

@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from config.errors import DeclarationError
-from config.model import ProcessRecipe
-from config.repair import HealthRepair, Repair
-from handler.desired import Rolling
-from handler.doubts import Ground
-from handler.planning import plan
+from config.model.catalogue import ProcessRecipe
+from config.model.repair import HealthRepair, Repair
+from handler.planning.desired import Rolling
+from handler.planning.doubts import Ground
+from handler.planning.plan import plan
+from handler.planning.world import World
 from handler.snapshots.writing import OF_GROUP, laid_out
-from handler.world import World
 from tests.support.planning import SIZES, worlds
 from tests.support.rolling import NEW, OLD, budgets, made_of
 from tests.support.snapshots import a_snapshot, read, text_of

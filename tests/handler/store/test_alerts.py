@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from config.errors import StoreError
 from config.units import HookId
-from handler.store.interface import Store
-from handler.store.outside import AlertStatus
+from handler.ports.outside import AlertStatus
+from handler.ports.store import Store
 from tests.support.memory_store import MemoryStore
 from tests.support.store import NOW, WEB, a_delivery, a_hook, at, full_hook, opened
 

@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from config.counters import Counter
 from config.errors import StoreError
-from config.model import BalancerUse, Group, HaproxyBalancer, SharedListener
+from config.model.catalogue import BalancerUse, Group, HaproxyBalancer, SharedListener
+from config.model.counters import Counter
 from config.units import BalancerId
-from handler.desired import Definition
+from handler.planning.desired import Definition
 from handler.store.codec import from_text, to_text
 from handler.store.tags import TAGS
 from tests.support.store import a_definition, a_record
-from trigger.explain import Explanation
+from trigger.explain.explanation import Explanation
 from trigger.reasons import Reason
 from trigger.requests import Clamp
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from config.schedules import Lasting, Limit, Once, ScheduledLimit, Standing
+from config.model.schedules import Lasting, Limit, Once, ScheduledLimit, Standing
 from config.units import AlertId, PolicyId
 from handler.store.decisions import told
 from tests.support.store import a_signal, an_answer, an_explanation, at

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from config.errors import StoreError
-from config.model import Profile
-from config.rolling import Allowance, RollBudgets
+from config.model.catalogue import Profile
+from config.model.rolling import Allowance, RollBudgets
 from config.units import GroupId
-from handler.declared import KEPT, Converged, Pinned, Revision, essence
-from handler.desired import Definition
-from handler.rolls import Roll, RollState
-from handler.store.interface import Event, EventKind, StoredGroup
+from handler.planning.declared import KEPT, Converged, Pinned, Revision, essence
+from handler.planning.desired import Definition
+from handler.planning.rolls import Roll, RollState
+from handler.ports.store import Event, EventKind, StoredGroup
 from handler.store.sqlite import SqliteStore
 from tests.support.store import WEB, a_definition, at, opened
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from config.errors import StoreError
-from handler.world import Phase
+from handler.planning.world import Phase
 from tests.support.store import (
     EDGE,
     LOCAL,

@@ -3,12 +3,12 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import select
 
-from config.access import SecretRef
 from config.errors import StoreError
-from config.notices import NotifyCommand, NotifyUrl, Severity
+from config.model.access import SecretRef
+from config.model.notices import NotifyCommand, NotifyUrl, Severity
 from config.units import GroupId
-from handler.notices import Tried, Turn, delivered
-from handler.store.interface import EventKind
+from handler.ports.notices import Tried, Turn, delivered
+from handler.ports.store import EventKind
 from handler.store.schema import notices
 from tests.support.notices import PAGER, a_filed, a_notice, at
 from tests.support.store import WEB, a_definition, opened

@@ -5,13 +5,13 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import func, select
 
-from config.edits import Act, Edit
-from config.statement import Statement
+from config.document.edits import Act, Edit
+from config.document.statement import Statement
 from config.units import GroupId
-from handler.steps import Result
-from handler.store.edits import Edited
+from handler.planning.steps import Result
+from handler.planning.world import Phase
+from handler.ports.edits import Edited
 from handler.store.schema import METADATA
-from handler.world import Phase
 from tests.support.store import (
     LOCAL,
     WEB,

@@ -18,19 +18,19 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy.exc import OperationalError
 
-from config.budgets import Budget
 from config.errors import Refused, StoreError
+from config.model.budgets import Budget
 from config.units import BalancerId, GroupId
-from handler.attachments import Attachment
-from handler.declared import essence
-from handler.desired import Definition
-from handler.provisioning import Binding
+from handler.planning.attachments import Attachment
+from handler.planning.declared import essence
+from handler.planning.desired import Definition
+from handler.planning.provisioning import Binding
+from handler.planning.world import Phase, Record
+from handler.ports.outside import AlertStatus
+from handler.ports.store import Event, EventKind
 from handler.store.database import writer_engine
-from handler.store.interface import Event, EventKind
-from handler.store.outside import AlertStatus
 from handler.store.revisions import MIGRATIONS, to_head
 from handler.store.schema import HEAD, METADATA
-from handler.world import Phase, Record
 from tests.support.store import (
     LOCAL,
     WEB,

@@ -7,11 +7,11 @@ from dataclasses import fields, replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from config.expressions import Dialect
+from config.model.expressions import Dialect
 from config.units import GroupId
 from handler.store.spans import Book
 from tests.support.store import WEB, a_tick, an_explanation, at
-from trigger.explain import ExpressionExplanation, TermExplanation
+from trigger.explain.explanation import ExpressionExplanation, TermExplanation
 from trigger.reasons import Reason
 
 

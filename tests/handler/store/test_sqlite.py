@@ -6,13 +6,13 @@ import pytest
 
 from config.errors import Refused, StoreError
 from config.units import BalancerId, CloudId, GroupId, MemberName
-from handler.attachments import Attachment
-from handler.desired import Builds, Definition
-from handler.provisioning import Binding
-from handler.steps import Result
-from handler.store.interface import Abandoned, Creates, Event, EventKind, Store
+from handler.planning.attachments import Attachment
+from handler.planning.desired import Builds, Definition
+from handler.planning.provisioning import Binding
+from handler.planning.steps import Result
+from handler.planning.world import Leaving, Phase
+from handler.ports.store import Abandoned, Creates, Event, EventKind, Store
 from handler.store.sqlite import SqliteStore
-from handler.world import Leaving, Phase
 from tests.support.store import (
     EDGE,
     INSTALLATION,

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from config.model import BalancerUse, HaproxyBalancer, SharedListener
+from config.model.catalogue import BalancerUse, HaproxyBalancer, SharedListener
 from config.units import BalancerId
-from handler.desired import Definition
-from handler.status import MemberState, MemberStatus
+from handler.planning.desired import Definition
+from handler.planning.status import MemberState, MemberStatus
 from handler.web.discovery import doubt, port_of, target_groups
 from tests.support.daemon import Daemon, a_daemon
 from tests.support.haproxy import free_tcp_port

@@ -3,10 +3,10 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from handler.status import GroupCondition, MemberState
+from handler.planning.status import GroupCondition, MemberState
+from handler.runtime.series import Series
 from handler.web.pages.figures import ABSENT
 from handler.web.pages.group import group_page, parts_of
-from handler.web.series import Series
 from tests.support.pages import NOW, a_mark, a_member, a_picture, a_status, some_facts
 from tests.support.store import a_quiet, an_explanation, at
 

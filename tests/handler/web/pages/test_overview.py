@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from config.model import Mode
-from handler.status import GroupCondition, MemberState
+from config.model.catalogue import Mode
+from handler.planning.status import GroupCondition, MemberState
+from handler.runtime.series import KEPT
 from handler.web.pages.figures import ABSENT
 from handler.web.pages.overview import begin_of, overview, parts_of, row, summary
-from handler.web.series import KEPT
 from tests.support.pages import NOW, a_glance, a_member, a_picture, a_status
 from trigger.reasons import Reason
 

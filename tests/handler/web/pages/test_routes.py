@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from handler.app.serving import bind_tcp, bind_unix, serving
-from handler.web.pulse import Pulse
+from handler.daemon.serving import bind_tcp, bind_unix, serving
+from handler.runtime.pulse import Pulse
 from tests.support.engines import WEB, House, Up, model
 
 

@@ -1,0 +1,1 @@
+"""How endpoints are reached: one client per vendor, deadlines, and circuits that leave a dead endpoint alone."""

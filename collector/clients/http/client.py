@@ -1,0 +1,358 @@
+"""One HTTP client for every source that asks over HTTP: bounded, with total deadlines, and failures as values.
+
+Many members are asked at once, so it is asynchronous, and connections are kept. Redirects are not followed: they would
+carry credentials to places that nobody declared. Answers are bounded in size, after decompression. Whoever asks us to
+wait (``Retry-After``) is not asked again until then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+import ssl
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple, assert_never
+
+import aiohttp
+
+from collector.clients.http.failures import Failure as Failure  # noqa: PLC0414  sources know it from here
+from collector.clients.http.failures import failure_of, no_authority, retry_after
+from collector.clients.http.failures import refused as refused  # noqa: PLC0414  likewise
+from collector.clients.http.names import Names
+from collector.clients.http.parsing import Parser
+from collector.samples import Reply
+from config.errors import TrimtabError
+from config.model.access import Basic, Bearer, HttpAccess, SecretRef, Trust
+from config.units import Moment, Seconds
+
+_IN_FLIGHT = 512
+_KEPT: Seconds = 75.0
+"""How long an idle connection is kept: longer than the usual interval, so that the next poll finds it."""
+LARGEST = 16 * 1024 * 1024
+"""Bytes of an answer of a server that answers for many members."""
+_CHUNK = 65536
+_LARGE_AT_ONCE = 16
+"""Answers of more than a chunk that are read at once."""
+_OK = 200
+_OK_AND_MORE = 299
+_WAITING = frozenset({429, 503})
+"""Statuses with which ``Retry-After`` has a meaning. Source: RFC 9110, 10.2.3; RFC 6585, 4."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """One request."""
+
+    url: str
+    access: HttpAccess
+    timeout: Seconds
+    """For everything together: the name, the connection, the answer's last byte."""
+    method: str = "GET"
+    query: tuple[tuple[str, str], ...] = ()
+    headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    body: bytes | None = field(default=None, repr=False)
+    accept: frozenset[int] = frozenset()
+    """Statuses beside 200 to 299 whose body the asker wants to read for itself."""
+    only_reads: bool = False
+    """A POST that changes nothing over there, so that it may be sent twice, as every GET may."""
+    largest: int = LARGEST
+    """Bytes that the answer may have, unpacked."""
+    raised_by: str = ""
+    """The key with which an operator may allow for more; empty: there is none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What came back whole."""
+
+    status: int
+    headers: Mapping[str, str]
+    """Names in lower case."""
+    body: bytes = field(repr=False)
+    at: float
+    """Steady seconds at which its last byte arrived."""
+
+
+class _Trusting(NamedTuple):
+    """Whom to believe, as it was read from a file."""
+
+    context: ssl.SSLContext
+    changed: int
+    """When the file of certificates was last changed, in nanoseconds; 0: it has none."""
+
+
+class _Held(NamedTuple):
+    """An address that asked us to wait."""
+
+    until: float
+    """Steady seconds."""
+    failure: Failure
+
+
+class HttpClient:
+    """Keeps connections between polls; for one event loop.
+
+    Args:
+        clock: read when an answer has arrived.
+        read_secret: turns a reference into the secret; raises `TrimtabError` or `OSError` where it is not there.
+    """
+
+    def __init__(self, *, clock: Callable[[], Moment], read_secret: Callable[[SecretRef], str]) -> None:
+        self._clock = clock
+        self._read_secret = read_secret
+        self._session: aiohttp.ClientSession | None = None
+        self._names: Names | None = None
+        self._slots = asyncio.Semaphore(_IN_FLIGHT)
+        self._trusting: dict[Trust, asyncio.Task[_Trusting]] = {}
+        self._held: dict[str, _Held] = {}
+        self._large = asyncio.Semaphore(_LARGE_AT_ONCE)
+        self.parser = Parser(clock)
+        """Where long answers are parsed; closed together with the client."""
+
+    async def ask(self, question: Question) -> Answer | Failure:
+        """Ask, and wait for the whole answer or the end of the question's time. Failures are never exceptions.
+
+        The time begins when there is a free slot: many silent servers never use up the time of one that answers.
+        """
+        if (held := self._waits(question.url)) is not None:
+            return held
+        async with self._slots:
+            try:
+                async with asyncio.timeout(question.timeout):
+                    return await self._asked(question)
+            except TimeoutError:
+                return Failure(reply=Reply.TIMEOUT, said=f"no whole answer within {question.timeout:g} s")
+
+    async def close(self) -> None:
+        """Give back every connection. Closing again does nothing."""
+        for reading in self._trusting.values():
+            reading.cancel()
+        self._trusting = {}
+        self.parser.close()
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+        if self._names is not None:
+            await self._names.close()
+            self._names = None
+
+    async def _asked(self, question: Question) -> Answer | Failure:
+        try:
+            headers = {**question.headers, **self._identity(question.access)}
+        except (TrimtabError, OSError) as error:
+            return Failure(reply=Reply.AUTH, said=str(error))
+        try:
+            trusted = await self._context(question)
+        except OSError as error:  # ssl.SSLError is one
+            return no_authority(question.access.trust.ca, error)
+        try:
+            return await self._twice(question, headers, trusted)
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            if isinstance(error, TimeoutError):
+                raise
+            failure = failure_of(error)
+        if failure.reply is Reply.UNTRUSTED:
+            await self._forget_what_changed(question.access.trust)
+        return failure
+
+    async def _twice(
+        self, question: Question, headers: Mapping[str, str], trusted: ssl.SSLContext | bool
+    ) -> Answer | Failure:
+        """Ask once more where the other side closed a kept connection just when we used it; aiohttp does so for GET."""
+        try:
+            return await self._exchange(question, headers, trusted)
+        except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError) as error:
+            if isinstance(error, aiohttp.ClientConnectorError) or not question.only_reads:
+                raise
+        return await self._exchange(question, headers, trusted)
+
+    async def _exchange(
+        self, question: Question, headers: Mapping[str, str], trusted: ssl.SSLContext | bool
+    ) -> Answer | Failure:
+        async with self._opened().request(
+            question.method,
+            question.url,
+            params=question.query or None,
+            headers=headers,
+            data=question.body,
+            ssl=trusted,
+            allow_redirects=False,
+        ) as response:
+            raw = await self._body(response, question.largest)
+            if len(raw) > question.largest:
+                return _too_long(question)
+            said = {name.lower(): value for name, value in response.headers.items()}
+            if response.status in _WAITING:
+                self._hold(question.url, response.status, said)
+            if not _OK <= response.status <= _OK_AND_MORE and response.status not in question.accept:
+                return refused(response.status)
+            at = self._clock().steady
+            body = await _unpacked(bytes(raw), said.get("content-encoding", ""), question.largest)
+            if len(body) > question.largest:
+                return _too_long(question)
+            if response.status > _OK_AND_MORE:
+                body = _masked(body, headers)
+            return Answer(status=response.status, headers=said, body=body, at=at)
+
+    async def _body(self, response: aiohttp.ClientResponse, largest: int) -> bytearray:
+        """Read an answer, or more bytes than it may have. Few long ones are read at once: all of them lie in memory."""
+        raw = bytearray()
+        async with contextlib.AsyncExitStack() as held:
+            async for chunk in response.content.iter_chunked(_CHUNK):
+                if len(raw) <= _CHUNK < len(raw) + len(chunk):
+                    await held.enter_async_context(self._large)
+                raw += chunk
+                if len(raw) > largest:
+                    break
+        return raw
+
+    def _opened(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            self._names = Names()
+            self._session = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(
+                    limit=0, keepalive_timeout=_KEPT, ttl_dns_cache=60, resolver=self._names
+                ),
+                cookie_jar=aiohttp.DummyCookieJar(),
+                timeout=aiohttp.ClientTimeout(),
+                headers={"User-Agent": "trimtab", "Accept-Encoding": "gzip"},
+                auto_decompress=False,  # aiohttp does not notice gzip that is cut short
+            )
+        return self._session
+
+    def _identity(self, access: HttpAccess) -> Mapping[str, str]:
+        """Say who asks.
+
+        Raises:
+            TrimtabError, OSError: a secret is not there.
+        """
+        match access.credentials:
+            case None:
+                return {}
+            case Basic(user=user, password=password):
+                pair = f"{user}:{self._read_secret(password)}".encode(errors="surrogateescape")
+                return {"Authorization": f"Basic {base64.b64encode(pair).decode()}"}
+            case Bearer(token=token):
+                return {"Authorization": f"Bearer {_sendable(self._read_secret(token), token)}"}
+            case _:
+                assert_never(access.credentials)
+
+    async def _context(self, question: Question) -> ssl.SSLContext | bool:
+        """Whom to believe; read once, in a thread, since reading the system's certificates takes 20 ms.
+
+        Raises:
+            OSError: the file of certificates cannot be read, or holds none.
+        """
+        if not question.url.startswith("https:"):
+            return True
+        trust = question.access.trust
+        if trust not in self._trusting:
+            self._trusting[trust] = asyncio.create_task(asyncio.to_thread(_read_trust, trust))
+        reading = self._trusting[trust]
+        try:
+            return (await asyncio.shield(reading)).context
+        except OSError:
+            self._trusting.pop(trust, None)
+            raise
+
+    async def _forget_what_changed(self, trust: Trust) -> None:
+        """A file of certificates that was renewed since is read anew for the next question."""
+        reading = self._trusting.get(trust)
+        if reading is not None and reading.done() and _changed(trust) != reading.result().changed:
+            del self._trusting[trust]
+
+    def _hold(self, url: str, status: int, headers: Mapping[str, str]) -> None:
+        now = self._clock()
+        wait = retry_after(headers, now)
+        if wait is None:
+            return
+        failure = refused(status)
+        said = f"{failure.said}, and asks to wait {wait:.0f} s"
+        self._held = {place: held for place, held in self._held.items() if held.until > now.steady}
+        self._held[url] = _Held(until=now.steady + wait, failure=Failure(reply=failure.reply, said=said))
+
+    def _waits(self, url: str) -> Failure | None:
+        held = self._held.get(url)
+        return held.failure if held is not None and self._clock().steady < held.until else None
+
+
+def _too_long(question: Question) -> Failure:
+    hint = f": raise {question.raised_by} if all of it is needed" if question.raised_by else ""
+    return Failure(reply=Reply.MALFORMED, said=f"the answer is longer than {question.largest} bytes{hint}")
+
+
+async def _unpacked(raw: bytes, encoding: str, largest: int) -> bytes:
+    """Undo gzip, which is all that we ask for; more than ``largest`` bytes are never unpacked.
+
+    Raises:
+        ClientPayloadError: it is packed otherwise, garbled, or cut short.
+    """
+    match encoding.strip().lower():
+        case "" | "identity":
+            return raw
+        case "gzip" | "x-gzip" if len(raw) < _CHUNK:
+            return _gunzipped(raw, largest)
+        case "gzip" | "x-gzip":
+            return await asyncio.to_thread(_gunzipped, raw, largest)
+        case _:
+            raise aiohttp.ClientPayloadError("an encoding that was not asked for")
+
+
+def _gunzipped(raw: bytes, largest: int) -> bytes:
+    """Unpack one or several members of gzip (RFC 1952, 2.2); one byte more than ``largest`` says that there is more."""
+    body, rest = bytearray(), raw
+    while rest and len(body) <= largest:
+        unpacking = zlib.decompressobj(_GZIP)
+        try:
+            body += unpacking.decompress(rest, largest + 1 - len(body))
+        except zlib.error as error:
+            raise aiohttp.ClientPayloadError("not gzip") from error
+        if not unpacking.eof and len(body) <= largest:
+            raise aiohttp.ClientPayloadError("gzip that is cut short")
+        rest = unpacking.unused_data
+    return bytes(body)
+
+
+_GZIP = 16 + zlib.MAX_WBITS
+
+
+def _masked(body: bytes, sent: Mapping[str, str]) -> bytes:
+    """An error may repeat who asked, and its words are shown to people."""
+    credential = sent.get("Authorization", "").partition(" ")[2]
+    return body.replace(credential.encode(), b"***") if credential else body
+
+
+def _sendable(token: str, ref: SecretRef) -> str:
+    """A header is one line of ASCII; whatever else it is, the secret is not shown.
+
+    Raises:
+        TrimtabError: it cannot be sent.
+    """
+    if token.isascii() and token.isprintable():
+        return token
+    where = f"the variable {ref.env}" if ref.env is not None else f"the file {ref.file}"
+    raise TrimtabError(f"the token in {where} cannot be sent: it is not one line of plain ASCII")
+
+
+def _read_trust(trust: Trust) -> _Trusting:
+    if trust.insecure:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+        return _Trusting(context, 0)
+    changed = _changed(trust)
+    return _Trusting(ssl.create_default_context(cafile=trust.ca), changed)
+
+
+def _changed(trust: Trust) -> int:
+    if trust.ca is None:
+        return 0
+    try:
+        return Path(trust.ca).stat().st_mtime_ns
+    except OSError:
+        return 0

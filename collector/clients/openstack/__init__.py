@@ -1,0 +1,1 @@
+"""Calls to one project of OpenStack over openstacksdk."""

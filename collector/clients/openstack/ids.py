@@ -1,0 +1,98 @@
+"""What has a name on OpenStack, by name or by id."""
+
+from __future__ import annotations
+
+import re
+import threading
+import urllib.parse
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from collector.clients.openstack.answers import entries, text
+from collector.clients.openstack.connection import BLOCK_STORAGE, COMPUTE, IMAGE, LOAD_BALANCER, NETWORK, Connection
+from config.errors import Permanent, Transient
+from config.units import Instant, Seconds
+
+UUID = re.compile(r"[0-9a-fA-F]{8}-?([0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}")
+_KEPT: Seconds = 60.0
+_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """A kind of thing with names: how it is listed, and what it is called in messages."""
+
+    word: str
+    service: str
+    path: str
+    key: str
+    narrowed: bool = True
+    """The listing can be narrowed to one name. It may show more all the same: only the very name counts."""
+
+
+IMAGE_KIND: Final = Kind(word="image", service=IMAGE, path="/images?status=active", key="images")
+FLAVOR: Final = Kind(word="flavor", service=COMPUTE, path="/flavors", key="flavors", narrowed=False)
+NETWORK_KIND: Final = Kind(word="network", service=NETWORK, path="/networks?fields=id&fields=name", key="networks")
+SECURITY_GROUP: Final = Kind(
+    word="security group", service=NETWORK, path="/security-groups?fields=id&fields=name", key="security_groups"
+)
+SERVER_GROUP: Final = Kind(
+    word="server group", service=COMPUTE, path="/os-server-groups", key="server_groups", narrowed=False
+)
+VOLUME_TYPE: Final = Kind(word="volume type", service=BLOCK_STORAGE, path="/types", key="volume_types", narrowed=False)
+LOAD_BALANCER_KIND: Final = Kind(
+    word="load balancer", service=LOAD_BALANCER, path="/lbaas/loadbalancers", key="loadbalancers"
+)
+POOL: Final = Kind(word="pool", service=LOAD_BALANCER, path="/lbaas/pools", key="pools")
+
+
+class Ids:
+    """Names → ids, asked of the cloud and remembered for a minute: images are replaced under one name."""
+
+    def __init__(self, connection: Connection, clock: Callable[[], Instant]) -> None:
+        self._connection, self._clock = connection, clock
+        self._lock = threading.Lock()
+        self._known: dict[tuple[str, str], tuple[Instant, str]] = {}
+
+    def of(self, kind: Kind, written: str) -> str:
+        """Find the id of what is written as name or as id.
+
+        Raises:
+            Permanent: nothing has the name, or several have.
+            Transient: the service did not answer.
+        """
+        if UUID.fullmatch(written):
+            return written
+        question, now = (kind.word, written), self._clock()
+        with self._lock:
+            until, known = self._known.get(question, (now, ""))
+        if now < until <= now + _KEPT:
+            return known
+        found = self._asked(kind, written)
+        with self._lock:
+            self._known[question] = (Instant(now + _KEPT), found)
+        return found
+
+    def forget(self) -> None:
+        """Ask anew: something of a name that was known is gone."""
+        with self._lock:
+            self._known.clear()
+
+    def _asked(self, kind: Kind, written: str) -> str:
+        sign = "&" if "?" in kind.path else "?"
+        query = f"{sign}{urllib.parse.urlencode({'name': written})}" if kind.narrowed else ""
+        about = f"{self._connection.id}: {kind.word}s"
+        read = entries(self._connection.ask(kind.service, "GET", kind.path + query).body, kind.key)
+        if read is None:
+            raise Transient(f"{about}: the answer makes no sense")
+        bearing = sorted({text(entry, "id") for entry in read if text(entry, "name") == written} - {""})
+        if not bearing and written in {text(entry, "id") for entry in read}:
+            return written  # ids of flavors may look like anything
+        if not bearing:
+            raise Permanent(f"{self._connection.id}: no {kind.word} that the project can see is called {written!a}")
+        if len(bearing) > 1:
+            shown = ", ".join(bearing[:_SHOWN]) + (", …" if len(bearing) > _SHOWN else "")
+            what = f"{len(bearing)} {kind.word}s are called {written!a}"
+            raise Permanent(f"{self._connection.id}: {what}: write the id of one of them: {shown}")
+        return bearing[0]

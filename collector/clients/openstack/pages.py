@@ -1,0 +1,84 @@
+"""Listings of Neutron and Cinder, page by page.
+
+Both begin a page behind an entry that is named by its id, in an order of their own that what is made meanwhile does not
+change. So what is there from the first page to the last is never left out.
+
+Note [The entry that went]: of an entry that is gone by the time it is named, Neutron says so for ports, and shows an
+empty last page for floating addresses. An empty page is believed only while the entry before it is there.
+"""
+
+from __future__ import annotations
+
+import urllib.parse
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from collector.clients.openstack.answers import entries, text
+from collector.clients.openstack.connection import Connection
+from config.errors import DriverError, Transient
+
+_PAGES = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Read:
+    """Entries, and why these may not be all."""
+
+    entries: tuple[object, ...]
+    because: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Collection:
+    """What can be listed."""
+
+    service: str
+    """Its type in the catalogue."""
+    path: str
+    """With a query or none."""
+    key: str
+    """Which list of the answers it is; ``KEY_links`` tells whether there is more."""
+    one: str
+    """The path above single entries."""
+
+
+def read_whole(connection: Connection, collection: Collection, query: Mapping[str, str]) -> Read:
+    """Read a listing to its end. ``query`` is what it is narrowed to; it may show more all the same.
+
+    Raises:
+        DriverError: not even the first page can be read.
+    """
+    read: list[object] = []
+    marker = ""
+    for _ in range(_PAGES):
+        asked = urllib.parse.urlencode({**query, **({"marker": marker} if marker else {})})
+        sign = "&" if "?" in collection.path else "?"
+        try:
+            page, following = _page(connection, collection, f"{collection.path}{sign if asked else ''}{asked}")
+            if marker and not page:  # Note [The entry that went]
+                connection.ask(collection.service, "GET", f"{collection.one}/{marker}")
+        except DriverError as error:
+            if not marker:
+                raise
+            return Read(entries=tuple(read), because=str(error))
+        read += page
+        if not following:
+            return Read(entries=tuple(read))
+        if following == marker:
+            break
+        marker = following
+    return Read(entries=tuple(read), because=f"{connection.id}: the listing of {collection.key} does not end")
+
+
+def _page(connection: Connection, collection: Collection, path: str) -> tuple[tuple[object, ...], str]:
+    """One page, and behind which entry the next one begins; empty: it is the last.
+
+    Links are not followed: they may name a host that only the cloud knows.
+    """
+    body = connection.ask(collection.service, "GET", path).body
+    page = entries(body, collection.key)
+    more = any(text(link, "rel") == "next" for link in entries(body, f"{collection.key}_links") or ())
+    marker = text(page[-1], "id") if page and more else ""
+    if page is None or (more and not marker):
+        raise Transient(f"{connection.id}: {collection.key}: the answer makes no sense")
+    return page, marker

@@ -1,0 +1,87 @@
+"""When each member last answered its sources, kept from poll to poll: evidence that a member is there, or is not.
+
+`collector.outages.outages` tells of silence. This tells what came before the silence, and whether what came instead of
+a value was silence at all. Only what did not answer costs anything to keep.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+import numpy as np
+
+from collector.outages.outages import Channel, Hearing
+from collector.samples import Reply, Scrape
+from config.units import GroupId, Instant, MemberName
+
+_ANSWERS = (Reply.OK, Reply.OUTSIDE_RANGE)
+"""A number came from the member: one outside its counter's range is not used, but no dead member sends it."""
+_SILENCE = (Reply.TIMEOUT, Reply.REFUSED, Reply.UNREACHABLE, Reply.STALE)
+"""Nothing answered, or nothing has for long. Every other failure is an answer that brings no value."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unanswered:
+    """A channel that brought no number at the last poll."""
+
+    heard_at: Instant | None
+    """When the last poll began that it brought one at; ``None``: it never did."""
+    silent_since: Instant | None
+    """When the first poll began that nothing answered, and nothing has since; ``None``: something does, and it is no
+    value."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heard:
+    """One group's channels at its last poll."""
+
+    at: Instant | None = None
+    """When it began; ``None``: there was none."""
+    asked: Mapping[str, Set[MemberName]] = field(default_factory=lambda: MappingProxyType({}))
+    """Members that were asked, by the word for the source."""
+    unanswered: Mapping[Channel, Unanswered] = field(default_factory=lambda: MappingProxyType({}))
+
+
+def heard(before: Heard, scrape: Scrape, hearing: Hearing, group: GroupId, words: Set[str]) -> Heard:
+    """Return what was heard, after one more poll, of a group's members by some sources.
+
+    Args:
+        before: as after the group's last poll.
+        scrape: of any groups.
+        hearing: of the scrape's layout.
+        group: whose members.
+        words: what those sources are called that the members themselves answer.
+    """
+    rows = hearing.rows.get(group, slice(0, 0))
+    at, channel, reply = scrape.at.wall, hearing.channel[rows], scrape.reply[rows]
+    asked = hearing.members.get(group, {})
+    own = {word: asked[word] for word in words & asked.keys()}
+    ok = np.isin(reply, _ANSWERS)
+    if not own or ok.all():
+        return Heard(at=at, asked=own)
+    answered = np.zeros(len(hearing.channels) + 1, dtype=np.bool_)  # one more, which -1 leads to
+    answered[channel[ok]] = True
+    spoke = np.zeros(len(hearing.channels) + 1, dtype=np.bool_)
+    spoke[channel[~np.isin(reply, _SILENCE)]] = True
+    unanswered: dict[Channel, Unanswered] = {}
+    for place in np.unique(channel[~answered[channel] & (channel >= 0)]).tolist():
+        each = hearing.channels[place]
+        if each.member is not None and each.source in own:
+            since = None if spoke[place] else _silent_since(before, each, at)
+            unanswered[each] = Unanswered(heard_at=_last(before, each), silent_since=since)
+    return Heard(at=at, asked=own, unanswered=unanswered)
+
+
+def _silent_since(before: Heard, channel: Channel, at: Instant) -> Instant:
+    missed = before.unanswered.get(channel)
+    return at if missed is None or missed.silent_since is None else missed.silent_since
+
+
+def _last(before: Heard, channel: Channel) -> Instant | None:
+    missed = before.unanswered.get(channel)
+    if missed is not None:
+        return missed.heard_at
+    was_asked = channel.member is not None and channel.member in before.asked.get(channel.source, ())
+    return before.at if was_asked else None

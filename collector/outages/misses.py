@@ -1,0 +1,70 @@
+"""What one poll did not bring, by counter and kind of failure: few lines for people, however many members."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from collector.outages.outages import Hearing
+from collector.samples import Reply, Scrape
+from config.units import CounterId, GroupId, MemberName
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Miss:
+    """One counter that some members, or the group, did not answer in one way."""
+
+    counter: CounterId
+    reply: Reply
+    count: int
+    """Of members; 1 for the group as a whole."""
+    member: MemberName | None
+    """One of them; ``None``: the group as a whole."""
+    said: str
+    """What was said of this one, where anything was."""
+
+
+UNBELIEVED = frozenset({Reply.OUTSIDE_RANGE, Reply.FUTURE})
+"""Answers that came in a right form, and were not heard, since what they say cannot be."""
+
+
+def misses_of(scrape: Scrape, hearing: Hearing, group: GroupId) -> tuple[Miss, ...]:
+    """Gather one group's failures of a scrape, in the order of counters, the most frequent of each first.
+
+    >>> from collector.outages.outages import hearing_of
+    >>> from collector.samples import Layout, Series, Sheet
+    >>> from config.units import Instant, Moment, Monotonic
+    >>> series = tuple(Series(GroupId("web"), CounterId("cpu"), MemberName(name)) for name in "abc")
+    >>> sheet = Sheet(Layout(series=series, counted=np.ones(3, dtype=np.bool_)))
+    >>> sheet.put(0, 42.0, at=1.0)
+    >>> scrape = sheet.close(Moment(wall=Instant(0.0), steady=Monotonic(0.0)))
+    >>> [(miss.reply.name, miss.count, miss.member) for miss in misses_of(scrape, hearing_of(scrape.layout, {}), "web")]
+    [('TIMEOUT', 2, 'b')]
+    """
+    rows = hearing.rows.get(group, slice(0, 0))
+    failed = rows.start + np.flatnonzero(scrape.reply[rows] != Reply.OK)
+    kinds = hearing.counter[failed] * len(Reply) + scrape.reply[failed]
+    found, first, counts = np.unique(kinds, return_index=True, return_counts=True)
+    misses = [
+        _miss(scrape, int(failed[place]), int(count)) for _, place, count in zip(found, first, counts, strict=True)
+    ]
+    return tuple(sorted(misses, key=lambda miss: (miss.counter, -miss.count, miss.reply)))
+
+
+def whose(miss: Miss) -> str:
+    """Name the counter and the members, in words: ``cpu of web-1 and 2 others``."""
+    of = "" if miss.member is None else f" of {miss.member}"
+    others = miss.count - 1
+    return f"{miss.counter}{of}" + (f" and {others} other{'s' if others > 1 else ''}" if others > 0 else "")
+
+
+def _miss(scrape: Scrape, row: int, count: int) -> Miss:
+    series = scrape.layout.series[row]
+    return Miss(
+        counter=series.counter,
+        reply=Reply(int(scrape.reply[row])),
+        count=count,
+        member=series.member,
+        said=scrape.said.get(row, ""),
+    )

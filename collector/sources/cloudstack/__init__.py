@@ -1,0 +1,1 @@
+"""What CloudStack measures of members that are its virtual machines."""

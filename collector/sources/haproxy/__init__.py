@@ -1,0 +1,1 @@
+"""HAProxy's own statistics, of each member or of the group."""

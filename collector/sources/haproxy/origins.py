@@ -1,0 +1,114 @@
+"""Who is asked for HAProxy's statistics: runtime sockets (unix and TCP) and statistics pages."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from collector.clients.http.client import LARGEST, HttpClient, Question
+from collector.clients.http.failures import Failure, of_server
+from collector.samples import Reply
+from collector.sources.haproxy.table import Table, decode_answer, decode_page
+from config.model.access import HaproxyStats
+from config.units import Moment, Seconds
+
+Origin = str | HaproxyStats
+"""A runtime socket (a path, or ``host:port``), or a page."""
+
+_QUESTION = b"show info;show stat -1 6 -1\n"
+"""6: backends (2) and servers (4), of every proxy."""
+_LARGEST = 64 * 1024 * 1024
+"""About 400 bytes a server: far more than any HAProxy holds; what is longer is not HAProxy."""
+_LONG = 256 * 1024
+"""From here on (5 ms) decoding goes to a thread, so that the event loop is not held."""
+_CLOSE = {"Connection": "close"}
+"""A connection that is kept leads to one process, and ends with it: a reload would cost a poll, or be seen late."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What became of one origin in one round."""
+
+    table: Table | Failure
+    at: float
+    """Steady seconds."""
+
+
+class Reader:
+    """Asks origins; keeps nothing.
+
+    Args:
+        http: for pages.
+        patience: seconds that a socket may take to answer.
+    """
+
+    def __init__(self, http: HttpClient, patience: Seconds) -> None:
+        self._http = http
+        self._patience = patience
+
+    async def read(self, origin: Origin, clock: Callable[[], Moment]) -> Reading:
+        """Ask one origin. Failures are values, and say who failed."""
+        table = await (self._page(origin) if isinstance(origin, HaproxyStats) else self._socket(origin))
+        if isinstance(table, Failure):
+            table = Failure(reply=table.reply, said=f"{name_of(origin)}: {table.said}")
+        return Reading(table=table, at=clock().steady)
+
+    async def _socket(self, socket: str) -> Table | Failure:
+        try:
+            async with asyncio.timeout(self._patience):
+                return await _decoded(decode_answer, await _converse(socket))
+        except TimeoutError:
+            return Failure(reply=Reply.UNREACHABLE, said=f"no whole answer within {self._patience:g} s")
+        except OSError as error:
+            return Failure(reply=Reply.UNREACHABLE, said=error.strerror or str(error))
+
+    async def _page(self, page: HaproxyStats) -> Table | Failure:
+        url = page.url if page.url.endswith(";csv") else f"{page.url};csv"
+        largest = page.access.body_limit or LARGEST
+        answer = await self._http.ask(
+            Question(
+                url=url,
+                access=page.access,
+                timeout=page.timeout,
+                headers=_CLOSE,
+                largest=largest,
+                raised_by="body_limit",
+            )
+        )
+        if isinstance(answer, Failure):
+            return of_server(answer)
+        return await _decoded(decode_page, answer.body.decode(errors="replace"))
+
+
+def name_of(origin: Origin) -> str:
+    """What an origin is called in messages; never its address, in which people write passwords."""
+    return f"the page {origin.id}" if isinstance(origin, HaproxyStats) else origin
+
+
+async def _decoded(decode: Callable[[str], Table | Failure], text: str) -> Table | Failure:
+    return decode(text) if len(text) < _LONG else await asyncio.to_thread(decode, text)
+
+
+async def _converse(socket: str) -> str:
+    """Ask one socket and read until HAProxy closes it.
+
+    Raises:
+        OSError: it cannot be reached, or says far too much.
+    """
+    if "/" in socket or ":" not in socket:
+        reader, writer = await asyncio.open_unix_connection(socket)
+    else:
+        host, _, port = socket.rpartition(":")
+        reader, writer = await asyncio.open_connection(host.strip("[]"), int(port))
+    try:
+        writer.write(_QUESTION)
+        await writer.drain()
+        answer = bytearray()
+        while chunk := await reader.read(65536):
+            answer += chunk
+            if len(answer) > _LARGEST:
+                raise OSError(f"answers with more than {_LARGEST} bytes")
+        return answer.decode(errors="replace")
+    finally:
+        writer.close()

@@ -1,0 +1,194 @@
+"""HAProxy's own counters, of each member or of the group: from runtime sockets, or from a statistics page.
+
+A counter without ``server`` is asked of the runtime sockets of the group's balancers, one with ``server`` of that page;
+one conversation per socket or page and round, whatever the number of groups behind it. A member is the server line of
+its name in the group's backends, or where they have a server template, of its address and port; the group as a whole is
+these backends' own lines. Where there are several lines,
+their cells are added up, or as `config.counters.haproxy.TOGETHER` says.
+
+What becomes of a cell is told by `haproxy_table.cell`. Beyond that:
+
+* no backend of the group seats the member: REFUSED. Silence would be the wrong word, since the balancer did answer,
+  and zero would be a made-up number: a reload forgets members that still serve;
+* a socket or page that does not answer: UNREACHABLE, for everything behind it, also where another one answered, since
+  half of a sum is no sum. So is a backend that one of the group's balancers lacks, for the group as a whole;
+* what answers is not HAProxy, or was cut short: MALFORMED.
+
+``uptime`` is HAProxy's, or for a page the best that it tells (`haproxy_table.decode_page`), so that a reload or
+restart, which sets its counters to zero, is seen even where they have overtaken what they were.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+import numpy as np
+
+from collector.clients.http.client import HttpClient
+from collector.clients.http.failures import Failure
+from collector.samples import Reply, Sheet
+from collector.source import Round
+from collector.sources.haproxy.origins import Origin, Reader, Reading, name_of
+from collector.sources.haproxy.table import Key, Table, cell
+from collector.targets import Member, whole_rows
+from config.counters.haproxy import TOGETHER
+from config.model.access import HaproxyStats
+from config.model.catalogue import Catalogue, HaproxyBalancer
+from config.model.counters import HaproxyField
+from config.model.reductions import Reduce
+from config.units import CounterId, GroupId, Seconds, SourceId
+
+_BECOME: Mapping[Reduce, Callable[[Iterable[float]], float]] = MappingProxyType(
+    {Reduce.SUM: sum, Reduce.MAX: max, Reduce.MIN: min}
+)
+_AT_ONCE = 1000
+"""Rows that are written before others may go on: about 5 ms."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Question:
+    """One row of the sheet."""
+
+    row: int
+    field: str
+    member: Member | None
+    """``None``: the group as a whole."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Place:
+    """One backend of one origin."""
+
+    origin: Origin
+    backend: str
+    port: int | None = None
+    """Where members are in servers of a template, which have names of their own: the port by which to know them."""
+
+    def key_of(self, member: Member | None, table: Table) -> Key:
+        """The line of a member, or of the group as a whole."""
+        if member is None or self.port is None or (self.backend, member.name) in table.rows:
+            return self.backend, None if member is None else member.name
+        address = f"[{member.address}]" if ":" in member.address else member.address
+        return self.backend, table.places.get((self.backend, f"{address}:{self.port}"), member.name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Desk:
+    """The rows of one group that the same origins answer for."""
+
+    origins: Sequence[_Place]
+    """Whom to ask, and for what."""
+    questions: list[_Question] = field(default_factory=list)
+
+
+class HaproxySource:
+    """Reads runtime sockets and statistics pages; keeps nothing between rounds.
+
+    Args:
+        http: for pages; closed by whoever made it.
+        patience: seconds that a socket may take to answer. A page has its own ``timeout``.
+    """
+
+    def __init__(self, http: HttpClient, *, patience: Seconds = 2.0) -> None:
+        self._reader = Reader(http, patience)
+
+    async def fetch(self, asked: Round) -> None:
+        """Ask every socket and page that the round needs; a group is filled when its own ones have answered."""
+        desks = _desks(asked)
+        _accuse(asked.sheet, desks)
+        origins = dict.fromkeys(place.origin for desk in desks for place in desk.origins)
+        async with asyncio.TaskGroup() as tasks:
+            readings = {origin: tasks.create_task(self._reader.read(origin, asked.clock)) for origin in origins}
+            for desk in desks:
+                tasks.create_task(_fill(asked.sheet, desk, readings))
+
+    async def close(self) -> None:
+        """Nothing to give back."""
+
+
+def _desks(asked: Round) -> Sequence[_Desk]:
+    fields = {
+        counter.id: counter.source
+        for counter in asked.catalogue.counters.values()
+        if isinstance(counter.source, HaproxyField)
+    }
+    desks: dict[tuple[GroupId, SourceId | None], _Desk] = {}
+    for row, group, source, member in _rows(asked, fields):
+        place = group, source.server
+        if place not in desks:
+            desks[place] = _Desk(origins=_origins(asked.catalogue, *place))
+        desks[place].questions.append(_Question(row=row, field=source.field, member=member))
+    return tuple(desks.values())
+
+
+def _rows(
+    asked: Round, fields: Mapping[CounterId, HaproxyField]
+) -> Iterator[tuple[int, GroupId, HaproxyField, Member | None]]:
+    for target in asked.targets:
+        for counter, row in target.rows.items():
+            if counter in fields:
+                yield row, target.group, fields[counter], target.member
+    for row, group, counter in whole_rows(asked.sheet.layout, fields):
+        yield row, group, fields[counter], None
+
+
+def _origins(catalogue: Catalogue, group: GroupId, server: SourceId | None) -> Sequence[_Place]:
+    if server is not None:
+        page = catalogue.sources.get(server)
+        return (_Place(origin=page, backend=page.backend),) if isinstance(page, HaproxyStats) else ()
+    declared = ((catalogue.balancers[use.balancer], use.port) for use in catalogue.groups[group].balancers)
+    return tuple(
+        _Place(origin=socket, backend=balancer.backend, port=None if balancer.template is None else port)
+        for balancer, port in declared
+        if isinstance(balancer, HaproxyBalancer)
+        for socket in balancer.sockets
+    )
+
+
+def _accuse(sheet: Sheet, desks: Iterable[_Desk]) -> None:
+    """Until they answer, origins are UNREACHABLE: so it stays for a round that is cut short."""
+    for desk in desks:
+        said = f"no answer yet from {' or '.join(name_of(place.origin) for place in desk.origins)}"
+        for question in desk.questions:
+            sheet.fail(question.row, Reply.UNREACHABLE, said)
+
+
+async def _fill(sheet: Sheet, desk: _Desk, readings: Mapping[Origin, asyncio.Task[Reading]]) -> None:
+    """Write the rows of one desk as soon as all of its origins are done."""
+    answers = [(place, await readings[place.origin]) for place in desk.origins]
+    for done, question in enumerate(desk.questions):
+        if done % _AT_ONCE == _AT_ONCE - 1:
+            await asyncio.sleep(0)
+        _put(sheet, question, [(_look(reading, place, question), reading) for place, reading in answers])
+
+
+def _look(reading: Reading, place: _Place, question: _Question) -> float | Failure:
+    if isinstance(reading.table, Failure):
+        return reading.table
+    return cell(reading.table, place.key_of(question.member, reading.table), question.field)
+
+
+def _put(sheet: Sheet, question: _Question, found: Sequence[tuple[float | Failure, Reading]]) -> None:
+    """Make one number of several; a failure spoils it, except that a member need not sit on every balancer."""
+    lacking = [value for value, _ in found if isinstance(value, Failure)]
+    grave = [failure for failure in lacking if question.member is None or failure.reply is not Reply.REFUSED]
+    seated = [(value, reading) for value, reading in found if not isinstance(value, Failure)]
+    if grave or not seated:
+        nowhere = Failure(reply=Reply.REFUSED, said="the group has no HAProxy that could answer")
+        worst = next(iter(grave or lacking), nowhere)
+        sheet.fail(question.row, worst.reply, worst.said)
+        return
+    become = _BECOME[TOGETHER.get(question.field, Reduce.SUM)]
+    sheet.put(
+        question.row,
+        become(value for value, _ in seated),
+        at=max(reading.at for _, reading in seated),
+        uptime=float(np.min([_uptime(reading) for _, reading in seated])),  # NaN if one cannot tell
+    )
+
+
+def _uptime(reading: Reading) -> Seconds:
+    return np.nan if isinstance(reading.table, Failure) else reading.table.uptime

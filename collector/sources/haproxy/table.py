@@ -1,0 +1,155 @@
+"""HAProxy's statistics as a table of servers and backends: out of a runtime socket's answer, or a page's CSV.
+
+Source: HAProxy management guide, section 9.1, "CSV format"; answers were read off HAProxy 2.6.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from collector.clients.http.failures import Failure
+from collector.numbers import number
+from collector.samples import Reply
+from config.units import Seconds
+
+_BACKEND, _SERVER = "1", "2"
+"""What the column ``type`` holds. Frontends and listeners may have the names of backends and servers."""
+_HEAD = "# pxname,svname,"
+
+Key = tuple[str, str | None]
+"""Backend and server; ``None``: the backend's own line."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """One answer."""
+
+    uptime: Seconds
+    """For how long it has counted, at least; NaN: it cannot tell."""
+    columns: Mapping[str, int]
+    """Name → place in a row."""
+    rows: Mapping[Key, Sequence[str]]
+    twice: frozenset[Key]
+    """Lines that came more than once."""
+    places: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    """Backend and ``address:port`` → server, where the answer tells addresses."""
+
+
+def decode_answer(text: str) -> Table | Failure:
+    r"""Read what a runtime socket says to ``show info;show stat``. Its uptime has whole seconds.
+
+    >>> text = "Name: HAProxy\nPid: 8784\nUptime_sec: 61\n\n# pxname,svname,scur,status,type,\nweb,a,3,UP,2,\n\n"
+    >>> table = decode_answer(text)
+    >>> table.uptime, table.columns["scur"], table.rows["web", "a"]
+    (61.0, 2, ['web', 'a', '3', 'UP', '2', ''])
+    >>> decode_answer("Permission denied\n").said
+    "begins with 'Permission denied', which is not HAProxy's statistics"
+    """
+    head, mark, stat = text.partition("\n# ")
+    facts = dict(line.split(": ", 1) for line in head.split("\n") if ": " in line)
+    uptime = number(facts.get("Uptime_sec", ""))
+    if not mark or isinstance(uptime, Reply):
+        return _foreign(text)
+    if not stat.endswith("\n\n"):  # HAProxy ends each answer with an empty line
+        return _CUT
+    return _table("# " + stat, uptime)
+
+
+def decode_page(text: str) -> Table | Failure:
+    r"""Read the CSV form of the statistics page, which tells no uptime.
+
+    What it does tell is how long ago each backend last went up or down: at the earliest, when the process began. The
+    greatest of these is an uptime that is never too great, and it falls when the process is replaced. Servers are
+    left out: theirs outlive a reload where HAProxy keeps their state in a file.
+
+    >>> text = "# pxname,svname,scur,lastchg,type,\nweb,a,3,900,2,\nweb,BACKEND,3,42,1,\napi,BACKEND,0,61,1,\n"
+    >>> table = decode_page(text)
+    >>> table.uptime, table.rows["web", None]
+    (61.0, ['web', 'BACKEND', '3', '42', '1', ''])
+    >>> decode_page("<html><body>Please log in").said
+    'a page of HTML, not CSV: it may be a login page, or another page than the statistics'
+    """
+    if not text.startswith(_HEAD):
+        return _no_page(text)
+    if not text.endswith("\n"):
+        return _CUT
+    table = _table(text, math.nan)
+    if isinstance(table, Failure) or (place := table.columns.get("lastchg")) is None:
+        return table
+    changes = [number(row[place]) for (_, server), row in table.rows.items() if server is None]
+    ages = [age for age in changes if not isinstance(age, Reply) and age >= 0]
+    return Table(uptime=max(ages, default=math.nan), columns=table.columns, rows=table.rows, twice=table.twice)
+
+
+def cell(table: Table, key: Key, field: str) -> float | Failure:
+    """One number of one line.
+
+    Returns:
+        REFUSED: there is no such line. AMBIGUOUS: there are several. NO_SUCH_COUNTER: no such column, or nothing in
+        it, HAProxy's word for "does not apply here"; ``lastsess`` is -1 until there was a session. MALFORMED: text.
+    """
+    backend, server = key
+    line = f"backend {backend}" if server is None else f"server {backend}/{server}"
+    row, place = table.rows.get(key), table.columns.get(field)
+    if row is None:
+        return Failure(reply=Reply.REFUSED, said=f"no {line}")
+    if key in table.twice:
+        return Failure(reply=Reply.AMBIGUOUS, said=f"more than one {line}")
+    if place is None:
+        return Failure(reply=Reply.NO_SUCH_COUNTER, said=f"no column {field}")
+    if not row[place] or (field == "lastsess" and row[place] == "-1"):
+        return Failure(reply=Reply.NO_SUCH_COUNTER, said=f"nothing in {field} of {line}")
+    value = number(row[place])
+    if isinstance(value, Reply):
+        return Failure(reply=value, said=f"{field} of {line} is no number")
+    return value
+
+
+_CUT = Failure(reply=Reply.MALFORMED, said="the answer was cut short")
+
+
+def _table(text: str, uptime: Seconds) -> Table | Failure:
+    try:
+        names, *lines = csv.reader(text.removeprefix("# ").rstrip("\n").split("\n"))
+    except csv.Error as error:
+        return Failure(reply=Reply.MALFORMED, said=f"no CSV: {error}")
+    columns = {name: place for place, name in enumerate(names) if name}
+    if names[:2] != ["pxname", "svname"] or "type" not in columns:
+        return _foreign(text)
+    if len(columns) < sum(map(bool, names)):
+        return Failure(reply=Reply.MALFORMED, said="a column is there twice")
+    if any(len(line) != len(names) for line in lines):
+        return Failure(reply=Reply.MALFORMED, said="lines have not as many columns as there are names of columns")
+    rows: dict[Key, Sequence[str]] = {}
+    twice: set[Key] = set()
+    for line in lines:
+        if line[columns["type"]] not in {_BACKEND, _SERVER}:
+            continue
+        key = (line[0], line[1] if line[columns["type"]] == _SERVER else None)
+        if key in rows:
+            twice.add(key)
+        rows[key] = line
+    at = columns.get("addr")
+    places = {} if at is None else {(key[0], row[at]): key[1] for key, row in rows.items() if key[1] is not None}
+    return Table(uptime=uptime, columns=columns, rows=rows, twice=frozenset(twice), places=places)
+
+
+def _foreign(text: str) -> Failure:
+    begin = text.strip()[:40].split("\n")[0]
+    said = f"begins with {begin!r}, which is not HAProxy's statistics" if begin else "an empty answer"
+    return Failure(reply=Reply.MALFORMED, said=said)
+
+
+def _no_page(text: str) -> Failure:
+    """What it is instead is not repeated: whoever answers there has been told a password."""
+    match text.strip()[:1]:
+        case "":
+            said = "an empty answer"
+        case "<":
+            said = "a page of HTML, not CSV: it may be a login page, or another page than the statistics"
+        case _:
+            said = "not HAProxy's statistics in CSV"
+    return Failure(reply=Reply.MALFORMED, said=said)

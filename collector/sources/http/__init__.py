@@ -1,0 +1,1 @@
+"""Counters that any HTTP endpoint answers for."""

@@ -1,0 +1,163 @@
+"""Numbers picked out of documents: by a JSONPath, or by the name of a metric. Pure.
+
+What becomes of what is picked:
+
+* nothing, or JSON's ``null``: NO_SUCH_COUNTER. An empty answer is absence, never zero, also where rows are counted;
+* a number, or text that is a decimal number: its value;
+* ``true`` and ``false``: MALFORMED. Many programs write ``false`` where they failed, and it would become a zero;
+* text, a list, an object, NaN, an infinity: MALFORMED;
+* several: see `collector.sources.reducing`; one row that is no number spoils them all;
+* a series or a key of an object that is there twice: AMBIGUOUS, also where rows are added up;
+* a document that is cut short, as far as that can be seen: INCOMPLETE.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import jsonpath
+
+from collector.clients.http.client import Failure
+from collector.numbers import number
+from collector.samples import Reply
+from collector.sources.http.metrics_text import Sample, Samples, identity, samples_of, stem_of
+from collector.sources.json_once import Twice, loads
+from config.model.counters import JsonPick, MetricPick
+
+LONGEST_JSON = 2 * 1024 * 1024
+"""Parsing one longer would hold every other thread for more than 20 ms; and it is no answer to one question."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One number of a document."""
+
+    value: float
+    name: str | None
+    """By which it is known again in the next document; ``None``: its place in a list is all that it has."""
+    taken: float | None = None
+    """When, in seconds since the epoch by the other side's clock; ``None``: just now."""
+    created: float | None = None
+    """When it began to count, likewise; ``None``: unknown."""
+
+
+Picked = Sequence[Row] | Failure
+"""At least one row."""
+
+
+def picked(body: bytes, content_type: str, picks: Sequence[JsonPick | MetricPick]) -> Sequence[Picked]:
+    r"""Pick several numbers out of one answer.
+
+    >>> document = b'{"queue": {"waiting": "42", "workers": [{"busy": 3}, {"busy": 4}]}}'
+    >>> found = picked(document, "", [JsonPick(path="$.queue.waiting"), JsonPick(path="$.queue.workers[*].busy")])
+    >>> [[row.value for row in rows] for rows in found]
+    [[42.0], [3.0, 4.0]]
+    >>> text = b"# TYPE jobs gauge\njobs{queue=\"a\"} 42\n"
+    >>> picked(text, "text/plain; version=0.0.4", [MetricPick(name="jobs", labels={"queue": "a"})])[0][0].value
+    42.0
+    """
+    document: _Document | None = None
+    done: list[Picked] = []
+    for pick in picks:
+        if isinstance(pick, MetricPick):
+            done.append(_metric(samples_of(body, content_type, pick.name), pick))
+            continue
+        document = document or _document(body)
+        done.append(_at(document, pick.path))
+    return done
+
+
+@dataclass(frozen=True, slots=True)
+class _Document:
+    content: Any
+    failure: Failure | None = None
+
+
+def _document(body: bytes) -> _Document:
+    if len(body) > LONGEST_JSON:
+        return _Document(None, Failure(reply=Reply.MALFORMED, said=f"more than {LONGEST_JSON} bytes of JSON"))
+    try:
+        return _Document(loads(body))
+    except json.JSONDecodeError as error:
+        cut = error.pos >= len(error.doc.rstrip())
+        said = f"no JSON: {error.msg} at line {error.lineno}, column {error.colno}"
+        return _Document(None, Failure(reply=Reply.INCOMPLETE if cut and body else Reply.MALFORMED, said=said))
+    except Twice as error:
+        return _Document(None, Failure(reply=Reply.AMBIGUOUS, said=str(error)))
+    except (ValueError, RecursionError) as error:
+        return _Document(None, Failure(reply=Reply.MALFORMED, said=f"no JSON: {type(error).__name__}"))
+
+
+@lru_cache(maxsize=1024)
+def _compiled(path: str) -> jsonpath.JSONPath | jsonpath.CompoundJSONPath:
+    return jsonpath.compile(path)
+
+
+def _at(document: _Document, path: str) -> Picked:
+    if document.failure is not None:
+        return document.failure
+    try:
+        matches = list(_compiled(path).finditer(document.content))
+    except (jsonpath.JSONPathError, RecursionError, ValueError, TypeError) as error:
+        return Failure(reply=Reply.MALFORMED, said=f"{path} cannot be followed here ({type(error).__name__})")
+    rows: list[Row] = []
+    for match in matches:
+        value = _number(match.obj)
+        if isinstance(value, Failure):
+            return value
+        listed = any(isinstance(part, int) for part in match.parts)
+        rows.append(Row(value=value, name=None if listed else str(match.path)))
+    return rows or Failure(reply=Reply.NO_SUCH_COUNTER, said=f"{path} finds nothing")
+
+
+def _number(found: object) -> float | Failure:
+    match found:
+        case None:
+            return Failure(reply=Reply.NO_SUCH_COUNTER, said="null")
+        case bool():
+            return Failure(reply=Reply.MALFORMED, said=f"{str(found).lower()} is no number")
+        case int() | float():
+            try:
+                return float(found)
+            except OverflowError:
+                return Failure(reply=Reply.MALFORMED, said="a number that is too great")
+        case str():
+            value = number(found)
+            return Failure(reply=value, said=f"{found!a} is no number") if isinstance(value, Reply) else value
+        case _:
+            kind = "a list" if isinstance(found, list) else "an object"
+            return Failure(reply=Reply.MALFORMED, said=f"{kind} is no number")
+
+
+def _metric(found: Samples | Failure, pick: MetricPick) -> Picked:
+    if isinstance(found, Failure):
+        return found
+    samples = found.all
+    named = [sample for sample in samples if sample.name == pick.name]
+    created = {
+        identity(sample.labels): sample.value for sample in samples if sample.name == f"{stem_of(pick.name)}_created"
+    }
+    rows = [
+        Row(
+            value=sample.value,
+            name=identity(sample.labels),
+            taken=sample.taken,
+            created=created.get(identity(sample.labels)),
+        )
+        for sample in named
+        if all(sample.labels.get(label, "") == value for label, value in pick.labels.items())
+    ]
+    if any((name, row.name) in found.twice for row in rows for name in (pick.name, f"{stem_of(pick.name)}_created")):
+        return Failure(reply=Reply.AMBIGUOUS, said=f"{pick.name} is there twice with the same labels")
+    return rows or Failure(reply=Reply.NO_SUCH_COUNTER, said=_missing(pick.name, samples, labelled=bool(named)))
+
+
+def _missing(name: str, samples: Sequence[Sample], *, labelled: bool) -> str:
+    if labelled:
+        return f"no {name} has these labels"
+    others = sorted({sample.name for sample in samples})[:3]
+    return f"no {name}" + (f", but {', '.join(others)}" if others else "")

@@ -1,0 +1,200 @@
+"""Counters that any HTTP endpoint answers for, of every member or of the group: a number in JSON, or a metric.
+
+Counters on the same address share one request a round. A member's own failures are its own: TIMEOUT, REFUSED and so on,
+as `collector.clients.http.client` calls them. A sample with a time of its own is as old as it says, by the clock of the
+server that shows it; one that is older than the group's freshness is STALE.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import assert_never
+from urllib.parse import quote, urlsplit
+
+from collector.clients.http.client import Failure, HttpClient, Question
+from collector.samples import AHEAD_AT_MOST, Reply, Series, Sheet
+from collector.source import Round
+from collector.sources.http.metrics_text import ACCEPT
+from collector.sources.http.picks import Picked, Row, picked
+from collector.sources.reducing import Number, Reading, Reducer
+from collector.sources.sample_times import SampleTimes, clock_of
+from collector.targets import Member, rows_of
+from config.model.access import HttpAccess
+from config.model.counters import Counter, FixedAddress, HttpValue, MemberAddress, MetricPick
+from config.units import GroupId, Seconds
+
+_AT_ONCE = 16
+"""Requests that are begun in one turn of the event loop (0.1 ms each), so that others get theirs."""
+_LONGEST = 1024 * 1024
+"""Bytes of an answer, where the counter does not say otherwise."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """What is asked for once."""
+
+    url: str
+    access: HttpAccess
+    metrics: bool
+    """Whether OpenMetrics is wanted, where there is a choice."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """One row of the sheet that a page is to fill."""
+
+    row: int
+    series: Series
+    counter: Counter
+    source: HttpValue
+    interval: Seconds
+    limit: Seconds
+    """How old a sample may be."""
+
+
+class HttpSource:
+    """Asks HTTP endpoints; keeps between rounds the rows of counts that rise.
+
+    Args:
+        http: asked through; closed by whoever made it.
+    """
+
+    def __init__(self, http: HttpClient) -> None:
+        self._http = http
+        self._reducer = Reducer()
+        self._times = SampleTimes()
+
+    async def fetch(self, asked: Round) -> None:
+        """Ask every address of the round; its rows are filled as soon as it has answered."""
+        now = asked.clock().steady
+        self._reducer.tidy(now)
+        self._times.tidy(now)
+        async with asyncio.TaskGroup() as tasks:
+            for place, (page, wishes) in enumerate(_pages(asked).items()):
+                tasks.create_task(self._read(asked, page, wishes))
+                if place % _AT_ONCE == 0:
+                    await asyncio.sleep(0)
+
+    async def close(self) -> None:
+        """Nothing to give back: the client is not ours."""
+
+    async def _read(self, asked: Round, page: Page, wishes: Sequence[Wish]) -> None:
+        payer = f"http {min(wish.series.group for wish in wishes)}"
+        late = self._http.parser.put_off(payer)
+        answer = late or await self._http.ask(
+            Question(
+                url=page.url,
+                access=page.access,
+                timeout=max(wish.source.timeout for wish in wishes),
+                headers={"Accept": ACCEPT if page.metrics else "application/json"},
+                largest=page.access.body_limit or _LONGEST,
+                raised_by="body_limit",
+            )
+        )
+        if isinstance(answer, Failure):
+            for wish in wishes:
+                asked.sheet.fail(wish.row, answer.reply, f"{place_of(page.url)}: {answer.said}")
+            return
+        kind, picks = answer.headers.get("content-type", ""), [wish.source.pick for wish in wishes]
+        found = await self._http.parser.run(payer, len(answer.body), lambda: picked(answer.body, kind, picks))
+        if isinstance(found, Failure):
+            found = [found] * len(wishes)
+        there = clock_of(answer, asked.clock())
+        for wish, rows in zip(wishes, found, strict=True):
+            self._put(asked.sheet, wish, rows, answer.at, there)
+
+    def _put(self, sheet: Sheet, wish: Wish, rows: Picked, at: float, there: float) -> None:
+        """Write one row; ``there``: what time it was over there when the answer came, at steady seconds ``at``."""
+        if isinstance(rows, Failure):
+            sheet.fail(wish.row, rows.reply, rows.said)
+            return
+        taken = min((row.taken for row in rows if row.taken is not None), default=None)
+        newest = max((row.taken for row in rows if row.taken is not None), default=there)
+        if newest - there > AHEAD_AT_MOST:
+            said = f"its sample is of a time {newest - there:.0f} s ahead of the clock there"
+            sheet.fail(wish.row, Reply.FUTURE, said)
+            return
+        if taken is not None:
+            age = max(there - taken, 0.0)
+            if age > wish.limit:
+                sheet.fail(wish.row, Reply.STALE, f"its sample is {age:.0f} s old")
+                return
+            at = self._times.instant(wish.series, taken, at=at - age, now=at)
+        numbers = [Number(row.value, row.name) for row in rows]
+        reading = self._reducer.reading(wish.series, wish.counter, numbers, at=at, interval=wish.interval)
+        match reading:
+            case Reading(value=value, uptime=uptime):
+                sheet.put(wish.row, value, at=at, uptime=_uptime(rows, there) if math.isnan(uptime) else uptime)
+            case Failure(reply=reply, said=said):
+                sheet.fail(wish.row, reply, said)
+            case _:
+                assert_never(reading)
+
+
+def _uptime(rows: Sequence[Row], there: float) -> Seconds:
+    """For how long the youngest row has been counting; NaN: one does not say."""
+    created = [row.created for row in rows if row.created is not None]
+    return there - max(created) if len(created) == len(rows) else math.nan
+
+
+def _pages(asked: Round) -> Mapping[Page, Sequence[Wish]]:
+    """Every page of the round, with the rows that it fills."""
+    counters = asked.catalogue.counters.values()
+    mine = {counter.id: (counter, counter.source) for counter in counters if isinstance(counter.source, HttpValue)}
+    pages: dict[Page, list[Wish]] = {}
+    for row, name, group, member in rows_of(asked.sheet.layout, asked.targets, mine):
+        counter, source = mine[name]
+        url = url_of(source.at, group, member)
+        if url is None:
+            asked.sheet.fail(row, Reply.UNREACHABLE, "the member has no address yet")
+            continue
+        declared = asked.catalogue.groups[group]
+        page = Page(url=url, access=source.access, metrics=isinstance(source.pick, MetricPick))
+        pages.setdefault(page, []).append(
+            Wish(
+                row=row,
+                series=asked.sheet.layout.series[row],
+                counter=counter,
+                source=source,
+                interval=declared.interval,
+                limit=declared.freshness * declared.interval,
+            )
+        )
+    return pages
+
+
+_GROUP = re.compile(r"\$group\b")
+
+
+def place_of(url: str) -> str:
+    """Whose answer failed, for messages: host and port, without what may hold secrets.
+
+    >>> place_of("https://queue.example.org:8443/web?token=x"), place_of("http://[::1]:9100/metrics")
+    ('queue.example.org:8443', '[::1]:9100')
+    """
+    return urlsplit(url).netloc.rpartition("@")[2]
+
+
+def url_of(at: MemberAddress | FixedAddress, group: GroupId, member: Member | None) -> str | None:
+    """Write out an address; ``None``: the member has none.
+
+    >>> url_of(FixedAddress(url="http://queue.example.org/$group"), GroupId("web"), None)
+    'http://queue.example.org/web'
+    >>> six = Member(name="web-1", address="2001:db8::1", counted=True)
+    >>> url_of(MemberAddress(port=9100, path="/metrics", tls=True), GroupId("web"), six)
+    'https://[2001:db8::1]:9100/metrics'
+    """
+    match at:
+        case FixedAddress(url=url):
+            return _GROUP.sub(quote(group, safe=""), url)
+        case MemberAddress(port=port, path=path, tls=tls):
+            if member is None or not member.address:
+                return None
+            host = f"[{member.address}]" if ":" in member.address else member.address
+            return f"{'https' if tls else 'http'}://{host}:{port}{path}"
+        case _:
+            assert_never(at)

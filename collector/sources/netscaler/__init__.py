@@ -1,0 +1,1 @@
+"""A NetScaler's own statistics, of each member or of the group."""

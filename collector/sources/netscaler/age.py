@@ -1,0 +1,72 @@
+"""For how long a NetScaler has counted: so that a restart is seen even where a counter has overtaken what it was.
+
+``timesincestart`` is of no use: appliances answer 00:00:00. ``starttime`` is a date in their own time zone. So it is
+compared with no clock, but with itself: as long as it stays the same, the appliance has counted since we first saw it.
+That is never too long, and begins anew with every restart, and when the other node of a pair takes over.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import calendar
+import math
+import time
+
+from collector.source import Round
+from collector.sources.netscaler.answers import Answered, text, things
+from collector.sources.netscaler.session import Session
+from config.units import Seconds
+
+_FRESH: Seconds = 10.0
+"""How long an answer holds: no appliance restarts faster, and groups need not all ask."""
+_WOBBLE: Seconds = 10.0
+"""How far two dates of the same start may be apart: some versions compute it anew for each answer."""
+
+
+class Age:
+    """Remembers since when one appliance has had its present start.
+
+    Args:
+        session: to ask it.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._asking = asyncio.Lock()
+        self._asked_at = -math.inf
+        self._start = ""
+        self._known: str | None = None
+        self._since = math.nan
+
+    async def at_least(self, asked: Round, *, within: Seconds) -> Seconds:
+        """For how many seconds it has counted, at least; NaN: it does not say when it began."""
+        async with self._asking:
+            if asked.clock().steady - self._asked_at >= _FRESH:
+                found = await self._session.get("stat/system", asked, within=within)
+                self._asked_at = asked.clock().steady
+                self._start = _start(found) if isinstance(found, Answered) else ""
+                if self._start and (self._known is None or not same_start(self._start, self._known)):
+                    self._known, self._since = self._start, self._asked_at
+            return asked.clock().steady - self._since if self._start else math.nan
+
+
+def same_start(one: str, other: str) -> bool:
+    """Whether two dates, as an appliance writes them, are of the same start.
+
+    >>> same_start("Mon May  8 14:58:53 2017", "Mon May  8 14:58:55 2017")
+    True
+    >>> same_start("Mon May  8 14:58:53 2017", "Mon May  8 15:20:01 2017")
+    False
+    """
+    try:
+        return abs(_seconds(one) - _seconds(other)) <= _WOBBLE
+    except ValueError:
+        return one == other
+
+
+def _seconds(date: str) -> float:
+    return calendar.timegm(time.strptime(date))
+
+
+def _start(found: Answered) -> str:
+    return next((text(thing, "starttime") for thing in things(found.document, "system")), "")

@@ -1,0 +1,93 @@
+"""Which of a NetScaler's services or group members is which of our members. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from ipaddress import ip_address
+
+from collector.clients.http.failures import Failure
+from collector.samples import Reply
+from collector.sources.netscaler.answers import Thing, text
+from collector.targets import Member
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bound:
+    """What is bound to a service group or a virtual server, by what can be known of it."""
+
+    by_name: Mapping[str, Sequence[Thing]]
+    """Name of the service, or of the group member's server."""
+    by_address: Mapping[str, Sequence[Thing]]
+
+    @classmethod
+    def of(cls, found: Iterable[Thing]) -> Bound:
+        """Sort services and group members; the latter are called ``group?server?port``."""
+        by_name: dict[str, list[Thing]] = {}
+        by_address: dict[str, list[Thing]] = {}
+        for thing in found:
+            for name in _names(thing):
+                by_name.setdefault(name, []).append(thing)
+            if address := text(thing, "primaryipaddress"):
+                by_address.setdefault(_plain(address), []).append(thing)
+        return cls(by_name=by_name, by_address=by_address)
+
+    def of_member(self, member: Member, doubt: str = "") -> Thing | Failure:
+        """Find the one that is this member: it has its address, or its name, or its address as a name.
+
+        Where these lead to several, it is AMBIGUOUS: nobody knows which of its ports is meant, or whether a name or an
+        address is out of date.
+
+        Args:
+            member: whom to find.
+            doubt: why the answer may not be whole; whoever is missing is then INCOMPLETE, and not REFUSED.
+        """
+        found: list[Thing] = []
+        for thing in (
+            *self.by_name.get(member.name, ()),
+            *self.by_name.get(member.address, ()),
+            *self.by_address.get(_plain(member.address), ()),
+        ):
+            if all(thing is not other for other in found):
+                found.append(thing)
+        match found:
+            case [thing]:
+                return thing
+            case []:
+                said = f"nothing is bound with the address {member.address}, or as {member.name}"
+                return _missing(said, doubt)
+            case _:
+                named = ", ".join(sorted("/".join(_names(thing)) or text(thing, "primaryipaddress") for thing in found))
+                return Failure(reply=Reply.AMBIGUOUS, said=f"{len(found)} are bound with its address or name: {named}")
+
+
+def only(found: Iterable[Thing], kind: str, name: str, doubt: str = "") -> Thing | Failure:
+    """The virtual server or service group of this name. Names are the same in whatever case."""
+    key = "servicegroupname" if kind == "servicegroup" else "name"
+    match [thing for thing in found if (text(thing, key) or name).casefold() == name.casefold()]:
+        case [thing]:
+            return thing
+        case []:
+            return _missing(f"no {kind} {name} in the answer", doubt)
+        case several:
+            return Failure(reply=Reply.AMBIGUOUS, said=f"{len(several)} times {kind} {name} in the answer")
+
+
+def _missing(said: str, doubt: str) -> Failure:
+    if doubt:
+        return Failure(reply=Reply.INCOMPLETE, said=f"{said}; the answer is not whole: {doubt}")
+    return Failure(reply=Reply.REFUSED, said=said)
+
+
+def _names(thing: Thing) -> Sequence[str]:
+    parts = text(thing, "servicegroupname").split("?")
+    server = parts[1] if len(parts) == 3 else ""  # noqa: PLR2004  group, server, port
+    return tuple(name for name in (text(thing, "name"), server) if name)
+
+
+def _plain(address: str) -> str:
+    """One way to write each address; what is none, as it is."""
+    try:
+        return ip_address(address).compressed
+    except ValueError:
+        return address

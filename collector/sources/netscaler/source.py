@@ -1,0 +1,206 @@
+"""A NetScaler's own statistics, of each member or of the group, over NITRO.
+
+For the group as a whole it is the source's virtual server that answers. For members it is the source's service group,
+or without one whatever is bound to the virtual server: services, and members of service groups. All members come in one
+answer, however many; which of them is which of ours, `nitro_members` decides by address and name.
+
+What becomes of a statistic:
+
+* not among those of this object: NO_SUCH_COUNTER; text where a number is due: MALFORMED;
+* nothing is bound that is the member, or there is no such virtual server: REFUSED; several are: AMBIGUOUS;
+* the appliance itself doubts its answer (a warning, a bulk that failed in part): what came counts, and whoever is
+  missing is INCOMPLETE;
+* no answer in time: UNREACHABLE, for everything behind it. A refused user: AUTH. Too many sessions: RATE_LIMITED.
+
+One session per address and user serves all sources and rounds (`nitro_session`). ``uptime`` is asked for where a
+counter rises (`nitro_age`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from urllib.parse import quote
+
+from collector.clients.http.client import HttpClient
+from collector.clients.http.failures import Failure
+from collector.samples import Reply, Sheet
+from collector.source import Round
+from collector.sources.netscaler.age import Age
+from collector.sources.netscaler.answers import Answered, Thing, figure, things
+from collector.sources.netscaler.members import Bound, only
+from collector.sources.netscaler.session import Door, Session
+from collector.targets import Member, whole_rows
+from config.model.access import NetscalerStats
+from config.model.counters import Kind, NetscalerField
+from config.units import Seconds
+
+_WITH_BINDINGS = (("statbindings", "yes"),)
+_BOUND = ("service", "servicegroupmember")
+_AT_ONCE = 1000
+"""Rows that are written before others may go on: about 5 ms."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Row:
+    """One row of the sheet."""
+
+    index: int
+    field: str
+    rises: bool
+    member: Member | None
+    """``None``: the group as a whole."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Inquiry:
+    """What is asked in one go, and for which rows."""
+
+    kind: str
+    name: str
+    bindings: bool
+    rows: Sequence[_Row]
+
+    @property
+    def path(self) -> str:
+        return f"stat/{self.kind}/{quote(self.name, safe='')}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Holding:
+    """An answer, laid out: the service group or virtual server, and what is bound to it."""
+
+    whole: Thing | Failure
+    bound: Bound
+    doubt: str
+    at: float
+
+    @classmethod
+    def of(cls, inquiry: _Inquiry, found: Answered) -> _Holding:
+        whole = only(things(found.document, inquiry.kind), inquiry.kind, inquiry.name, found.doubt)
+        inside = () if isinstance(whole, Failure) else chain.from_iterable(things(whole, kind) for kind in _BOUND)
+        return cls(whole=whole, bound=Bound.of(inside), doubt=found.doubt, at=found.at)
+
+    def thing_of(self, member: Member | None) -> Thing | Failure:
+        """The object that answers for a member, or for the group."""
+        if member is None or isinstance(self.whole, Failure):
+            return self.whole
+        return self.bound.of_member(member, self.doubt)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Appliance:
+    session: Session
+    age: Age
+
+
+class NetscalerSource:
+    """Asks NetScalers; keeps their sessions between rounds.
+
+    Args:
+        http: closed by whoever made it, after this source.
+    """
+
+    def __init__(self, http: HttpClient) -> None:
+        self._http = http
+        self._appliances: dict[Door, _Appliance] = {}
+
+    async def fetch(self, asked: Round) -> None:
+        """Ask every appliance for what the round needs: one question per service group or virtual server."""
+        shares = _shares(asked)
+        for source, rows in shares.items():
+            for row in rows:
+                asked.sheet.fail(row.index, Reply.UNREACHABLE, f"no answer yet from {source.id}")
+        declared = {
+            Door.of(source) for source in asked.catalogue.sources.values() if isinstance(source, NetscalerStats)
+        }
+        async with asyncio.TaskGroup() as tasks:
+            for door in self._appliances.keys() - declared:
+                tasks.create_task(self._appliances.pop(door).session.close())
+            for source, rows in shares.items():
+                for inquiry in _inquiries(source, rows):
+                    tasks.create_task(self._answer(asked, source, inquiry))
+
+    async def close(self) -> None:
+        """Log out everywhere."""
+        async with asyncio.TaskGroup() as tasks:
+            for appliance in self._appliances.values():
+                tasks.create_task(appliance.session.close())
+
+    async def _answer(self, asked: Round, source: NetscalerStats, inquiry: _Inquiry) -> None:
+        appliance = self._appliance(source)
+        query = _WITH_BINDINGS if inquiry.bindings else ()
+        found = await appliance.session.get(inquiry.path, asked, within=source.timeout, query=query)
+        if isinstance(found, Failure):
+            for row in inquiry.rows:
+                asked.sheet.fail(row.index, found.reply, f"{source.id}: {found.said}")
+            return
+        many = len(inquiry.rows) > _AT_ONCE
+        holding = await asyncio.to_thread(_Holding.of, inquiry, found) if many else _Holding.of(inquiry, found)
+        await _fill(asked.sheet, inquiry.rows, holding, math.nan)
+        rising = [row for row in inquiry.rows if row.rises]
+        if rising:  # a slow answer about its age must not cost those that are here
+            uptime = await appliance.age.at_least(asked, within=source.timeout)
+            await _fill(asked.sheet, rising, holding, uptime)
+
+    def _appliance(self, source: NetscalerStats) -> _Appliance:
+        door = Door.of(source)
+        if door not in self._appliances:
+            session = Session(door, self._http)
+            self._appliances[door] = _Appliance(session=session, age=Age(session))
+        return self._appliances[door]
+
+
+def _shares(asked: Round) -> Mapping[NetscalerStats, Sequence[_Row]]:
+    """The rows that each source answers for."""
+    shares: dict[NetscalerStats, list[_Row]] = {}
+    for index, (wanted, rises), member in _rows(asked):
+        source = asked.catalogue.sources.get(wanted.server)
+        if isinstance(source, NetscalerStats):
+            row = _Row(index=index, field=wanted.field, rises=rises, member=member)
+            shares.setdefault(source, []).append(row)
+    return shares
+
+
+def _rows(asked: Round) -> Iterator[tuple[int, tuple[NetscalerField, bool], Member | None]]:
+    """Row of the sheet, what is wanted there and whether it rises, and whose it is."""
+    ours = {
+        counter.id: (counter.source, counter.kind is Kind.RISING)
+        for counter in asked.catalogue.counters.values()
+        if isinstance(counter.source, NetscalerField)
+    }
+    for target in asked.targets:
+        for name, index in target.rows.items():
+            if name in ours:
+                yield index, ours[name], target.member
+    for index, _, name in whole_rows(asked.sheet.layout, ours):
+        yield index, ours[name], None
+
+
+def _inquiries(source: NetscalerStats, rows: Sequence[_Row]) -> Iterator[_Inquiry]:
+    """Without a service group, the virtual server's one answer serves members and group."""
+    members = [row for row in rows if row.member is not None]
+    whole = [row for row in rows if row.member is None]
+    if source.service_group is not None:
+        if members:
+            yield _Inquiry(kind="servicegroup", name=source.service_group, bindings=True, rows=members)
+        members = []
+    if source.virtual_server is not None and (members or whole):
+        rest = [*members, *whole]
+        yield _Inquiry(kind="lbvserver", name=source.virtual_server, bindings=bool(members), rows=rest)
+
+
+async def _fill(sheet: Sheet, rows: Sequence[_Row], holding: _Holding, uptime: Seconds) -> None:
+    """Write some of the rows that an answer is due for."""
+    for done, row in enumerate(rows):
+        if done % _AT_ONCE == _AT_ONCE - 1:
+            await asyncio.sleep(0)
+        thing = holding.thing_of(row.member)
+        value = thing if isinstance(thing, Failure) else figure(thing, row.field)
+        if isinstance(value, Failure):
+            sheet.fail(row.index, value.reply, value.said)
+        else:
+            sheet.put(row.index, value, at=holding.at, uptime=uptime)

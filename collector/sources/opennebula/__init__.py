@@ -1,0 +1,1 @@
+"""What OpenNebula knows of members that are its virtual machines."""

@@ -1,0 +1,196 @@
+"""What OpenNebula's answer means: a page of virtual machines, and the value of an attribute of one of them.
+
+A pool shows machines, and never what was measured of them: that is another answer.
+
+Source: XML-RPC (one.vmpool.infoextended, one.vmpool.monitoring), ``vm_pool.xsd`` and ``monitoring_data.xsd`` of
+OpenNebula 7.4; answers of a real 7.0.2.
+"""
+
+from __future__ import annotations
+
+import xmlrpc.client
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+from xml.etree import ElementTree
+from xml.parsers.expat import ExpatError
+
+from collector.clients.http.failures import Failure
+from collector.numbers import number
+from collector.samples import Reply
+from config.counters.opennebula import ATTRIBUTES
+from config.model.node_orders import ORDER, ordered
+
+PAGE = 100
+_OWN, _NOT_DONE, _LAST = -3, -1, 0
+_ACTIVE, _RUNNING = "3", "3"
+_MEASURED, _RESERVED = "MONITORING", "TEMPLATE"
+_PLACES = ("USER_TEMPLATE", _MEASURED, _RESERVED)
+_PARTS = 3
+"""Of an answer: whether it succeeded, the value or why not, and a code."""
+
+
+Attributes = Mapping[str, str | None]
+"""Attribute → text; ``None``: a vector, or several of that name."""
+
+
+class Value(NamedTuple):
+    """A number, and when it was measured: seconds since the epoch by OpenNebula's clock; ``None``: nobody says."""
+
+    value: float
+    taken: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machine:
+    """One virtual machine, as far as counters need it."""
+
+    id: str
+    member: str
+    """Which member it is, of whatever installation; empty: none."""
+    runs: bool
+    monitored_at: float = 0.0
+    """Seconds since the epoch; 0: never, as far as is known."""
+    places: Mapping[str, Attributes]
+    """By place. The machine's own are in ``VM``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """Some of a user's machines, in the order of their ids. None is measured yet."""
+
+    machines: Sequence[Machine]
+    count: int
+    """Less than `PAGE`: it is the last."""
+
+
+def question(session: str, offset: int) -> bytes:
+    """The call for one page. An end below -1 is the size of a page, and the start an offset."""
+    arguments = (session, _OWN, offset, -PAGE, _NOT_DONE)
+    return xmlrpc.client.dumps(arguments, "one.vmpool.infoextended").encode()
+
+
+def measured_question(session: str) -> bytes:
+    """The call for the last measurement of each of the user's machines, in one answer."""
+    return xmlrpc.client.dumps((session, _OWN, _LAST), "one.vmpool.monitoring").encode()
+
+
+def decode_measured(body: bytes) -> Mapping[str, Attributes] | Failure:
+    """Read what was measured last, by the ids of machines, of which some may be gone.
+
+    >>> record = "<MONITORING><CPU><![CDATA[12.5]]></CPU><ID><![CDATA[7]]></ID><TIMESTAMP>1769853600</TIMESTAMP>"
+    >>> said = [True, f"<MONITORING_DATA>{record}</MONITORING></MONITORING_DATA>", 0]
+    >>> decode_measured(xmlrpc.client.dumps((said,), methodresponse=True).encode())
+    {'7': {'CPU': '12.5', 'ID': '7', 'TIMESTAMP': '1769853600'}}
+    """
+    root = _document(body, "MONITORING_DATA")
+    if isinstance(root, Failure):
+        return root
+    records = [_attributes(entry) for entry in root.findall(_MEASURED)]
+    return {own_id: record for record in records if (own_id := record.get("ID"))}
+
+
+def measured(machine: Machine, record: Attributes) -> Machine:
+    """The machine, with what was measured of it last."""
+    taken = number(record.get("TIMESTAMP") or "")
+    at = 0.0 if isinstance(taken, Reply) else taken
+    return replace(machine, monitored_at=at, places={**machine.places, _MEASURED: record})
+
+
+def decode(body: bytes) -> Page | Failure:
+    """Read one page. What OpenNebula says in words is not repeated: it may hold a password.
+
+    >>> vm = '<VM><ID>7</ID><NAME>web-k3f9ab-1</NAME><LAST_POLL>0</LAST_POLL><STATE>3</STATE>'
+    >>> vm += '<LCM_STATE>3</LCM_STATE><MONITORING></MONITORING><TEMPLATE><VCPU>2</VCPU></TEMPLATE>'
+    >>> vm += '<USER_TEMPLATE><TRIMTAB>web-k3f9ab-1</TRIMTAB></USER_TEMPLATE></VM>'
+    >>> said = [True, f"<VM_POOL>{vm}</VM_POOL>", 0]
+    >>> page = decode(xmlrpc.client.dumps((said,), methodresponse=True).encode())
+    >>> machine = measured(page.machines[0], {"CPU": "12.5", "TIMESTAMP": "1769853600"})
+    >>> machine.member, look_up(machine, "CPU"), look_up(machine, "VCPU")
+    ('web-k3f9ab-1', Value(value=12.5, taken=1769853600.0), Value(value=2.0, taken=None))
+    >>> decode(b"<html>")
+    Failure(reply=<Reply.MALFORMED: 5>, said='what answers there does not speak XML-RPC')
+    """
+    root = _document(body, "VM_POOL")
+    if isinstance(root, Failure):
+        return root
+    machines = tuple(_machine(entry) for entry in root.findall("VM"))
+    return Page(machines=machines, count=len(machines))
+
+
+def _document(body: bytes, tag: str) -> ElementTree.Element | Failure:
+    """The document in an answer that says that it is done."""
+    try:
+        answer, _ = xmlrpc.client.loads(body)
+    except xmlrpc.client.Fault as fault:
+        return Failure(reply=Reply.UNREACHABLE, said=f"XML-RPC fault {fault.faultCode}")
+    except (xmlrpc.client.Error, ExpatError, ValueError, TypeError, LookupError, RecursionError):
+        return Failure(reply=Reply.MALFORMED, said="what answers there does not speak XML-RPC")
+    said = answer[0] if len(answer) == 1 else None
+    if not isinstance(said, list) or len(said) < _PARTS:
+        return _MALFORMED
+    done, value, code = said[:_PARTS]
+    if done is not True:
+        return _refused(code)
+    return _parsed(value, tag) if isinstance(value, str) else _MALFORMED
+
+
+_MALFORMED = Failure(reply=Reply.MALFORMED, said="what answers there is not what OpenNebula knows of virtual machines")
+
+
+def _refused(code: object) -> Failure:
+    match code:
+        case 0x100:
+            return Failure(reply=Reply.AUTH, said="OpenNebula does not recognise the user")
+        case 0x200:
+            return Failure(reply=Reply.AUTH, said="OpenNebula does not allow the user to list machines")
+        case int():
+            return Failure(reply=Reply.UNREACHABLE, said=f"OpenNebula answers with the error {code:#x}")
+        case _:
+            return _MALFORMED
+
+
+def _parsed(document: str, tag: str) -> ElementTree.Element | Failure:
+    try:
+        root = ElementTree.fromstring(document)  # noqa: S314 expat bounds what entities become
+    except (ElementTree.ParseError, ValueError):
+        return _MALFORMED
+    return root if root.tag == tag else _MALFORMED
+
+
+def _machine(entry: ElementTree.Element) -> Machine:
+    places = {place: _attributes(entry.find(place)) for place in _PLACES} | {"VM": _attributes(entry)}
+    own, user = places["VM"], places["USER_TEMPLATE"]
+    mark = user.get("TRIMTAB") or ""
+    agrees = own.get("NAME") == mark or (user.get("TRIMTAB_VM") or "none") == own.get("ID")
+    return Machine(
+        id=own.get("ID") or "",
+        member=mark if agrees else "" if mark else ordered(user.get(ORDER) or "", own.get("NAME") or ""),
+        runs=(own.get("STATE"), own.get("LCM_STATE")) == (_ACTIVE, _RUNNING),
+        places=places,
+    )
+
+
+def _attributes(place: ElementTree.Element | None) -> Attributes:
+    found: dict[str, str | None] = {}
+    for child in () if place is None else place:
+        usable = len(child) == 0 and child.tag not in found
+        found[child.tag] = (child.text or "") if usable else None
+    return found
+
+
+def look_up(machine: Machine, attribute: str) -> Value | Failure:
+    """Find an attribute in USER_TEMPLATE, MONITORING, TEMPLATE, or the machine itself: where it stands first.
+
+    What hypervisors measure is never looked for in TEMPLATE, unlike OneFlow does: that is what was reserved, in another
+    unit, and would be taken for load until the first measurement.
+    """
+    for place in (*_PLACES, "VM"):
+        if attribute not in machine.places[place] or (place == _RESERVED and attribute in ATTRIBUTES):
+            continue
+        text = machine.places[place][attribute]
+        read = Reply.MALFORMED if text is None else number(text)
+        if isinstance(read, Reply):
+            return Failure(reply=read, said=f"{attribute} in {place} is no number")
+        return Value(read, machine.monitored_at if place == _MEASURED and machine.monitored_at else None)
+    return Failure(reply=Reply.NO_SUCH_COUNTER, said=f"the machine has no attribute {attribute}")

@@ -1,0 +1,157 @@
+"""What OpenNebula knows of members that are its virtual machines: measured by hypervisors, or sent by guests.
+
+The cloud of the group's profile is asked, as its user, for what was measured last of all machines of the user, and for
+the machines, a page at a time. What becomes of an attribute:
+
+* the machine has none of this name: NO_SUCH_COUNTER; a vector, or text where a number is due: MALFORMED;
+* the hypervisors' last measurement is older than the group's freshness: STALE;
+* no machine is the member, or it does not run: REFUSED;
+* no answer in time: UNREACHABLE, for everybody. A refused user: AUTH.
+
+A measurement is as old as OpenNebula says, by its own clock. What a guest has sent carries no time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Generic, TypeVar, assert_never
+
+from collector.clients.http.client import Failure, HttpClient, Question
+from collector.clients.http.failures import of_server
+from collector.samples import AHEAD_AT_MOST, Reply, Sheet
+from collector.source import Round
+from collector.sources.cloud_wishes import Wish, Wishes, fail_all, wishes_of
+from collector.sources.opennebula.answers import (
+    PAGE,
+    Machine,
+    Page,
+    Value,
+    decode,
+    decode_measured,
+    look_up,
+    measured,
+    measured_question,
+    question,
+)
+from collector.sources.sample_times import SampleTimes, clock_of
+from config.errors import TrimtabError
+from config.model.access import HttpAccess
+from config.model.catalogue import OpennebulaCloud
+from config.model.counters import OpennebulaAttribute
+from config.units import MemberName
+
+_LARGEST = 64 * 1024 * 1024
+_PAGES = 1000
+_LONG = 64 * 1024
+"""From here on (a few ms) decoding goes to a thread, so that the event loop is not held."""
+
+_Known = TypeVar("_Known")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Read(Generic[_Known]):
+    """One answer, and when it came."""
+
+    known: _Known
+    at: float
+    """Steady seconds."""
+    there: float
+    """Seconds since the epoch, by OpenNebula's clock."""
+
+
+class OpennebulaSource:
+    """Asks OpenNebula; keeps between rounds when measurements were taken.
+
+    Args:
+        http: asked through; closed by whoever made it.
+    """
+
+    def __init__(self, http: HttpClient) -> None:
+        self._http = http
+        self._times = SampleTimes()
+
+    async def fetch(self, asked: Round) -> None:
+        """Ask every cloud of the round, once, however many groups are on it."""
+        self._times.tidy(asked.clock().steady)
+        async with asyncio.TaskGroup() as tasks:
+            for cloud, wishes in wishes_of(asked, OpennebulaCloud, OpennebulaAttribute).items():
+                tasks.create_task(self._answer(asked, cloud, wishes))
+
+    async def close(self) -> None:
+        """Nothing to give back: the client is not ours."""
+
+    async def _answer(self, asked: Round, cloud: OpennebulaCloud, wishes: Wishes[OpennebulaAttribute]) -> None:
+        fail_all(asked.sheet, wishes, Failure(reply=Reply.UNREACHABLE, said=f"no answer yet from {cloud.id}"))
+        measurements = await self._read(asked, cloud, measured_question, decode_measured)
+        if isinstance(measurements, Failure):
+            fail_all(asked.sheet, wishes, Failure(reply=measurements.reply, said=f"{cloud.id}: {measurements.said}"))
+            return
+        waiting = dict(wishes)
+        for number in range(_PAGES):
+            read = await self._read(asked, cloud, partial(question, offset=number * PAGE), decode)
+            if isinstance(read, Failure):
+                fail_all(asked.sheet, waiting, Failure(reply=read.reply, said=f"{cloud.id}: {read.said}"))
+                return
+            for machine in read.known.machines:
+                for wish in waiting.pop(MemberName(machine.member), ()):
+                    self._put(asked.sheet, wish, measured(machine, measurements.known.get(machine.id, {})), read)
+            if read.known.count < PAGE:
+                break
+        fail_all(asked.sheet, waiting, Failure(reply=Reply.REFUSED, said=f"{cloud.id}: no machine is this member"))
+
+    async def _read(
+        self,
+        asked: Round,
+        cloud: OpennebulaCloud,
+        question: Callable[[str], bytes],
+        decode: Callable[[bytes], _Known | Failure],
+    ) -> _Read[_Known] | Failure:
+        try:
+            session = f"{cloud.user}:{asked.read_secret(cloud.password)}"
+        except (TrimtabError, OSError) as error:
+            return Failure(reply=Reply.AUTH, said=str(error))
+        answer = await self._http.ask(
+            Question(
+                url=cloud.endpoint,
+                access=HttpAccess(trust=cloud.trust),
+                timeout=cloud.timeout,
+                method="POST",
+                headers={"Content-Type": "text/xml"},
+                body=question(session),
+                only_reads=True,
+                largest=_LARGEST,
+            )
+        )
+        if isinstance(answer, Failure):
+            return of_server(answer)
+        long = len(answer.body) >= _LONG
+        known = await asyncio.to_thread(decode, answer.body) if long else decode(answer.body)
+        there = clock_of(answer, asked.clock())
+        return known if isinstance(known, Failure) else _Read(known=known, at=answer.at, there=there)
+
+    def _put(self, sheet: Sheet, wish: Wish[OpennebulaAttribute], machine: Machine, read: _Read[Page]) -> None:
+        if not machine.runs:
+            sheet.fail(wish.row, Reply.REFUSED, "its machine does not run")
+            return
+        found, at = look_up(machine, wish.source.name), read.at
+        match found:
+            case Failure(reply=reply, said=said):
+                sheet.fail(wish.row, reply, said)
+            case Value(value=value, taken=taken):
+                age = 0.0 if taken is None else max(read.there - taken, 0.0)
+                ahead = 0.0 if taken is None else taken - read.there
+                if ahead > AHEAD_AT_MOST:
+                    said = f"it was measured at a time {ahead:.0f} s ahead of the clock there"
+                    sheet.fail(wish.row, Reply.FUTURE, said)
+                    return
+                if age > wish.limit:
+                    sheet.fail(wish.row, Reply.STALE, f"it was measured {age:.0f} s ago")
+                    return
+                if taken is not None:
+                    at = self._times.instant(wish.series, taken, at=at - age, now=at)
+                sheet.put(wish.row, value, at=at)
+            case _:
+                assert_never(found)

@@ -1,0 +1,1 @@
+"""What Nova and Gnocchi measure of members that are servers of OpenStack."""

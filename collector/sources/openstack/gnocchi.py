@@ -1,0 +1,160 @@
+"""What Gnocchi keeps of members that are servers of OpenStack: one request a metric, for 200 servers at a time.
+
+The cloud of the group's profile is asked, as its user. A value is that of the last period of the archive policy that is
+over, and as old as the end of that period, by Gnocchi's clock: whatever time it is when it is read. What becomes of a
+metric:
+
+* the server has none of that name, with that aggregation and granularity: NO_SUCH_COUNTER;
+* its last period ended longer ago than the group's freshness and the counter's lag: STALE;
+* no server is the member: REFUSED; several are: AMBIGUOUS;
+* no answer in time: UNREACHABLE, for everybody. A refused user: AUTH.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from urllib.parse import urlencode
+
+from collector.clients.http.client import Answer, Failure
+from collector.samples import AHEAD_AT_MOST, Reply, Sheet
+from collector.source import Round
+from collector.sources.cloud_wishes import Wish, Wishes, fail_all, wishes_of
+from collector.sources.openstack.gnocchi_answers import Period, decode, newest, question
+from collector.sources.openstack.keystone import Call, Keystone
+from collector.sources.openstack.keystone_grants import METRIC
+from collector.sources.openstack.nova_servers import NovaServers
+from collector.sources.sample_times import SampleTimes, clock_of
+from config.model.clouds import OpenstackCloud
+from config.model.counters import GnocchiMetric
+
+_AT_ONCE = 200
+_LONG = 64 * 1024
+"""From here on (a few ms) decoding goes to a thread, so that the event loop is not held."""
+_LACKING = Failure(
+    reply=Reply.NO_SUCH_COUNTER, said="Gnocchi has no such metric of it with this aggregation and granularity"
+)
+_REFUSALS: Mapping[int, Failure] = MappingProxyType({400: _LACKING, 404: _LACKING})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Question:
+    """One metric of some servers."""
+
+    cloud: OpenstackCloud
+    metric: GnocchiMetric
+    wishes: Mapping[str, Sequence[Wish[GnocchiMetric]]]
+    """Server → the rows that it fills."""
+
+    @property
+    def call(self) -> Call:
+        """As it is asked: for no more periods than can be of use."""
+        limit = max(wish.limit for rows in self.wishes.values() for wish in rows)
+        since = math.ceil(limit + 2 * self.metric.granularity)
+        query = urlencode({"granularity": str(self.metric.granularity), "start": f"-{since}seconds"})
+        return Call(
+            service=METRIC,
+            path=f"/v1/aggregates?{query}",
+            body=question(self.metric, self.wishes.keys()),
+            accept=frozenset(_REFUSALS),
+        )
+
+
+class GnocchiSource:
+    """Asks Gnocchi; keeps between rounds which server is whose, and when its periods ended by our clock.
+
+    Args:
+        keystone: asks; closed with the source.
+        servers: who is who.
+    """
+
+    def __init__(self, keystone: Keystone, servers: NovaServers) -> None:
+        self._keystone = keystone
+        self._servers = servers
+        self._times = SampleTimes()
+
+    async def fetch(self, asked: Round) -> None:
+        """Ask for every metric of the round."""
+        self._times.tidy(asked.clock().steady)
+        async with asyncio.TaskGroup() as tasks:
+            for cloud, wishes in wishes_of(asked, OpenstackCloud, GnocchiMetric).items():
+                tasks.create_task(self._answer(asked, cloud, wishes))
+
+    async def close(self) -> None:
+        """Let go of what begins sessions."""
+        await self._keystone.close()
+
+    async def _answer(self, asked: Round, cloud: OpenstackCloud, wishes: Wishes[GnocchiMetric]) -> None:
+        fail_all(asked.sheet, wishes, Failure(reply=Reply.UNREACHABLE, said=f"no answer yet from {cloud.id}"))
+        servers: dict[str, Sequence[Wish[GnocchiMetric]]] = {}
+        for member, server in (await self._servers.find(asked, cloud, wishes.keys())).items():
+            if isinstance(server, Failure):
+                fail_all(asked.sheet, {member: wishes[member]}, server)
+            else:
+                servers[server] = wishes[member]
+        async with asyncio.TaskGroup() as tasks:
+            for each in _questions(cloud, servers):
+                tasks.create_task(self._read(asked, each))
+
+    async def _read(self, asked: Round, asking: _Question) -> None:
+        read = await _decoded(await self._keystone.ask(asked, asking.cloud, asking.call), asking.metric)
+        for server, rows in asking.wishes.items():
+            for wish in rows:
+                if isinstance(read, Failure):
+                    asked.sheet.fail(wish.row, read.reply, f"{asking.cloud.id}: {read.said}")
+                else:
+                    answer, found = read
+                    there = clock_of(answer, asked.clock())
+                    self._put(asked.sheet, wish, found.get(server), at=answer.at, there=there)
+
+    def _put(
+        self, sheet: Sheet, wish: Wish[GnocchiMetric], periods: Sequence[Period] | None, *, at: float, there: float
+    ) -> None:
+        """Write one row; ``there``: what time it was over there when the answer came, at steady seconds ``at``."""
+        if periods is None:
+            sheet.fail(wish.row, _LACKING.reply, _LACKING.said)
+            return
+        ahead = max((period.end for period in periods), default=there) - wish.source.granularity - there
+        if ahead > AHEAD_AT_MOST:
+            said = f"it has a period that begins {ahead:.0f} s ahead of the clock there"
+            sheet.fail(wish.row, Reply.FUTURE, said)
+            return
+        last = newest(periods, there)
+        if last is None:
+            sheet.fail(wish.row, Reply.STALE, "nothing has been measured of it lately")
+            return
+        age = there - last.end
+        if age > wish.limit:
+            sheet.fail(wish.row, Reply.STALE, f"its last period ended {age:.0f} s ago")
+            return
+        instant = self._times.instant(wish.series, last.end, at=at - age, now=at)
+        sheet.put(wish.row, last.value, at=instant)
+
+
+def _questions(cloud: OpenstackCloud, servers: Mapping[str, Sequence[Wish[GnocchiMetric]]]) -> Iterator[_Question]:
+    by_metric: dict[GnocchiMetric, dict[str, list[Wish[GnocchiMetric]]]] = {}
+    for server, rows in servers.items():
+        for wish in rows:
+            by_metric.setdefault(wish.source, {}).setdefault(server, []).append(wish)
+    for metric, wishes in by_metric.items():
+        names = sorted(wishes)
+        for first in range(0, len(names), _AT_ONCE):
+            some = {name: wishes[name] for name in names[first : first + _AT_ONCE]}
+            yield _Question(cloud=cloud, metric=metric, wishes=some)
+
+
+async def _decoded(
+    answer: Answer | Failure, metric: GnocchiMetric
+) -> tuple[Answer, Mapping[str, Sequence[Period]]] | Failure:
+    if isinstance(answer, Failure):
+        return answer
+    if answer.status in _REFUSALS:
+        return _REFUSALS[answer.status]
+    if len(answer.body) < _LONG:
+        found = decode(answer.body, metric)
+    else:
+        found = await asyncio.to_thread(decode, answer.body, metric)
+    return found if isinstance(found, Failure) else (answer, found)

@@ -1,0 +1,116 @@
+"""Services of OpenStack, asked with tokens of Keystone that are kept for as long as they hold."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from collector.clients.http.client import Answer, Failure, HttpClient, Question, refused
+from collector.clients.http.failures import of_server
+from collector.samples import Reply
+from collector.source import Round
+from collector.sources.openstack.keystone_grants import Grant, ReadSecret, begun
+from config.model.access import HttpAccess
+from config.model.clouds import OpenstackCloud
+from config.model.openstack import OpenstackAccess
+from config.units import Seconds
+
+_AT_ONCE = 4
+_BEFORE_ITS_END: Seconds = 60.0
+_UNAUTHORISED = 401
+_LARGEST = 64 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One request to a service."""
+
+    service: str
+    """`COMPUTE` or `METRIC`."""
+    path: str
+    """Below the service's address, query included."""
+    headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    """Beside the token."""
+    body: bytes | None = None
+    """JSON, for a POST that changes nothing; ``None``: a GET."""
+    accept: frozenset[int] = frozenset()
+    """Statuses beside success that are answers."""
+
+
+class Keystone:
+    """Keeps tokens, and asks services with them; for one event loop.
+
+    Args:
+        http: services are asked through; closed by whoever made it.
+        begin: gets a token, in a thread.
+    """
+
+    def __init__(
+        self, http: HttpClient, begin: Callable[[OpenstackAccess, ReadSecret], Grant | Failure] = begun
+    ) -> None:
+        self._http = http
+        self._begin = begin
+        self._threads = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="keystone")
+        self._grants: dict[OpenstackAccess, asyncio.Future[Grant | Failure]] = {}
+
+    async def ask(self, asked: Round, cloud: OpenstackCloud, call: Call) -> Answer | Failure:
+        """Ask a service of a cloud; once more with a new token where the one that we had is refused."""
+        for _ in range(2):
+            grant = await self._grant(asked, cloud.access)
+            if isinstance(grant, Failure):
+                return grant
+            if call.service not in grant.services:
+                said = f"Keystone's catalogue has no {call.service} service in this region, or not for this project"
+                return Failure(reply=Reply.UNREACHABLE, said=said)
+            answer = await self._http.ask(_question(grant, cloud.access, call))
+            if isinstance(answer, Failure):
+                return of_server(answer)
+            if answer.status != _UNAUTHORISED:
+                return answer
+            self._forget(cloud.access, grant)
+        return refused(_UNAUTHORISED)
+
+    async def close(self) -> None:
+        """Let go of the threads; a session that is being begun ends by itself. Closing again does nothing."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    async def _grant(self, asked: Round, access: OpenstackAccess) -> Grant | Failure:
+        """The token that holds, or a new one. All who wait for one wait for the same."""
+        coming = self._grants.get(access)
+        if coming is None or (coming.done() and not _holds(coming.result(), asked.clock().wall)):
+            loop = asyncio.get_running_loop()
+            coming = loop.run_in_executor(self._threads, self._begin, access, asked.read_secret)
+            self._grants[access] = coming
+        try:
+            async with asyncio.timeout(access.timeout):
+                return await asyncio.shield(coming)
+        except TimeoutError:
+            return Failure(reply=Reply.UNREACHABLE, said=f"no token from Keystone within {access.timeout:g} s")
+
+    def _forget(self, access: OpenstackAccess, grant: Grant) -> None:
+        """Unless somebody else has a newer one already."""
+        coming = self._grants.get(access)
+        if coming is not None and coming.done() and coming.result() is grant:
+            del self._grants[access]
+
+
+def _holds(grant: Grant | Failure, now: float) -> bool:
+    return isinstance(grant, Grant) and now < grant.until - _BEFORE_ITS_END
+
+
+def _question(grant: Grant, access: OpenstackAccess, call: Call) -> Question:
+    kind = {} if call.body is None else {"Content-Type": "application/json"}
+    return Question(
+        url=grant.services[call.service] + call.path,
+        access=HttpAccess(trust=grant.trust),
+        timeout=access.timeout,
+        method="GET" if call.body is None else "POST",
+        headers={"X-Auth-Token": grant.token, "Accept": "application/json", **kind, **call.headers},
+        body=call.body,
+        accept=call.accept | {_UNAUTHORISED},
+        only_reads=True,
+        largest=_LARGEST,
+    )

@@ -1,0 +1,146 @@
+"""What hypervisors count of members that are servers of OpenStack: Nova's diagnostics, one request a member.
+
+The cloud of the group's profile is asked, as its user. Nova asks the server's host before it answers, so only a few are
+asked at a time, and in each round somebody else is the first: where a round is too short for all, it is not always the
+same ones who are left out. What becomes of a field:
+
+* the hypervisor does not tell it: NO_SUCH_COUNTER; several values, and nobody says how they become one: AMBIGUOUS;
+* no server is the member, or it does not run: REFUSED;
+* the policy of Nova does not let the user look: AUTH, for everybody;
+* no answer in time: UNREACHABLE.
+
+What is counted begins anew with a server that is started again. The answer's ``uptime`` does not: it counts from when
+the server was made, and is no word on the counts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from urllib.parse import quote
+
+from collector.clients.http.client import Answer, Failure
+from collector.samples import Reply, Sheet
+from collector.source import Round
+from collector.sources.cloud_wishes import Wish, Wishes, fail_all, wishes_of
+from collector.sources.openstack.keystone import Call, Keystone
+from collector.sources.openstack.keystone_grants import COMPUTE
+from collector.sources.openstack.nova_answers import Diagnostics, decode_diagnostics, look_up
+from collector.sources.openstack.nova_servers import NOVA, NovaServers
+from collector.sources.reducing import Reading, Reducer
+from config.model.clouds import OpenstackCloud
+from config.model.counters import NovaField
+from config.units import MemberName
+
+_AT_ONCE = 8
+_FORBIDDEN, _GONE = 403, 404
+_REFUSALS: Mapping[int, Failure] = MappingProxyType(
+    {
+        _FORBIDDEN: Failure(reply=Reply.AUTH, said="Nova's policy does not let the user see diagnostics"),
+        _GONE: Failure(reply=Reply.REFUSED, said="its server is there no more"),
+        406: Failure(reply=Reply.NO_SUCH_COUNTER, said="Nova is older than microversion 2.48 (Pike)"),
+        409: Failure(reply=Reply.REFUSED, said="its server does not run"),
+        501: Failure(reply=Reply.NO_SUCH_COUNTER, said="its hypervisor has no diagnostics"),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Project:
+    """What is asked of one cloud in one round."""
+
+    asked: Round
+    cloud: OpenstackCloud
+    wishes: Wishes[NovaField]
+    waiting: deque[tuple[MemberName, str]]
+    """Members who have not been asked yet, and their servers."""
+
+
+class NovaSource:
+    """Asks Nova; keeps between rounds which server is whose, and the rows of counts that rise.
+
+    Args:
+        keystone: asks; closed with the source.
+        servers: who is who.
+    """
+
+    def __init__(self, keystone: Keystone, servers: NovaServers) -> None:
+        self._keystone = keystone
+        self._servers = servers
+        self._reducer = Reducer()
+        self._turn = 0
+
+    async def fetch(self, asked: Round) -> None:
+        """Ask for every server of the round, once, whatever is wanted of it."""
+        self._reducer.tidy(asked.clock().steady)
+        self._turn += 1
+        async with asyncio.TaskGroup() as tasks:
+            for cloud, wishes in wishes_of(asked, OpenstackCloud, NovaField).items():
+                tasks.create_task(self._answer(asked, cloud, wishes))
+
+    async def close(self) -> None:
+        """Let go of what begins sessions."""
+        await self._keystone.close()
+
+    async def _answer(self, asked: Round, cloud: OpenstackCloud, wishes: Wishes[NovaField]) -> None:
+        fail_all(asked.sheet, wishes, Failure(reply=Reply.UNREACHABLE, said=f"no answer yet from {cloud.id}"))
+        found = await self._servers.find(asked, cloud, wishes.keys())
+        waiting: deque[tuple[MemberName, str]] = deque()
+        for member, server in found.items():
+            if isinstance(server, Failure):
+                fail_all(asked.sheet, {member: wishes[member]}, server)
+            else:
+                waiting.append((member, server))
+        waiting.rotate(-self._turn * _AT_ONCE)
+        project = _Project(asked=asked, cloud=cloud, wishes=wishes, waiting=waiting)
+        async with asyncio.TaskGroup() as tasks:
+            for _ in range(min(_AT_ONCE, len(waiting))):
+                tasks.create_task(self._work(project))
+
+    async def _work(self, project: _Project) -> None:
+        """Ask for one server after the other, until nobody waits, or nobody is to be asked."""
+        while project.waiting:
+            member, server = project.waiting.popleft()
+            answer = await self._asked(project, server)
+            said = _decoded(answer)
+            if isinstance(said, Failure):
+                failure = Failure(reply=said.reply, said=f"{project.cloud.id}: {said.said}")
+                left = [member, *(name for name, _ in project.waiting)] if said.reply is Reply.AUTH else [member]
+                fail_all(project.asked.sheet, {name: project.wishes[name] for name in left}, failure)
+                if said.reply is Reply.AUTH:
+                    project.waiting.clear()
+                if isinstance(answer, Answer) and answer.status == _GONE:
+                    self._servers.forget(project.cloud, member)
+            elif isinstance(answer, Answer):
+                self._put_all(project.asked.sheet, project.wishes[member], said, answer.at)
+
+    async def _asked(self, project: _Project, server: str) -> Answer | Failure:
+        call = Call(
+            service=COMPUTE,
+            path=f"/servers/{quote(server, safe='')}/diagnostics",
+            headers=NOVA,
+            accept=frozenset(_REFUSALS),
+        )
+        return await self._keystone.ask(project.asked, project.cloud, call)
+
+    def _put_all(self, sheet: Sheet, wishes: Sequence[Wish[NovaField]], diagnostics: Diagnostics, at: float) -> None:
+        for wish in wishes:
+            rows = look_up(diagnostics, wish.source.name)
+            if not isinstance(rows, Failure):
+                reading = self._reducer.reading(wish.series, wish.counter, rows, at=at, interval=wish.interval)
+                if isinstance(reading, Reading):
+                    sheet.put(wish.row, reading.value, at=at, uptime=reading.uptime)
+                    continue
+                rows = reading
+            sheet.fail(wish.row, rows.reply, rows.said)
+
+
+def _decoded(answer: Answer | Failure) -> Diagnostics | Failure:
+    if isinstance(answer, Failure):
+        return answer
+    if answer.status in _REFUSALS:
+        return _REFUSALS[answer.status]
+    return decode_diagnostics(answer.body)

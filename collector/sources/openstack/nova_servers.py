@@ -1,0 +1,85 @@
+"""Which server of OpenStack is which member: listed when somebody is looked for who is not known yet."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Mapping
+from urllib.parse import urlencode
+
+from collector.clients.http.failures import Failure
+from collector.samples import Reply
+from collector.source import Round
+from collector.sources.openstack.keystone import Call, Keystone
+from collector.sources.openstack.keystone_grants import COMPUTE
+from collector.sources.openstack.nova_answers import Page, decode_servers
+from config.model.clouds import OpenstackCloud
+from config.model.openstack import OpenstackAccess
+from config.units import MemberName
+
+NOVA = {"OpenStack-API-Version": "compute 2.48"}
+"""The first microversion in which diagnostics are the same on every hypervisor (Pike)."""
+_PAGE, _PAGES = 1000, 1000
+_LONG = 64 * 1024
+"""From here on (a few ms) decoding goes to a thread, so that the event loop is not held."""
+
+
+class NovaServers:
+    """Knows the servers' ids, which never change; for one event loop.
+
+    Args:
+        keystone: asks; closed by whoever made it.
+    """
+
+    def __init__(self, keystone: Keystone) -> None:
+        self._keystone = keystone
+        self._known: dict[OpenstackAccess, Mapping[str, Collection[str]]] = {}
+
+    async def find(
+        self, asked: Round, cloud: OpenstackCloud, members: Collection[MemberName]
+    ) -> Mapping[MemberName, str | Failure]:
+        """Find the id of the server of each member, or why there is none."""
+        known = self._known.get(cloud.access, {})
+        failure = Failure(reply=Reply.REFUSED, said=f"{cloud.id}: no server is this member")
+        if not known.keys() >= set(members):
+            listed = await self._listed(asked, cloud)
+            if isinstance(listed, Failure):
+                failure = Failure(reply=listed.reply, said=f"{cloud.id}: {listed.said}")
+            else:
+                known = self._known[cloud.access] = listed
+        return {member: _only(known.get(member, ()), failure) for member in members}
+
+    def forget(self, cloud: OpenstackCloud, member: MemberName) -> None:
+        """Its server is there no more: look for another next time."""
+        known = self._known.get(cloud.access, {})
+        self._known[cloud.access] = {name: ids for name, ids in known.items() if name != member}
+
+    async def _listed(self, asked: Round, cloud: OpenstackCloud) -> Mapping[str, Collection[str]] | Failure:
+        """List the whole project. Servers that come and go meanwhile may be on two pages: they count once."""
+        found: dict[str, set[str]] = {}
+        marker: str | None = ""
+        for _ in range(_PAGES):
+            page = await self._page(asked, cloud, marker)
+            if isinstance(page, Failure):
+                return page
+            for member, ids in page.ids.items():
+                found.setdefault(member, set()).update(ids)
+            marker = page.marker
+            if not marker:
+                return found
+        return Failure(reply=Reply.INCOMPLETE, said="the listing of servers does not end")
+
+    async def _page(self, asked: Round, cloud: OpenstackCloud, marker: str | None) -> Page | Failure:
+        query = urlencode({"limit": str(_PAGE), **({"marker": marker} if marker else {})})
+        call = Call(service=COMPUTE, path=f"/servers/detail?{query}", headers=NOVA)
+        answer = await self._keystone.ask(asked, cloud, call)
+        if isinstance(answer, Failure):
+            return answer
+        if len(answer.body) < _LONG:
+            return decode_servers(answer.body)
+        return await asyncio.to_thread(decode_servers, answer.body)
+
+
+def _only(ids: Collection[str], nobody: Failure) -> str | Failure:
+    if len(ids) > 1:
+        return Failure(reply=Reply.AMBIGUOUS, said=f"{len(ids)} servers are this member")
+    return next(iter(ids), nobody)

@@ -1,0 +1,1 @@
+"""Counters that Prometheus answers for, or what else speaks its query API."""

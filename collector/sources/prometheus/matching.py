@@ -1,0 +1,162 @@
+"""Which series of Prometheus' answer is whose, and what reading it comes to. Pure."""
+
+from __future__ import annotations
+
+import ipaddress
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from collector.clients.http.client import Failure
+from collector.samples import AHEAD_AT_MOST, Reply, Series
+from collector.sources.prometheus.answers import Line, Lines
+from collector.sources.reducing import Number
+from collector.targets import Member
+from config.model.counters import Counter
+from config.model.reductions import Reduce
+from config.units import Seconds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """One row of the sheet that an answer is to fill."""
+
+    row: int
+    series: Series
+    counter: Counter
+    interval: Seconds
+    """Between two polls of the group."""
+    limit: Seconds
+    """How old the newest sample may be."""
+    member: Member | None
+    """``None``: the group as a whole."""
+    label: str
+    """The label that names the member."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What an answer has for a row of the sheet."""
+
+    rows: Sequence[Number]
+    """At least one."""
+    newest: float
+    """When its oldest series' newest sample was taken, by the server's clock."""
+    age: Seconds
+    """Of that sample when the query was evaluated, by the same clock."""
+
+
+def fulfilled(
+    wishes: Iterable[Wish], answer: Lines, asked_for: float | None, there: float = math.inf
+) -> list[tuple[Wish, Found | Failure]]:
+    """Find what every row of the sheet is due.
+
+    Args:
+        wishes: the rows that asked this query.
+        answer: to it.
+        asked_for: the instant that the query was evaluated for, by the server's clock; ``None``: the answer's own.
+        there: what time it was over there when the answer came, by its own word.
+    """
+    newest = max((line.points[-1][0] for line in answer.lines), default=0.0)
+    clock = _Clock(evaluated=newest if asked_for is None else asked_for, there=there)
+    directories: dict[str, _Directory] = {}
+    done: list[tuple[Wish, Found | Failure]] = []
+    for wish in wishes:
+        if wish.member is None:
+            done.append((wish, _found(wish, answer.lines, answer.over_time, clock)))
+            continue
+        if wish.label not in directories:
+            directories[wish.label] = _directory(answer.lines, wish.label)
+        mine = directories[wish.label].of(wish.member)
+        found = _found(wish, mine, answer.over_time, clock) if mine else _nobody(wish, answer)
+        done.append((wish, found))
+    return done
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Clock:
+    """The server's."""
+
+    evaluated: float
+    """What the query was evaluated for."""
+    there: float
+    """When it answered, by its own word; infinite: it does not say."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Directory:
+    """An answer's series by who is named in their label."""
+
+    by_name: Mapping[str, Sequence[Line]] = field(repr=False)
+    by_address: Mapping[str, Sequence[Line]] = field(repr=False)
+
+    def of(self, member: Member) -> Sequence[Line]:
+        """The series of a member; one that names it in both ways counts once."""
+        named = self.by_name.get(member.name, ())
+        addressed = self.by_address.get(_canonical(member.address), ()) if member.address else ()
+        return [*named, *(line for line in addressed if line not in named)] if named else addressed
+
+
+def _directory(lines: Iterable[Line], label: str) -> _Directory:
+    by_name: dict[str, list[Line]] = {}
+    by_address: dict[str, list[Line]] = {}
+    for line in lines:
+        host = host_of(line.labels.get(label, ""))
+        if host:
+            by_name.setdefault(host, []).append(line)
+            by_address.setdefault(_canonical(host), []).append(line)
+    return _Directory(by_name=by_name, by_address=by_address)
+
+
+def host_of(instance: str) -> str:
+    """The name or address in a label such as ``instance``, without a port.
+
+    >>> [host_of(one) for one in ("web-1", "web-1:9100", "10.0.0.1:9100", "[2001:db8::1]:9100", "2001:db8::1")]
+    ['web-1', 'web-1', '10.0.0.1', '2001:db8::1', '2001:db8::1']
+    """
+    if instance.startswith("["):
+        return instance[1:].partition("]")[0]
+    return instance.partition(":")[0] if instance.count(":") == 1 else instance
+
+
+def _canonical(host: str) -> str:
+    """One spelling of an IPv6 address, which has many."""
+    if ":" not in host:
+        return host
+    try:
+        return ipaddress.ip_address(host).compressed
+    except ValueError:
+        return host
+
+
+def _found(wish: Wish, lines: Sequence[Line], over_time: bool, clock: _Clock) -> Found | Failure:
+    if not lines:
+        return Failure(reply=Reply.NO_SUCH_COUNTER, said="the query finds nothing")
+    if len(lines) > 1 and over_time:
+        return Failure(reply=Reply.AMBIGUOUS, said=f"{len(lines)} series, each with points over time")
+    if len(lines) > 1 and wish.counter.rows is Reduce.LAST:
+        return Failure(reply=Reply.AMBIGUOUS, said=f"{len(lines)} series, none of which is the last")
+    ahead = max(max(line.newest, line.points[-1][0]) for line in lines) - min(clock.evaluated, clock.there)
+    if ahead > AHEAD_AT_MOST:
+        return Failure(reply=Reply.FUTURE, said=f"its sample is of a time {ahead:.0f} s ahead of the server's clock")
+    newest = min(line.newest for line in lines)
+    age = max(clock.evaluated - newest, 0.0)
+    if age > wish.limit:
+        return Failure(reply=Reply.STALE, said=f"its newest sample is {age:.0f} s old")
+    return Found(rows=[*_rows(lines)], newest=newest, age=age)
+
+
+def _rows(lines: Iterable[Line]) -> Iterator[Number]:
+    for line in lines:
+        name = repr(sorted(line.labels.items()))
+        yield from (Number(value, name) for _, value in line.points)
+
+
+def _nobody(wish: Wish, answer: Lines) -> Failure:
+    if wish.member is None or not answer.lines:
+        said = "the query finds nothing"
+    elif not any(wish.label in line.labels for line in answer.lines):
+        said = f"no series has a label {wish.label}"
+    else:
+        said = f"no series has {wish.label} {wish.member.name}, or {wish.member.address} with or without a port"
+    return Failure(reply=Reply.NO_SUCH_COUNTER, said=said)

@@ -1,0 +1,115 @@
+"""What is asked of Prometheus: which queries, once each, and which rows each of them fills. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from collector.source import Round
+from collector.sources.prometheus.answers import STAMP
+from collector.sources.prometheus.matching import Wish
+from collector.targets import rows_of
+from config.model.access import PrometheusServer
+from config.model.catalogue import Catalogue
+from config.model.counters import PrometheusQuery
+from config.units import GroupId, Seconds
+
+_POINTS = 60
+"""Of a query over time; no more than one a second."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """What is asked of a server; equal ones are asked once."""
+
+    server: PrometheusServer
+    text: str
+    lag: Seconds
+    over: Seconds | None
+
+    @property
+    def needs_time(self) -> bool:
+        """Whether the server must say first what time it is."""
+        return self.lag > 0 or self.over is not None or self.text.rstrip().endswith("]")
+
+
+def wishes_of(asked: Round) -> Mapping[Query, Sequence[Wish]]:
+    """Every query of the round, with the rows that it fills."""
+    counters = asked.catalogue.counters.values()
+    mine = {
+        counter.id: (counter, counter.source) for counter in counters if isinstance(counter.source, PrometheusQuery)
+    }
+    wishes: dict[Query, list[Wish]] = {}
+    for row, name, group, member in rows_of(asked.sheet.layout, asked.targets, mine):
+        counter, source = mine[name]
+        query = Query(
+            server=_server(asked.catalogue, source),
+            text=for_group(source.query, group),
+            lag=counter.lag,
+            over=source.over,
+        )
+        declared = asked.catalogue.groups[group]
+        limit = declared.freshness * declared.interval
+        wish = Wish(
+            row=row,
+            series=asked.sheet.layout.series[row],
+            counter=counter,
+            interval=declared.interval,
+            limit=limit,
+            member=member,
+            label=source.label or "",
+        )
+        wishes.setdefault(query, []).append(wish)
+    return wishes
+
+
+def _server(catalogue: Catalogue, source: PrometheusQuery) -> PrometheusServer:
+    server = catalogue.sources[source.server]
+    if not isinstance(server, PrometheusServer):
+        raise AssertionError(f"{source.server} was checked to be a prometheus source, and is not")
+    return server
+
+
+def form_of(query: Query, now: float | None) -> tuple[str, Mapping[str, str]]:
+    """Which endpoint is asked, and what; ``now`` by the server's clock, where it was asked for."""
+    if now is None:
+        return "query", {"query": with_stamps(query.text)}
+    end = now - query.lag
+    if query.over is None:
+        return "query", {"query": with_stamps(query.text), "time": f"{end:.3f}"}
+    step = max(query.over / _POINTS, 1.0)
+    # A span has as many points as steps: its first instant belongs to the span before.
+    start = min(end - query.over + step, end)
+    return "query_range", {"query": query.text, "start": f"{start:.3f}", "end": f"{end:.3f}", "step": f"{step:g}"}
+
+
+_STRING = r'"(?:[^"\\]|\\.)*"|' r"'(?:[^'\\]|\\.)*'|`[^`]*`"
+_SERIES = re.compile(rf"\s*(?!(?i:inf|nan)\b)[a-zA-Z_:][a-zA-Z0-9_:]*\s*(?:\{{(?:[^\"'`}}#]|{_STRING})*\}})?\s*")
+
+
+def with_stamps(query: str) -> str:
+    """Ask for the time of the samples too, where a query is just a series; else leave it as it is.
+
+    The name must stand before the braces: of several metrics at once the times would collide.
+
+    >>> with_stamps('up{job="web"}')
+    '(up{job="web"}) or label_replace(timestamp((up{job="web"})), "trimtab_stamp", "1", "", "")'
+    >>> with_stamps("sum(up)"), with_stamps("up offset 5m"), with_stamps('{job="web"}'), with_stamps("42")
+    ('sum(up)', 'up offset 5m', '{job="web"}', '42')
+    """
+    if _SERIES.fullmatch(query) is None:
+        return query
+    return f'({query}) or label_replace(timestamp(({query})), "{STAMP}", "1", "", "")'
+
+
+_GROUP = re.compile(r"\$group\b")
+
+
+def for_group(query: str, group: GroupId) -> str:
+    """Put the group's name in. It has only a-z, 0-9 and -, which mean themselves in strings and in expressions.
+
+    >>> for_group('sum(jobs{queue=~"$group-.*"})', GroupId("web"))
+    'sum(jobs{queue=~"web-.*"})'
+    """
+    return _GROUP.sub(group, query)

@@ -1,0 +1,171 @@
+"""Counters that Prometheus answers for, or what else speaks its query API: Thanos, Mimir, VictoriaMetrics.
+
+Every query is asked once a round, however many groups, members and counters share it, and at most four at a time of
+one server. Until the server has answered its rows are UNREACHABLE: no member is to blame.
+
+How old a value is counts by the server's clock alone, so that no difference between clocks does harm:
+
+* Prometheus shows a series for five minutes after its last sample, with the time of the query. So a query that is just
+  a series (``name{...}``) also asks for the time of its samples, and one older than the group's freshness is STALE.
+  A count that rises gets its rate from these times, exactly.
+* An expression has no such time. A target that is down takes its series with it at once; only series that somebody
+  pushed and stopped pushing can hide in it for five minutes. We do not shorten that (``lookback_delta``): where
+  targets are scraped less often than that, a sum would lose those of its series that are between two scrapes.
+* Queries in the past (``lag``) and over time (``over``) first ask the server what time it is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+from urllib.parse import urlencode
+
+from collector.clients.http.client import LARGEST, Answer, Failure, HttpClient, Question
+from collector.samples import Reply, Sheet
+from collector.source import Round
+from collector.sources.prometheus.answers import Lines, decode
+from collector.sources.prometheus.matching import Found, Wish, fulfilled
+from collector.sources.prometheus.questions import Query, form_of, wishes_of
+from collector.sources.reducing import Reading, Reducer
+from collector.sources.sample_times import SampleTimes, clock_of
+from config.model.access import PrometheusServer
+
+_AT_ONCE = 4
+_ERRORS = frozenset({400, 422, 500, 503})
+"""Statuses with which the API says in its own words what is wrong."""
+
+
+class _Answered(NamedTuple):
+    lines: Lines
+    answer: Answer
+
+
+class PrometheusSource:
+    """Asks Prometheus servers; keeps between rounds when each series was last sampled, and its rows if they rise.
+
+    Args:
+        http: asked through; closed by whoever made it.
+    """
+
+    def __init__(self, http: HttpClient) -> None:
+        self._http = http
+        self._turns: dict[str, asyncio.Semaphore] = {}
+        self._times = SampleTimes()
+        self._reducer = Reducer()
+
+    async def fetch(self, asked: Round) -> None:
+        """Ask every query of the round; its rows are filled as soon as it is answered."""
+        wishes = wishes_of(asked)
+        servers: dict[PrometheusServer, list[Query]] = {}
+        for query, rows in wishes.items():
+            servers.setdefault(query.server, []).append(query)
+            late = f"{query.server.id}: no answer yet when the round ended"
+            for wish in rows:
+                asked.sheet.fail(wish.row, Reply.UNREACHABLE, late)
+        now = asked.clock().steady
+        self._times.tidy(now)
+        self._reducer.tidy(now)
+        async with asyncio.TaskGroup() as tasks:
+            for server, queries in servers.items():
+                tasks.create_task(self._consult(asked, server, queries, wishes))
+
+    async def close(self) -> None:
+        """Nothing to give back: the client is not ours."""
+
+    async def _consult(
+        self, asked: Round, server: PrometheusServer, queries: Sequence[Query], wishes: Mapping[Query, Sequence[Wish]]
+    ) -> None:
+        async with asyncio.TaskGroup() as tasks:
+            for query in queries:
+                if not query.needs_time:
+                    tasks.create_task(self._fill(asked, query, wishes[query], None))
+            late = [query for query in queries if query.needs_time]
+            now = await self._time(server) if late else None
+            for query in late:
+                if isinstance(now, Failure):
+                    _refuse(asked.sheet, wishes[query], now)
+                else:
+                    tasks.create_task(self._fill(asked, query, wishes[query], now))
+
+    async def _time(self, server: PrometheusServer) -> float | Failure:
+        """What time it is over there, in seconds since the epoch."""
+        answered = await self._answer(server, "query", {"query": "time()"})
+        if isinstance(answered, Failure):
+            return answered
+        lines = answered.lines.lines
+        return lines[0].points[0][1] if lines else Failure(reply=Reply.MALFORMED, said="it has no time()")
+
+    async def _fill(self, asked: Round, query: Query, wishes: Sequence[Wish], now: float | None) -> None:
+        kind, form = form_of(query, now)
+        answered = await self._answer(query.server, kind, form)
+        if isinstance(answered, Failure):
+            _refuse(asked.sheet, wishes, answered)
+            return
+        evaluated = None if now is None else now - query.lag
+        here = asked.clock()
+        there = clock_of(answered.answer, here)
+        if len(answered.lines.lines) + len(wishes) < _MANY:
+            done = fulfilled(wishes, answered.lines, evaluated, there)
+        else:
+            done = await asyncio.to_thread(fulfilled, wishes, answered.lines, evaluated, there)
+        for wish, found in done:
+            self._put(asked.sheet, wish, found, answered.answer.at - query.lag, here.steady)
+
+    def _put(self, sheet: Sheet, wish: Wish, found: Found | Failure, at: float, now: float) -> None:
+        """Write one row; ``at``: steady seconds that the query was evaluated for."""
+        if isinstance(found, Found):
+            at = self._times.instant(wish.series, found.newest, at=at - found.age, now=now)
+            reading = self._reducer.reading(wish.series, wish.counter, found.rows, at=at, interval=wish.interval)
+            if isinstance(reading, Reading):
+                sheet.put(wish.row, reading.value, at=at, uptime=reading.uptime)
+                return
+            found = reading
+        sheet.fail(wish.row, found.reply, found.said)
+
+    async def _answer(self, server: PrometheusServer, kind: str, form: Mapping[str, str]) -> _Answered | Failure:
+        """Ask one query, in turn."""
+        question = Question(
+            url=f"{server.url.rstrip('/')}/api/v1/{kind}",
+            access=server.access,
+            timeout=server.timeout,
+            method="POST",
+            headers={"Content-Type": "application/x-www-form-urlencoded"},
+            body=urlencode({**form, "timeout": f"{server.timeout:g}"}).encode(),
+            accept=_ERRORS,
+            only_reads=True,
+            largest=server.access.body_limit or LARGEST,
+            raised_by="body_limit",
+        )
+        parser, payer = self._http.parser, f"prometheus {server.id} {form['query']}"
+        async with self._turns.setdefault(server.url, asyncio.Semaphore(_AT_ONCE)):
+            answer = parser.put_off(payer) or await self._http.ask(question)
+        if isinstance(answer, Failure):
+            return _of_server(server, _blameless(answer))
+        lines = await parser.run(payer, len(answer.body), lambda: decode(answer.body, answer.status))
+        return lines if isinstance(lines, Failure) else _Answered(lines, answer)
+
+
+_MANY = 500
+"""Rows and series whose matching goes to a thread (5 ms)."""
+
+
+def _blameless(failure: Failure) -> Failure:
+    """A server that does not answer is nobody else's silence or refusal."""
+    match failure.reply:
+        case Reply.TIMEOUT | Reply.REFUSED:
+            return Failure(reply=Reply.UNREACHABLE, said=failure.said)
+        case Reply.NO_SUCH_COUNTER:
+            return Failure(reply=Reply.UNREACHABLE, said=f"{failure.said}: there is no query API at this address")
+        case _:
+            return failure
+
+
+def _of_server(server: PrometheusServer, failure: Failure) -> Failure:
+    """Say who failed: by the server's name, never its address, in which people write passwords."""
+    return Failure(reply=failure.reply, said=f"{server.id}: {failure.said}")
+
+
+def _refuse(sheet: Sheet, wishes: Iterable[Wish], failure: Failure) -> None:
+    for wish in wishes:
+        sheet.fail(wish.row, failure.reply, failure.said)

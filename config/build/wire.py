@@ -1,0 +1,257 @@
+"""By what names declared values go where they outlive the process: in digests, in the store, in files and answers.
+
+A class goes by its tag and a field by its name of today, for good, whatever they are called here later: a digest that
+changed would have every member replaced, and a value of an unknown tag cannot be read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import Field
+from typing import Any, Final
+
+from config.document.edits import Edit
+from config.model.access import (
+    Basic,
+    Bearer,
+    HaproxyStats,
+    HttpAccess,
+    NetscalerStats,
+    PrometheusServer,
+    SecretRef,
+    SnmpAccess,
+    SnmpUser,
+    Trust,
+)
+from config.model.adjustments import Adjustment, Step, Steps, Tracking
+from config.model.balancers import CloudstackRuleBalancer, NetscalerBalancer
+from config.model.budgets import Budget, Granted
+from config.model.calendars import Calendar
+from config.model.catalogue import (
+    BalancerUse,
+    Condition,
+    ExpressionCondition,
+    Group,
+    HaproxyBalancer,
+    InARow,
+    Policy,
+    Profile,
+    ReadyProbe,
+    ServerTemplate,
+    SharedListener,
+    Site,
+    Term,
+)
+from config.model.clouds import (
+    Calls,
+    CloudstackCloud,
+    OneflowCloud,
+    OpennebulaCloud,
+    OpenstackCloud,
+    ProcessCloud,
+    SimulatedCloud,
+)
+from config.model.counters import (
+    AlertedValue,
+    CloudstackField,
+    Counter,
+    FixedAddress,
+    GnocchiMetric,
+    HaproxyField,
+    HttpValue,
+    JsonPick,
+    MemberAddress,
+    MetricPick,
+    NetscalerField,
+    NovaField,
+    OpennebulaAttribute,
+    PluginValue,
+    PrometheusQuery,
+    PushedValue,
+    SnmpObject,
+)
+from config.model.effects import Alert, BringValue, FirePolicy, Freeze, RaiseFloor, Shield
+from config.model.expressions import (
+    And,
+    Calculation,
+    Call,
+    Comparison,
+    Expression,
+    Fallback,
+    Name,
+    Negative,
+    Not,
+    Number,
+    Or,
+)
+from config.model.freezes import FreezeWindow, Freezing
+from config.model.made_rule import HealthCheck, MadeRule, Stickiness
+from config.model.managed import HealthMonitor, Listener, ManagedBalancer, Pool, SessionPersistence, Vip
+from config.model.notices import Notify, NotifyCommand, NotifyUrl
+from config.model.openstack import ApplicationCredential, CloudsYaml, OctaviaBalancer, OpenstackAccess
+from config.model.pacing import FlapDamping, Pace
+from config.model.parts import Address, Part, Port, Volume
+from config.model.recipes import (
+    Attribute,
+    BootVolume,
+    CloudstackRecipe,
+    NoProgram,
+    OneflowRecipe,
+    OpennebulaRecipe,
+    OpenstackRecipe,
+    ProcessRecipe,
+    Reach,
+)
+from config.model.recording import Recording
+from config.model.reductions import Rank
+from config.model.repair import HealthRepair, Repair
+from config.model.resource_limits import ResourceLimits
+from config.model.rolling import Allowance, RollBudgets
+from config.model.schedules import Lasting, Once, ScheduledChange, ScheduledLimit, Standing
+from config.model.simulation import Behaviour, BootTime, CallFaults, CallRate, Incident, ListingFaults
+from config.units import Moment
+
+TAGS: Final[Mapping[type, str]] = {
+    Basic: "Basic",
+    Bearer: "Bearer",
+    HaproxyStats: "HaproxyStats",
+    HttpAccess: "HttpAccess",
+    NetscalerStats: "NetscalerStats",
+    PrometheusServer: "PrometheusServer",
+    SecretRef: "SecretRef",
+    SnmpAccess: "SnmpAccess",
+    SnmpUser: "SnmpUser",
+    Trust: "Trust",
+    Adjustment: "Adjustment",
+    Step: "Step",
+    Steps: "Steps",
+    Tracking: "Tracking",
+    CloudstackRuleBalancer: "CloudstackRuleBalancer",
+    NetscalerBalancer: "NetscalerBalancer",
+    Budget: "Budget",
+    Granted: "Granted",
+    Calendar: "Calendar",
+    Calls: "Calls",
+    CloudstackCloud: "CloudstackCloud",
+    OneflowCloud: "OneflowCloud",
+    OpennebulaCloud: "OpennebulaCloud",
+    OpenstackCloud: "OpenstackCloud",
+    ProcessCloud: "ProcessCloud",
+    SimulatedCloud: "SimulatedCloud",
+    AlertedValue: "AlertedValue",
+    CloudstackField: "CloudstackField",
+    Counter: "Counter",
+    FixedAddress: "FixedAddress",
+    GnocchiMetric: "GnocchiMetric",
+    HaproxyField: "HaproxyField",
+    HttpValue: "HttpValue",
+    JsonPick: "JsonPick",
+    MemberAddress: "MemberAddress",
+    MetricPick: "MetricPick",
+    NetscalerField: "NetscalerField",
+    NovaField: "NovaField",
+    OpennebulaAttribute: "OpennebulaAttribute",
+    PluginValue: "PluginValue",
+    PrometheusQuery: "PrometheusQuery",
+    PushedValue: "PushedValue",
+    SnmpObject: "SnmpObject",
+    Edit: "Edit",
+    Alert: "Alert",
+    BringValue: "BringValue",
+    FirePolicy: "FirePolicy",
+    Freeze: "Freeze",
+    RaiseFloor: "RaiseFloor",
+    Shield: "Shield",
+    And: "And",
+    Calculation: "Calculation",
+    Call: "Call",
+    Comparison: "Comparison",
+    Expression: "Expression",
+    Fallback: "Fallback",
+    Name: "Name",
+    Negative: "Negative",
+    Not: "Not",
+    Number: "Number",
+    Or: "Or",
+    FreezeWindow: "FreezeWindow",
+    Freezing: "Freezing",
+    HealthCheck: "HealthCheck",
+    MadeRule: "MadeRule",
+    Stickiness: "Stickiness",
+    HealthMonitor: "HealthMonitor",
+    Listener: "Listener",
+    ManagedBalancer: "ManagedBalancer",
+    Pool: "Pool",
+    SessionPersistence: "SessionPersistence",
+    Vip: "Vip",
+    BalancerUse: "BalancerUse",
+    Condition: "Condition",
+    ExpressionCondition: "ExpressionCondition",
+    Group: "Group",
+    HaproxyBalancer: "HaproxyBalancer",
+    InARow: "InARow",
+    Policy: "Policy",
+    Profile: "Profile",
+    ReadyProbe: "ReadyProbe",
+    ServerTemplate: "ServerTemplate",
+    SharedListener: "SharedListener",
+    Site: "Site",
+    Term: "Term",
+    Notify: "Notify",
+    NotifyCommand: "NotifyCommand",
+    NotifyUrl: "NotifyUrl",
+    ApplicationCredential: "ApplicationCredential",
+    CloudsYaml: "CloudsYaml",
+    OctaviaBalancer: "OctaviaBalancer",
+    OpenstackAccess: "OpenstackAccess",
+    FlapDamping: "FlapDamping",
+    Pace: "Pace",
+    Address: "Address",
+    Part: "Part",
+    Port: "Port",
+    Volume: "Volume",
+    Attribute: "Attribute",
+    BootVolume: "BootVolume",
+    CloudstackRecipe: "CloudstackRecipe",
+    NoProgram: "NoProgram",
+    OneflowRecipe: "OneflowRecipe",
+    OpennebulaRecipe: "OpennebulaRecipe",
+    OpenstackRecipe: "OpenstackRecipe",
+    ProcessRecipe: "ProcessRecipe",
+    Reach: "Reach",
+    Recording: "Recording",
+    Rank: "Rank",
+    HealthRepair: "HealthRepair",
+    Repair: "Repair",
+    ResourceLimits: "ResourceLimits",
+    Allowance: "Allowance",
+    RollBudgets: "RollBudgets",
+    Lasting: "Lasting",
+    Once: "Once",
+    ScheduledChange: "ScheduledChange",
+    ScheduledLimit: "ScheduledLimit",
+    Standing: "Standing",
+    Behaviour: "Behaviour",
+    BootTime: "BootTime",
+    CallFaults: "CallFaults",
+    CallRate: "CallRate",
+    Incident: "Incident",
+    ListingFaults: "ListingFaults",
+    Moment: "Moment",
+}
+"""Every class of this package that is stored or part of a digest. A new one gets its line here; no tag ever changes."""
+
+
+def name_of(field: Field[Any]) -> str:
+    """Say under what name a field is written: its own, or, since it was renamed, the one that it had before.
+
+    >>> from dataclasses import dataclass, field, fields
+    >>> @dataclass
+    ... class Record:
+    ...     leaving: bool
+    ...     registrations: int = field(metadata={"wire": "seats"})
+    >>> [name_of(each) for each in fields(Record)]
+    ['leaving', 'seats']
+    """
+    name: str = field.metadata.get("wire", field.name)
+    return name

@@ -1,0 +1,361 @@
+"""What each part of a catalogue may say about the others.
+
+`config.document.file` judges one value at a time; the rules here see several at once. Each yields findings, which point
+at one value and may lean on others: a finding that leans on what was refused already has no cause of its own, so it is
+dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from collections.abc import Set as AbstractSet
+from itertools import chain, islice
+
+from config.bounds import MOST_PROBLEMS
+from config.build.targets import owner_of
+from config.checks import (
+    alerts,
+    contradictions,
+    making,
+    matches,
+    measured,
+    plugins,
+    pools,
+    programs,
+    ranks,
+    roles,
+    servers,
+    shares,
+    stairs,
+    thresholds,
+    timings,
+)
+from config.checks.findings import Finding, as_written, followed_at, problem_of
+from config.errors import Problem
+from config.model.adjustments import Adjustment
+from config.model.catalogue import (
+    AnyCondition,
+    BalancerUse,
+    Catalogue,
+    Condition,
+    Group,
+    HaproxyBalancer,
+    Holds,
+    Policy,
+    SharedListener,
+    Verb,
+)
+from config.model.counters import AlertedValue, Counter
+from config.model.effects import FirePolicy
+from config.model.nearest import hint
+from config.model.where import Where
+from config.units import PolicyId, Seconds, format_span
+
+
+def check(
+    catalogue: Catalogue, refused: AbstractSet[Where] = frozenset(), installed: AbstractSet[str] | None = None
+) -> tuple[Problem, ...]:
+    """Find the contradictions between parts of a catalogue, in the order of the file: at most `MOST_PROBLEMS`.
+
+    Args:
+        catalogue: as declared; of what was refused it may hold anything or nothing.
+        refused: sections, entities or values that have a problem already: nothing that leans on them is reported.
+        installed: the plugins that there are; ``None``: nobody has looked.
+    """
+    found = chain.from_iterable(rule(catalogue) for rule in _RULES)
+    missing = () if installed is None else plugins.missing(catalogue, installed)
+    holders = frozenset(part for place in refused for part in _around(place))
+    sound = (each for each in chain(found, missing) if not _leans_on(catalogue, each, refused, holders))
+    problems = {problem_of(catalogue, finding) for finding in islice(sound, MOST_PROBLEMS)}
+    return tuple(sorted(problems))
+
+
+def _leans_on(catalogue: Catalogue, finding: Finding, refused: AbstractSet[Where], holders: AbstractSet[Where]) -> bool:
+    """Whether the place of a finding, or anything at, around or in what it leans on, was refused.
+
+    ``holders`` are all places at or around what was refused.
+    """
+    leans = [as_written(catalogue, lean) for lean in finding.leans]
+    return any(
+        part in refused for place in (as_written(catalogue, finding.where), *leans) for part in _around(place)
+    ) or (any(lean in holders for lean in leans))
+
+
+def _around(place: Where) -> Iterator[Where]:
+    """A place, and every place that holds it, the whole file included."""
+    return (place[:length] for length in range(len(place) + 1))
+
+
+def _written(catalogue: Catalogue, *places: Where) -> Where:
+    """The first of these places that the file itself fills in: a default cannot be pointed at."""
+    return next((where for where in places if where in catalogue.sites), places[0])
+
+
+# References: every name stands for something.
+
+
+def _references(catalogue: Catalogue) -> Iterator[Finding]:
+    sections = {
+        "sources": {str(name) for name in catalogue.sources},
+        "counters": {str(name) for name in catalogue.counters},
+        "conditions": {str(name) for name in catalogue.conditions},
+        "policies": {owner_of(name) for name in (*catalogue.policies, *catalogue.schedules)},
+        "clouds": {str(name) for name in catalogue.clouds},
+        "balancers": {str(name) for name in catalogue.balancers},
+        "profiles": {str(name) for name in catalogue.profiles},
+        "groups": {str(name) for name in catalogue.groups},
+        "alerts": {str(name) for name in catalogue.alerts},
+    }
+    for where, section, name in _named(catalogue):
+        if name not in sections[section]:
+            message = f"{name!a} is not among the {section}{hint(name, sections[section])}"
+            yield Finding(where, message, ((section, name),))
+
+
+def _named(catalogue: Catalogue) -> Iterator[tuple[Where, str, str]]:
+    """Every place that names an entity: where, of which section, which name."""
+    yield from _named_by_alerts(catalogue)
+    yield from servers.named(catalogue)
+    yield from making.named(catalogue)
+    yield from _named_by_conditions(catalogue)
+    for policy in catalogue.policies.values():
+        for index, name in enumerate(policy.when):
+            yield ("policies", policy.id, "when", str(index)), "conditions", name
+    for profile in catalogue.profiles.values():
+        yield ("profiles", profile.id, "cloud"), "clouds", profile.cloud
+    yield from pools.named(catalogue)
+    for group in catalogue.groups.values():
+        here = ("groups", group.id)
+        yield (*here, "profile"), "profiles", group.profile
+        for index, use in enumerate(group.balancers):
+            yield (*here, "balancers", str(index), "use"), "balancers", use.balancer
+        for index, policy_id in enumerate(group.named):
+            yield (*here, "policies", str(index)), "policies", policy_id
+
+
+def _named_by_conditions(catalogue: Catalogue) -> Iterator[tuple[Where, str, str]]:
+    for condition in catalogue.conditions.values():
+        place = "counter" if isinstance(condition, Condition) else "expression"
+        for counter in condition.counters:
+            yield ("conditions", condition.id, place), "counters", counter
+
+
+def _named_by_alerts(catalogue: Catalogue) -> Iterator[tuple[Where, str, str]]:
+    """As `_named`: what alerts name, and who names alerts."""
+    for counter in catalogue.counters.values():
+        if isinstance(counter.source, AlertedValue):
+            yield ("counters", counter.id, "alert"), "alerts", counter.source.alert
+    for alert in catalogue.alerts.values():
+        if isinstance(alert.effect, FirePolicy):
+            yield alerts.effect_at(alert), "policies", alert.effect.policy
+        for index, group in enumerate(alert.groups):
+            yield ("alerts", alert.id, "groups", str(index)), "groups", group
+
+
+def _repeats(catalogue: Catalogue) -> Iterator[Finding]:
+    """A name that stands twice in one list."""
+    seen: set[tuple[Where, str]] = set()
+    for where, section, name in _named(catalogue):
+        holder = (*where[:3], section)
+        if where[2] in {"when", "policies", "balancers", "groups"} and (holder, name) in seen:
+            yield Finding(where, f"{name!a} stands twice in this list")
+        seen.add((holder, name))
+
+
+# Policies.
+
+
+def _least_amounts(catalogue: Catalogue) -> Iterator[Finding]:
+    for policy in catalogue.policies.values():
+        action = policy.adjustment
+        if isinstance(action, Adjustment) and action.verb is Verb.SET and action.at_least:
+            message = "a policy that sets the size changes it by no amount: at_least goes with add or remove"
+            yield Finding(("policies", policy.id, "at_least"), message, (("policies", policy.id, "set"),))
+
+
+def _counted(catalogue: Catalogue) -> Iterator[Finding]:
+    for policy in catalogue.policies.values():
+        if policy.in_a_row is None:
+            continue
+        if policy.duration > 0:
+            message = "a policy counts evaluations in a row or measures a duration: keep one"
+            yield Finding(("policies", policy.id, "in_a_row"), message, (("policies", policy.id, "duration"),))
+        if policy.holds is Holds.AVERAGE:
+            message = "an average over the duration has nothing to count: leave in_a_row or holds out"
+            yield Finding(("policies", policy.id, "in_a_row"), message, (("policies", policy.id, "holds"),))
+
+
+def _durations(catalogue: Catalogue) -> Iterator[Finding]:
+    """Shorter than the interval it could not be told from 0s (DESIGN.md, Judging)."""
+    slowest: dict[PolicyId, Group] = {}
+    for group, policy in _followed(catalogue):
+        if 0 < policy.duration < group.interval:
+            slowest[policy.id] = max(slowest.get(policy.id, group), group, key=lambda group: group.interval)
+    for name, group in slowest.items():
+        message = (
+            f"{format_span(catalogue.policies[name].duration)} is shorter than the interval of the group {group.id}, "
+            f"{format_span(group.interval)}: write 0s, or at least that"
+        )
+        yield Finding(("policies", name, "duration"), message, (("groups", group.id, "interval"),))
+
+
+def _followed(catalogue: Catalogue) -> Iterator[tuple[Group, Policy]]:
+    for group in catalogue.groups.values():
+        for name in group.policies:
+            if (policy := catalogue.policies.get(name)) is not None:
+                yield group, policy
+
+
+def _watched(catalogue: Catalogue) -> Iterator[tuple[Group, AnyCondition]]:
+    for group, policy in _followed(catalogue):
+        for name in policy.when:
+            if (condition := catalogue.conditions.get(name)) is not None:
+                yield group, condition
+
+
+def _windows(catalogue: Catalogue) -> Iterator[Finding]:
+    """A window is a ring of whole intervals; one message per condition and interval."""
+    seen: set[tuple[str, Seconds]] = set()
+    for group, condition in _watched(catalogue):
+        if condition.window is None or (condition.id, group.interval) in seen:
+            continue
+        seen.add((condition.id, group.interval))
+        intervals = condition.window / group.interval
+        if intervals >= 1 and abs(intervals - round(intervals)) < _ROUNDING:
+            continue
+        what = "shorter than one interval" if intervals < 1 else "not a whole number of intervals"
+        fitting = format_span(max(1, round(intervals)) * group.interval)
+        message = (
+            f"{format_span(condition.window)} is {what} of the group {group.id}, "
+            f"{format_span(group.interval)}; the nearest that fits is {fitting}"
+        )
+        yield Finding(("conditions", condition.id, "window"), message, (("groups", group.id, "interval"),))
+
+
+# Balancers.
+
+
+def _listeners(catalogue: Catalogue) -> Iterator[Finding]:
+    """Two sockets cannot listen on one address; the address for all takes the port of every other."""
+    listeners = [balancer for balancer in catalogue.balancers.values() if isinstance(balancer, SharedListener)]
+    for index, second in enumerate(listeners):
+        for first in listeners[:index]:
+            everywhere = {first.address, second.address} & {"0.0.0.0", "::"}  # noqa: S104 compared, never bound
+            if first.port == second.port and (first.address == second.address or everywhere):
+                where = ("balancers", second.id, "shared_listener", "listen")
+                message = f"{second.address}:{second.port} is taken by the balancer {first.id} already"
+                yield Finding(where, message, (("balancers", first.id),))
+
+
+def _ports(catalogue: Catalogue) -> Iterator[Finding]:
+    for group, index, use in _uses(catalogue):
+        balancer = catalogue.balancers.get(use.balancer)
+        if isinstance(balancer, SharedListener) and balancer.port != use.port:
+            message = (
+                f"{use.port} is not the port of the shared listener {balancer.id}, {balancer.port}: "
+                "members serve on the socket that it hands them"
+            )
+            where = ("groups", group.id, "balancers", str(index), "port")
+            yield Finding(where, message, (("balancers", balancer.id),))
+
+
+def _uses(catalogue: Catalogue) -> Iterator[tuple[Group, int, BalancerUse]]:
+    for group in catalogue.groups.values():
+        for index, use in enumerate(group.balancers):
+            yield group, index, use
+
+
+def _unseen_fields(catalogue: Catalogue) -> Iterator[Finding]:
+    """HAProxy knows only the members that it serves."""
+    for group in catalogue.groups.values():
+        uses = [catalogue.balancers.get(use.balancer) for use in group.balancers]
+        if any(balancer is None or isinstance(balancer, HaproxyBalancer) for balancer in uses):
+            continue
+        for name in group.policies:
+            unseen = _counters(catalogue, name, servers.needs_balancer)
+            if unseen:
+                message = f"needs {', '.join(unseen)} from HAProxy, but the group has no haproxy balancer"
+                leans = tuple(("counters", counter) for counter in unseen)
+                yield Finding(followed_at(group, name), message, (("groups", group.id, "balancers"), *leans))
+
+
+def _counters(catalogue: Catalogue, name: PolicyId, wanted: Callable[[Counter], bool]) -> list[str]:
+    policy = catalogue.policies.get(name)
+    conditions = (catalogue.conditions.get(condition) for condition in (policy.when if policy else ()))
+    names = (counter for condition in conditions if condition for counter in condition.counters)
+    counters = (catalogue.counters.get(name) for name in names)
+    return sorted({counter.id for counter in counters if counter and wanted(counter)})
+
+
+# Groups.
+
+
+def _bounds(catalogue: Catalogue) -> Iterator[Finding]:
+    for group in catalogue.groups.values():
+        here = ("groups", group.id)
+        bounds = ((*here, "min"), (*here, "max"))
+        if group.minimum > group.maximum:
+            yield Finding((*here, "min"), f"{group.minimum} is more than max, {group.maximum}", bounds)
+        elif group.blind_floor is not None and not group.minimum <= group.blind_floor <= group.maximum:
+            message = f"the floor {group.blind_floor} is outside min to max, {group.minimum} to {group.maximum}"
+            yield Finding((*here, "blind"), message, bounds)
+
+
+def _build_times(catalogue: Catalogue) -> Iterator[Finding]:
+    for group in catalogue.groups.values():
+        profile = catalogue.profiles.get(group.profile)
+        if profile is None or profile.ready is None or group.build_timeout >= profile.ready.within:
+            continue
+        timeout, within = ("groups", group.id, "build_timeout"), ("profiles", profile.id, "ready", "within")
+        message = (
+            f"the group {group.id} gives up on a build after {format_span(group.build_timeout)}, before the "
+            f"profile {profile.id} says that it must be ready, {format_span(profile.ready.within)}"
+        )
+        yield Finding(_written(catalogue, timeout, within), message, (timeout, within, ("groups", group.id, "profile")))
+
+
+_ROUNDING = 1e-9
+"""Intervals are decimal fractions of a second, which binary numbers miss by less than this."""
+
+_RULES: tuple[Callable[[Catalogue], Iterator[Finding]], ...] = (
+    _references,
+    _repeats,
+    thresholds.quorums,
+    thresholds.units,
+    thresholds.ranges,
+    ranks.unreachable,
+    shares.shared,
+    shares.targets,
+    shares.fired,
+    _least_amounts,
+    matches.reachable,
+    _counted,
+    stairs.unreachable,
+    _durations,
+    timings.stabilisations,
+    _windows,
+    contradictions.contradictions,
+    _listeners,
+    _ports,
+    making.makers,
+    making.shapes,
+    making.ports,
+    making.networks,
+    making.owners,
+    making.elsewhere,
+    _unseen_fields,
+    measured.elsewhere,
+    measured.late,
+    _bounds,
+    _build_times,
+    programs.fitting,
+    roles.shared,
+    pools.reachable,
+    servers.unclear,
+    servers.kinds,
+    servers.objects,
+    alerts.fired_policies,
+    alerts.floors,
+    alerts.values,
+    alerts.contradictions,
+)

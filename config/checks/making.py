@@ -1,0 +1,119 @@
+"""Balancers that Trimtab makes itself: where they can be made, and for whom."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from config.checks.findings import Finding
+from config.model.catalogue import Catalogue, CloudstackRecipe, Group
+from config.model.clouds import CloudstackCloud, OpenstackCloud, SimulatedCloud
+from config.model.managed import ManagedBalancer
+from config.model.where import Where
+from config.units import BalancerId
+
+_MAKERS = (SimulatedCloud, OpenstackCloud, CloudstackCloud)
+"""Kinds of cloud that make balancers."""
+_UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+
+
+def made(catalogue: Catalogue) -> Iterator[ManagedBalancer]:
+    """Those of a catalogue."""
+    return (balancer for balancer in catalogue.balancers.values() if isinstance(balancer, ManagedBalancer))
+
+
+def named(catalogue: Catalogue) -> Iterator[tuple[Where, str, str]]:
+    """Every place that names a cloud to make a balancer on: where, of which section, which name."""
+    for balancer in made(catalogue):
+        yield (*_here(balancer), "cloud"), "clouds", balancer.on
+
+
+def makers(catalogue: Catalogue) -> Iterator[Finding]:
+    """Find balancers of clouds that make none."""
+    for balancer in made(catalogue):
+        if balancer.cloud is not None and not isinstance(balancer.cloud, _MAKERS):
+            message = (
+                f"the cloud {balancer.on} makes no balancers, nor can HAProxy's runtime API or a shared listener: "
+                "declare one that exists"
+            )
+            yield Finding((*_here(balancer), "cloud"), message, (("clouds", balancer.on),))
+
+
+def shapes(catalogue: Catalogue) -> Iterator[Finding]:
+    """Find rules that are to be made elsewhere than on CloudStack, and what is no rule there."""
+    for balancer in made(catalogue):
+        if not isinstance(balancer.cloud, _MAKERS):
+            continue
+        leans = (("clouds", balancer.on), (*_here(balancer), "cloud"))
+        is_rule, of_rules = balancer.rule is not None, isinstance(balancer.cloud, CloudstackCloud)
+        if is_rule and not of_rules:
+            message = f"a rule is CloudStack's, and the cloud {balancer.on} is none: write vip or loadbalancer"
+            yield Finding((*_here(balancer), "rule"), message, leans)
+        if of_rules and not is_rule:
+            given = "vip" if balancer.vip is not None else "loadbalancer"
+            message = f"{given} is Octavia's, and the cloud {balancer.on} is CloudStack: write rule"
+            yield Finding((*_here(balancer), given), message, leans)
+
+
+def ports(catalogue: Catalogue) -> Iterator[Finding]:
+    """Find groups whose members serve on another port than the one that the rule made for them leads to."""
+    for group, where, balancer in _uses(catalogue):
+        use = group.balancers[int(where[-2])]
+        if balancer.rule is not None and balancer.rule.private_port != use.port:
+            message = f"{use.port} is not the private_port of {balancer.id}, {balancer.rule.private_port}"
+            leans = (("balancers", balancer.id), where)
+            yield Finding((*where[:-1], "port"), message, leans)
+
+
+def networks(catalogue: Catalogue) -> Iterator[Finding]:
+    """Find groups whose members are not in the network of the rule that is made for them, as far as names tell."""
+    for group, where, balancer in _uses(catalogue):
+        profile = catalogue.profiles.get(group.profile)
+        recipe = None if profile is None else profile.recipe
+        wanted = None if balancer.rule is None else balancer.rule.network
+        if not isinstance(recipe, CloudstackRecipe) or wanted is None or _by_id(wanted, *recipe.networks):
+            continue
+        if recipe.networks and wanted not in recipe.networks:
+            message = f"{balancer.id} is made in the network {wanted}, and members are in {', '.join(recipe.networks)}"
+            leans = (("balancers", balancer.id), ("groups", group.id, "profile"), ("profiles", group.profile))
+            yield Finding(where, message, leans)
+
+
+def _by_id(*written: str) -> bool:
+    return any(_UUID.fullmatch(each) for each in written)
+
+
+def owners(catalogue: Catalogue) -> Iterator[Finding]:
+    """Find balancers that would be made for several groups: none of them could say when it is to be deleted."""
+    first: dict[BalancerId, Group] = {}
+    for group, where, balancer in _uses(catalogue):
+        before = first.setdefault(balancer.id, group)
+        if before is not group:
+            message = (
+                f"{balancer.id} is made for the group {before.id}, and deleted with it: declare another one, or one "
+                "that exists"
+            )
+            leans = (("balancers", balancer.id), ("groups", before.id, "balancers"))
+            yield Finding(where, message, leans)
+
+
+def elsewhere(catalogue: Catalogue) -> Iterator[Finding]:
+    """Find groups whose members are on another cloud than the balancer that is made for them."""
+    for group, where, balancer in _uses(catalogue):
+        profile = catalogue.profiles.get(group.profile)
+        if profile is not None and balancer.cloud is not None and profile.cloud != balancer.on:
+            message = f"{balancer.id} is made on the cloud {balancer.on}, and members come from {profile.cloud}"
+            leans = (("balancers", balancer.id), ("groups", group.id, "profile"), ("profiles", profile.id, "cloud"))
+            yield Finding(where, message, leans)
+
+
+def _uses(catalogue: Catalogue) -> Iterator[tuple[Group, Where, ManagedBalancer]]:
+    for group in catalogue.groups.values():
+        for index, use in enumerate(group.balancers):
+            balancer = catalogue.balancers.get(use.balancer)
+            if isinstance(balancer, ManagedBalancer):
+                yield group, ("groups", group.id, "balancers", str(index), "use"), balancer
+
+
+def _here(balancer: ManagedBalancer) -> Where:
+    return ("balancers", balancer.id, "managed")

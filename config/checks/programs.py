@@ -1,0 +1,173 @@
+"""What members of a cloud run: a program those of a process cloud, an image those of others, nothing the played."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import assert_never
+
+from config.checks.findings import Finding
+from config.document.profile_keys import FURTHER, NEEDED, PROGRAM
+from config.model.catalogue import (
+    Catalogue,
+    CloudstackCloud,
+    CloudstackRecipe,
+    ManagedBalancer,
+    OneflowCloud,
+    OneflowRecipe,
+    OpennebulaCloud,
+    OpennebulaRecipe,
+    OpenstackCloud,
+    OpenstackRecipe,
+    ProcessCloud,
+    ProcessRecipe,
+    Profile,
+    SharedListener,
+    SimulatedCloud,
+)
+from config.model.parts import Port
+from config.model.where import Where
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Machines:
+    """A kind of cloud whose members are machines."""
+
+    recipe: type
+    what: str
+    holder: str
+    """What holds the programs that they run."""
+    needs: tuple[str, ...]
+    more: tuple[str, ...]
+    """Keys beside those that it needs; another kind may have the same."""
+    parts: bool = False
+    """Whether it makes parts of members."""
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        return (*self.needs, *self.more)
+
+
+_CLOUDSTACK = _Machines(
+    recipe=CloudstackRecipe,
+    what="virtual machines of CloudStack",
+    holder="template",
+    needs=NEEDED["cloudstack"],
+    more=FURTHER["cloudstack"],
+)
+_OPENNEBULA = _Machines(
+    recipe=OpennebulaRecipe,
+    what="virtual machines of OpenNebula",
+    holder="template",
+    needs=NEEDED["opennebula"],
+    more=FURTHER["opennebula"],
+)
+_ONEFLOW = _Machines(
+    recipe=OneflowRecipe,
+    what="nodes of a role of OneFlow",
+    holder="role's template",
+    needs=NEEDED["oneflow"],
+    more=FURTHER["oneflow"],
+)
+_OPENSTACK = _Machines(
+    recipe=OpenstackRecipe,
+    what="servers of OpenStack",
+    holder="image",
+    needs=NEEDED["openstack"],
+    more=FURTHER["openstack"],
+    parts=True,
+)
+_KINDS = {
+    CloudstackCloud: _CLOUDSTACK,
+    OpennebulaCloud: _OPENNEBULA,
+    OneflowCloud: _ONEFLOW,
+    OpenstackCloud: _OPENSTACK,
+}
+_OF_MACHINES = tuple(dict.fromkeys(key for kind in _KINDS.values() for key in kind.keys))
+_OF_PLAYED = {
+    **dict.fromkeys(PROGRAM, "run no program"),
+    **dict.fromkeys(_OF_MACHINES, "are made of nothing"),
+    "snmp": "answer nobody",
+    "ready": "answer nobody, and are ready when they have built",
+}
+
+
+def fitting(catalogue: Catalogue) -> Iterator[Finding]:
+    """Find profiles that do not fit their cloud, and balancers that would be given members which serve nothing."""
+    for profile in catalogue.profiles.values():
+        match catalogue.clouds.get(profile.cloud):
+            case None:
+                continue
+            case ProcessCloud(id=cloud):
+                if not isinstance(profile.recipe, ProcessRecipe):
+                    yield _missing(profile, ("command",), f"members on the cloud {cloud} are processes")
+                said = dict.fromkeys((*_OF_MACHINES, "parts"), f"members on the cloud {cloud} are processes")
+                yield from _meaningless(catalogue, profile, said)
+            case SimulatedCloud(id=cloud):
+                said = {key: f"members on the simulated cloud {cloud} {why}" for key, why in _OF_PLAYED.items()}
+                yield from _meaningless(catalogue, profile, said)
+                yield from _serving_nothing(catalogue, profile)
+            case CloudstackCloud() | OpennebulaCloud() | OneflowCloud() | OpenstackCloud() as cloud:
+                yield from _of_machines(catalogue, profile, _KINDS[type(cloud)])
+            case unknown:
+                assert_never(unknown)
+
+
+def _of_machines(catalogue: Catalogue, profile: Profile, kind: _Machines) -> Iterator[Finding]:
+    what = f"members on the cloud {profile.cloud} are {kind.what}"
+    absent = [key for key in kind.needs if ("profiles", profile.id, key) not in catalogue.sites]
+    if absent and not isinstance(profile.recipe, kind.recipe):
+        yield _missing(profile, absent, what)
+    runs = f"members on the cloud {profile.cloud} run what their {kind.holder} holds"
+    others = (key for key in _OF_MACHINES if key not in kind.keys)
+    said = dict.fromkeys(PROGRAM, runs) | dict.fromkeys(others, what)
+    if not kind.parts:
+        said["parts"] = (
+            f"members on the cloud {profile.cloud} have the disks and networks that their {kind.holder} says"
+        )
+    yield from _meaningless(catalogue, profile, said)
+    yield from _on_no_network(profile)
+    yield from _out_of_reach(catalogue, profile)
+
+
+def _on_no_network(profile: Profile) -> Iterator[Finding]:
+    ports = [part.name for part in profile.parts if isinstance(part.spec, Port)]
+    if ports and isinstance(profile.recipe, OpenstackRecipe) and profile.recipe.no_network:
+        here = ("profiles", profile.id)
+        message = f"members with ports ({', '.join(ports)}) are on a network: write no networks, or those besides"
+        yield Finding((*here, "networks"), message, ((*here, "parts"),))
+
+
+def _missing(profile: Profile, keys: Collection[str], because: str) -> Finding:
+    here = ("profiles", profile.id)
+    verb = "is" if len(keys) == 1 else "are"
+    return Finding(here, f"{', '.join(keys)} {verb} missing: {because}", (here, ("clouds", profile.cloud)))
+
+
+def _meaningless(catalogue: Catalogue, profile: Profile, because: Mapping[str, str]) -> Iterator[Finding]:
+    for key, why in because.items():
+        if (where := ("profiles", profile.id, key)) in catalogue.sites:
+            yield Finding(where, f"{why}: remove it", _leans(profile))
+
+
+def _serving_nothing(catalogue: Catalogue, profile: Profile) -> Iterator[Finding]:
+    for group in catalogue.groups.values():
+        uses = (catalogue.balancers.get(use.balancer) for use in group.balancers)
+        if group.profile == profile.id and not all(isinstance(balancer, ManagedBalancer) for balancer in uses):
+            message = f"members on the simulated cloud {profile.cloud} serve nothing: remove the balancers"
+            behind = tuple(("balancers", use.balancer) for use in group.balancers)
+            leans = (("groups", group.id, "profile"), *behind, *_leans(profile))
+            yield Finding(("groups", group.id, "balancers"), message, leans)
+
+
+def _out_of_reach(catalogue: Catalogue, profile: Profile) -> Iterator[Finding]:
+    for group in catalogue.groups.values():
+        for index, use in enumerate(group.balancers if group.profile == profile.id else ()):
+            if isinstance(catalogue.balancers.get(use.balancer), SharedListener):
+                message = f"a shared listener serves processes of this machine, and members on {profile.cloud} are none"
+                leans = (("groups", group.id, "profile"), ("balancers", use.balancer), *_leans(profile))
+                yield Finding(("groups", group.id, "balancers", str(index), "use"), message, leans)
+
+
+def _leans(profile: Profile) -> tuple[Where, ...]:
+    return (("profiles", profile.id, "command"), ("profiles", profile.id, "cloud"), ("clouds", profile.cloud))

@@ -1,0 +1,117 @@
+"""The statistics of a NetScaler that are numbers: of a virtual server, and of a member of a service group.
+
+Source: NITRO API reference, statistics of lbvserver, service and servicegroupmember.
+
+What only a service has, and no member of a service group: ``curload``, ``activetransactions``, ``vsvrservicehits`` and
+its rate. The reference gives no unit for the times to the first and last byte; dashboards read them as milliseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from types import MappingProxyType
+
+from config.counters.objects import Shape
+from config.model.counters import Kind
+
+
+def _rising(unit: str) -> Shape:
+    return Shape(kind=Kind.RISING, bits=64, unit=unit)
+
+
+def _gauge(unit: str = "", span: tuple[float, float] | None = None) -> Shape:
+    return Shape(bits=64, unit=unit, range=span)
+
+
+def _told(shape: Shape, description: str) -> Shape:
+    return replace(shape, description=description)
+
+
+_PERCENT = _gauge("percent", (0.0, 100.0))
+
+MEMBER_STATISTICS: Mapping[str, Shape] = MappingProxyType(
+    {
+        "avgsvrttfb": _told(_gauge("ms"), "Time to the first byte of an answer."),
+        "curclntconnections": _told(_gauge("connections"), "Connections with clients."),
+        "cursrvrconnections": _told(_gauge("connections"), "Connections with servers."),
+        "svrestablishedconn": _told(_gauge("connections"), "Connections with the server that are established."),
+        "curreusepool": _told(_gauge("connections"), "Idle connections kept for reuse."),
+        "surgecount": _told(_gauge("requests"), "Requests in the surge queue."),
+        "maxclients": _told(_gauge("connections"), "Connections that there may be."),
+        "curload": _told(_PERCENT, "Load, as a load monitor found it."),
+        "activetransactions": _told(_gauge("requests"), "Requests being worked on."),
+        "totalrequests": _told(_rising("requests/s"), "Requests."),
+        "totalresponses": _told(_rising("responses/s"), "Responses."),
+        "totalrequestbytes": _told(_rising("bytes/s"), "Bytes of requests."),
+        "totalresponsebytes": _told(_rising("bytes/s"), "Bytes of responses."),
+        "requestsrate": _told(_gauge("requests/s"), "Requests, by the appliance's own rate over some seconds."),
+        "responsesrate": _told(_gauge("responses/s"), "Responses, by the appliance's own rate."),
+        "requestbytesrate": _told(_gauge("bytes/s"), "Bytes of requests, by the appliance's own rate."),
+        "responsebytesrate": _told(_gauge("bytes/s"), "Bytes of responses, by the appliance's own rate."),
+        "vsvrservicehits": _told(_rising("hits/s"), "Times that it was chosen."),
+        "vsvrservicehitsrate": _told(_gauge("hits/s"), "Times that it was chosen, by the appliance's own rate."),
+        "totsvrttlbtransactions": _told(_rising("requests/s"), "Requests whose time to the last byte was taken."),
+        "toleratingttlbtransactions": _told(
+            _rising("requests/s"), "Requests slower than the APDEX threshold T, and faster than 4 T."
+        ),
+        "frustratingttlbtransactions": _told(
+            _rising("requests/s"), "Requests slower than 4 times the APDEX threshold."
+        ),
+    }
+)
+
+VSERVER_STATISTICS: Mapping[str, Shape] = MappingProxyType(
+    {
+        "actsvcs": _told(_gauge("members"), "Members that are up."),
+        "inactsvcs": _told(_gauge("members"), "Members that are not up."),
+        "vslbhealth": _told(_PERCENT, "Share of members that are up."),
+        "tothits": _told(_rising("hits/s"), "Times that it was asked."),
+        "hitsrate": _told(_gauge("hits/s"), "Times that it was asked, by the appliance's own rate."),
+        "totalrequests": _told(_rising("requests/s"), "Requests."),
+        "totalresponses": _told(_rising("responses/s"), "Responses."),
+        "totalrequestbytes": _told(_rising("bytes/s"), "Bytes of requests."),
+        "totalresponsebytes": _told(_rising("bytes/s"), "Bytes of responses."),
+        "requestsrate": _told(_gauge("requests/s"), "Requests, by the appliance's own rate over some seconds."),
+        "responsesrate": _told(_gauge("responses/s"), "Responses, by the appliance's own rate."),
+        "requestbytesrate": _told(_gauge("bytes/s"), "Bytes of requests, by the appliance's own rate."),
+        "responsebytesrate": _told(_gauge("bytes/s"), "Bytes of responses, by the appliance's own rate."),
+        "totalpktsrecvd": _told(_rising("packets/s"), "Packets received."),
+        "totalpktssent": _told(_rising("packets/s"), "Packets sent."),
+        "pktsrecvdrate": _told(_gauge("packets/s"), "Packets received, by the appliance's own rate."),
+        "pktssentrate": _told(_gauge("packets/s"), "Packets sent, by the appliance's own rate."),
+        "curclntconnections": _told(_gauge("connections"), "Connections with clients."),
+        "cursrvrconnections": _told(_gauge("connections"), "Connections with servers."),
+        "curpersistencesessions": _told(_gauge("sessions"), "Sessions that stick to a member."),
+        "establishedconn": _told(_gauge("connections"), "Connections with clients that are established."),
+        "surgecount": _told(_gauge("requests"), "Requests in the surge queue."),
+        "svcsurgecount": _told(_gauge("requests"), "Requests in the members' surge queues."),
+        "vsvrsurgecount": _told(_gauge("requests"), "Requests in its own surge queue."),
+        "totspillovers": _told(_rising("spillovers/s"), "Requests that spilled over."),
+        "deferredreq": _told(_rising("requests/s"), "Requests put off."),
+        "deferredreqrate": _told(_gauge("requests/s"), "Requests put off, by the appliance's own rate."),
+        "totalsvrbusyerr": _told(_rising("errors/s"), "Errors for a busy server."),
+        "svrbusyerrrate": _told(_gauge("errors/s"), "Errors for a busy server, by the appliance's own rate."),
+        "invalidrequestresponse": _told(_rising("errors/s"), "Requests and responses that are no HTTP."),
+        "invalidrequestresponsedropped": _told(
+            _rising("errors/s"), "Requests and responses that are no HTTP, dropped."
+        ),
+        "totvserverdownbackuphits": _told(_rising("hits/s"), "Requests for its backup while it was down."),
+        "sothreshold": _told(_gauge(), "Threshold of spillover."),
+        "totcltttlbtransactions": _told(
+            _rising("requests/s"), "Requests of clients whose time to the last byte was taken."
+        ),
+        "toleratingttlbtransactions": _told(
+            _rising("requests/s"), "Requests slower than the APDEX threshold T, and faster than 4 T."
+        ),
+        "frustratingttlbtransactions": _told(
+            _rising("requests/s"), "Requests slower than 4 times the APDEX threshold."
+        ),
+        "cltresponsetimeapdex": _told(_gauge("", (0.0, 1.0)), "APDEX of response times, from 0 to 1."),
+        "avgcltttlb": _told(_gauge("ms"), "Time to the last byte, as clients see it."),
+        "cpuusagepm": _told(_gauge("permille", (0.0, 1000.0)), "Share of CPU."),
+    }
+)
+
+CLOUDSTACK_NAMES: Mapping[str, str] = MappingProxyType({"RESPTIME": "avgsvrttfb"})
+"""CloudStack's counters of source ``netscaler`` → NITRO's. It has no equal to RESPTIME; this is the nearest."""

@@ -1,0 +1,115 @@
+"""What all mappings of the file have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler, model_validator
+from pydantic.fields import FieldInfo
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import PydanticCustomError, core_schema
+
+from config.document.worded import IF_LEFT_OUT, UNIT, sentence_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Further:
+    """What editors and the reference are told of a key beside its type and description."""
+
+    unit: str = ""
+    """Of a number: what it counts."""
+    left_out: str = ""
+    """What holds without the key, where no value of its own says that."""
+    implied: Any = None
+    """The value that means the same as leaving the key out; not in the model, where it may not be written."""
+
+    def __call__(self, schema: dict[str, Any]) -> None:
+        """Write it into the schema of the key."""
+        schema |= {UNIT: self.unit} if self.unit else {}
+        schema |= {"default": self.implied} if self.implied is not None else {}
+        if self.left_out:
+            schema |= {IF_LEFT_OUT: self.left_out, "description": schema["description"] + sentence_of(self.left_out)}
+
+
+def key(  # all that a key can be told of
+    description: str,
+    *examples: object,
+    default: Any = None,  # noqa: ANN401 a value of YAML
+    implied: Any = None,  # noqa: ANN401 a value of YAML
+    left_out: str = "",
+    unit: str = "",
+    alias: str | None = None,
+) -> Any:  # noqa: ANN401 the type of pydantic's Field
+    """A key that may be left out; ``default`` and ``implied`` are written as in YAML, the rest is `Further`'s."""
+    return Field(
+        default=default,
+        validate_default=default is not None,
+        alias=alias,
+        description=description,
+        examples=[*examples],
+        json_schema_extra=Further(unit=unit, left_out=left_out, implied=implied),
+    )
+
+
+def must(description: str, *examples: object, unit: str = "") -> Any:  # noqa: ANN401 the type of pydantic's Field
+    """A key that must be there."""
+    return Field(description=description, examples=[*examples], json_schema_extra=Further(unit=unit))
+
+
+class Declared(BaseModel):
+    """A mapping of the file: exactly its own keys, and no silent conversions."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+    later: ClassVar[Mapping[str, str]] = {}
+    """Keys that this version does not serve yet → the feature that each belongs to."""
+    refused: ClassVar[Mapping[str, str]] = {}
+    """Keys that somebody may well expect here → why there are none."""
+    hidden: ClassVar[frozenset[str]] = frozenset()
+    """Keys whose value may be, or hold, a secret: never repeated in a message."""
+    choice: ClassVar[tuple[str, ...]] = ()
+    """Keys that exclude each other: exactly one must be written."""
+    choice_of: ClassVar[str] = ""
+    """What the choice decides, for messages."""
+    together: ClassVar[tuple[str, ...]] = ()
+    """Keys that mean nothing without each other: all are written, or none."""
+
+    @classmethod
+    def keys(cls) -> Mapping[str, FieldInfo]:
+        """Its keys as they are written; ``in`` is a word of Python, and no name of a field."""
+        return {field.alias or name: field for name, field in cls.model_fields.items()}
+
+    @model_validator(mode="after")
+    def _exactly_one(self) -> Self:
+        given = [key for key in self.choice if getattr(self, key) is not None]
+        if len(given) == 1 or not self.choice:
+            return self
+        said = {"what": self.choice_of, "keys": " or ".join(self.choice), "key": ""}
+        if not given:
+            raise PydanticCustomError("sentence", "{what} is missing: write {keys}", said)
+        said |= {"keys": " and ".join(given), "key": given[-1]}
+        raise PydanticCustomError("sentence", "{what} is written more than once, as {keys}: keep one", said)
+
+    @model_validator(mode="after")
+    def _all_or_none(self) -> Self:
+        given = [key for key in self.together if getattr(self, key) is not None]
+        if len(given) in {0, len(self.together)}:
+            return self
+        missing = next(key for key in self.together if key not in given)
+        said = {"given": " and ".join(given), "missing": missing, "key": given[-1]}
+        raise PydanticCustomError("sentence", "{given} needs {missing} beside it", said)
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core: core_schema.CoreSchema, handler: GetJsonSchemaHandler, /
+    ) -> JsonSchemaValue:
+        """Tell editors of choices and companions as well."""
+        schema = handler(core)
+        if cls.choice:
+            handler.resolve_ref_schema(schema)["oneOf"] = [{"required": [key]} for key in cls.choice]
+        if cls.together:
+            handler.resolve_ref_schema(schema)["dependentRequired"] = {
+                key: [other for other in cls.together if other != key] for key in cls.together
+            }
+        return schema

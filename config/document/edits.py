@@ -1,0 +1,119 @@
+"""What an edit of the file changes, key by key, and which groups that touches. Pure."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from config.document.statement import Statement, Values, entry_of, is_masked
+from config.model.catalogue import Site
+from config.model.where import Where, dotted
+from config.units import GroupId, parse_span
+
+
+class Act(enum.Enum):
+    """What an edit did to a key or to a whole entry."""
+
+    ADDED = "added"
+    REMOVED = "removed"
+    CHANGED = "changed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edit:
+    """One key that was edited, or one entry that was added or removed as a whole."""
+
+    key: str
+    """As people say it: ``conditions.busy.above``."""
+    act: Act
+    before: str | None
+    """As it was written; ``None``: it was not there, it is a whole entry, or it may be a secret."""
+    after: str | None
+    """Likewise, as it is written now."""
+    file: str
+    line: int
+    """Where it stands now; of what was removed, what it stood in."""
+    groups: tuple[GroupId, ...]
+    """Which groups it touches, itself or through what they use; sorted."""
+
+    @property
+    def words(self) -> str:
+        """What changed, without the place.
+
+        >>> Edit(key="groups.web.max", act=Act.CHANGED, before="8", after="9", file="f", line=1, groups=()).words
+        'groups.web.max: 8 → 9'
+        """
+        if self.before is None and self.after is None:
+            return f"{self.key}: {self.act.value}"
+        return f"{self.key}: {self.before or 'not set'} → {self.after or 'not set'}"
+
+
+def edits(before: Statement, after: Statement, sites: Mapping[Where, Site], file: str) -> tuple[Edit, ...]:
+    """Return what an edit changed, in the order of keys.
+
+    Args:
+        before: what the file said.
+        after: what it says now.
+        sites: where everything stands now.
+        file: its name, for what stands nowhere any more.
+    """
+    users = _users(before, after)
+    found = sorted(set(_differing(before.values, after.values)), key=lambda each: each[0])
+    nowhere = Site(file=file, line=1, column=1)
+    return tuple(
+        Edit(
+            key=dotted(where),
+            act=act,
+            before=_shown(before.values.get(where)),
+            after=_shown(after.values.get(where)),
+            file=(site := _site(where, sites) or nowhere).file,
+            line=site.line,
+            groups=tuple(sorted(users.get(entry_of(where), ()))),
+        )
+        for where, act in found
+    )
+
+
+def _users(before: Statement, after: Statement) -> Mapping[Where, set[GroupId]]:
+    """Entry → the groups that went by it, or do now."""
+    users: dict[Where, set[GroupId]] = {}
+    for statement in (before, after):
+        for group, entries in statement.used.items():
+            for entry in entries:
+                users.setdefault(entry, set()).add(group)
+    return users
+
+
+def _differing(before: Values, after: Values) -> Iterator[tuple[Where, Act]]:
+    had, has = ({entry_of(where) for where in values} for values in (before, after))
+    for where in {*before, *after}:
+        entry, old, new = entry_of(where), before.get(where), after.get(where)
+        if entry not in had:
+            yield entry, Act.ADDED
+        elif entry not in has:
+            yield entry, Act.REMOVED
+        elif old is None or new is None:
+            yield where, Act.ADDED if old is None else Act.REMOVED
+        elif not _is_same(old, new):
+            yield where, Act.CHANGED
+
+
+def _is_same(before: str, after: str) -> bool:
+    """Whether two texts mean the same: ``60s`` is ``1m``."""
+    if before == after:
+        return True
+    try:
+        return parse_span(before) == parse_span(after)
+    except ValueError:
+        return False
+
+
+def _shown(text: str | None) -> str | None:
+    return None if text is None or is_masked(text) else text
+
+
+def _site(where: Where, sites: Mapping[Where, Site]) -> Site | None:
+    """Where a value stands, or else the nearest thing around it."""
+    around = (where[:length] for length in range(len(where), 0, -1))
+    return next((sites[each] for each in around if each in sites), None)

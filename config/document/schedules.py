@@ -1,0 +1,205 @@
+"""Policies by schedule as they are written: a calendar or a moment in the place of conditions."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import PlainValidator, WithJsonSchema
+
+from config.document.scalars import read_positive_span, read_span
+from config.document.worded import worded
+from config.model.calendars import Calendar, instant_at, read_cron, read_timezone
+from config.model.schedules import End, Lasting, Limit, Once, Schedule, ScheduledChange, ScheduledLimit, Times
+from config.units import Instant, PolicyId, Seconds
+
+if TYPE_CHECKING:
+    from config.document.policies import PolicyDocument
+
+_MOMENT = re.compile(r"(?P<year>\d{4})-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?(Z|[+-]\d\d:\d\d)?")
+_YEARS = range(1970, 2200)
+_AN_HOUR: Seconds = 3600.0
+
+
+def read_moment(text: object) -> datetime:
+    """Read a moment of ISO 8601, with an offset from UTC or without.
+
+    Raises:
+        ValueError: says what was expected.
+
+    >>> read_moment("2026-12-24T18:00+01:00").isoformat()
+    '2026-12-24T18:00:00+01:00'
+    """
+    expected = "a moment such as 2026-12-24T18:00+01:00, or 2026-12-24T18:00 beside a timezone"
+    found = _MOMENT.fullmatch(text) if isinstance(text, str) else None
+    if found is None or int(found["year"]) not in _YEARS:
+        raise ValueError(expected)
+    try:
+        return datetime.fromisoformat(found[0])
+    except ValueError as error:
+        raise ValueError(f"{expected}: there is no such day or hour") from error
+
+
+def read_until(text: object) -> str | datetime | Seconds:
+    """Read when a limit ends: five fields of cron, a moment, or a duration.
+
+    Raises:
+        ValueError: says what was expected.
+
+    >>> read_until("0 19 * * mon-fri"), read_until("10h")
+    ('0 19 * * mon-fri', 36000.0)
+    """
+    expected = 'a calendar such as "0 19 * * mon-fri", a moment such as 2026-12-24T18:00+01:00, or a duration'
+    if not isinstance(text, str):
+        raise ValueError(expected)
+    if re.match(r"\d{4}-", text):
+        return read_moment(text)
+    if " " in text.strip() or text.startswith("@"):
+        return read_cron(text)
+    if not re.match(r"\s*\d", text):
+        raise ValueError(expected)
+    return read_positive_span(text)
+
+
+def read_missed(value: object) -> Seconds:
+    """Read how late something may still be carried out, in seconds; infinite: however late.
+
+    Raises:
+        ValueError: says what was expected.
+
+    >>> read_missed("once"), read_missed("skip"), read_missed({"within": "10m"})
+    (inf, 0.0, 600.0)
+    """
+    expected = "once, skip or {within: 10m}"
+    match value:
+        case "once":
+            return math.inf
+        case "skip":
+            return 0.0
+        case {"within": str(text), **others} if not others:
+            return read_span(text)
+        case _:
+            raise ValueError(expected)
+
+
+Cron = Annotated[str, PlainValidator(read_cron), worded("calendar: five fields of cron", type="string")]
+Timezone = Annotated[str, PlainValidator(read_timezone), worded("time zone", type="string")]
+At = Annotated[
+    datetime,
+    PlainValidator(read_moment),
+    worded("moment of ISO 8601", "the years 1970 to 2199", type="string", pattern=_MOMENT.pattern),
+]
+Until = Annotated[
+    str | datetime | Seconds, PlainValidator(read_until), worded("calendar, moment or duration", type="string")
+]
+Missed = Annotated[
+    Seconds,
+    PlainValidator(read_missed),
+    WithJsonSchema(
+        {
+            "title": "`once`, `skip`, or `{within: DURATION}`",
+            "anyOf": [
+                {"enum": ["once", "skip"]},
+                {
+                    "type": "object",
+                    "properties": {"within": {"type": "string"}},
+                    "required": ["within"],
+                    "additionalProperties": False,
+                },
+            ],
+        }
+    ),
+]
+
+_OF_CONDITIONS = ("when", "match", "duration", "in_a_row", "holds", "steps", "by")
+_OF_SCHEDULES = ("until", "timezone", "floor", "ceiling", "missed")
+_OF_CHANGES = ("missed", "at_least", "rounding", "quiet_time", "quiet_scope")
+
+
+def misfits(entry: PolicyDocument) -> Iterator[tuple[str, str]]:
+    """Which key does not go with how the policy is begun, and why; the first is told."""
+    if entry.is_scheduled:
+        yield from _strays(entry, _OF_CONDITIONS, "belongs to conditions, and a schedule has none: leave it out")
+        if entry.schedule is not None and entry.at is not None:
+            yield "at", "when it begins is written twice, as schedule and at: keep one"
+        limiting = entry.floor is not None or entry.ceiling is not None
+        yield from _misfits_of_a_limit(entry) if limiting else _misfits_of_a_change(entry)
+        yield from _misfits_of_zones(entry)
+    else:
+        yield from _strays(entry, _OF_SCHEDULES, "belongs to a schedule: write schedule or at, too")
+
+
+def _strays(entry: PolicyDocument, keys: Sequence[str], why: str) -> Iterator[tuple[str, str]]:
+    yield from ((key, f"{key} {why}") for key in keys if key in entry.model_fields_set)
+
+
+def _misfits_of_a_change(entry: PolicyDocument) -> Iterator[tuple[str, str]]:
+    yield from _strays(entry, ("until",), "ends a floor or a ceiling: what is done once has no end")
+    if entry.set is not None and entry.at_least is not None:
+        yield "at_least", "a policy that sets the size changes it by no amount: at_least goes with add or remove"
+
+
+def _misfits_of_a_limit(entry: PolicyDocument) -> Iterator[tuple[str, str]]:
+    why = "belongs to add, remove or set: a floor or a ceiling stands from the first moment on"
+    yield from _strays(entry, _OF_CHANGES, why)
+    if entry.until is None:
+        yield "", "until is missing: write when the floor or ceiling ends, such as until: 10h"
+    elif entry.until == entry.schedule:
+        yield "until", "until is the schedule itself: write when it ends, such as 10h"
+    elif isinstance(entry.until, datetime) and not _is_after(entry.until, entry):
+        yield "until", "until is not after at: a floor or a ceiling ends after it began"
+
+
+def _is_after(until: datetime, entry: PolicyDocument) -> bool:
+    return entry.at is None or _instant(until, entry.timezone) > _instant(entry.at, entry.timezone)
+
+
+def _misfits_of_zones(entry: PolicyDocument) -> Iterator[tuple[str, str]]:
+    moments = [("at", entry.at), ("until", entry.until)]
+    local = [key for key, moment in moments if isinstance(moment, datetime) and moment.tzinfo is None]
+    if local and entry.timezone is None:
+        yield local[0], f"{local[0]} says no offset from UTC: end it with Z or +01:00, or write timezone"
+    if entry.timezone is not None and not (local or entry.schedule or isinstance(entry.until, str)):
+        yield "timezone", "timezone says nothing here: every moment has its own offset"
+
+
+def schedule_of(id: PolicyId, entry: PolicyDocument) -> Schedule:
+    """What the core sees of a policy that goes by a schedule."""
+    times: Times = _times(entry.schedule, entry.timezone) if entry.at is None else _once(entry.at, entry.timezone)
+    size = entry.ceiling if entry.floor is None else entry.floor
+    if size is not None and entry.until is not None:
+        limit = Limit.CEILING if entry.floor is None else Limit.FLOOR
+        return ScheduledLimit(id=id, times=times, until=_end(entry.until, entry.timezone), limit=limit, size=size)
+    return ScheduledChange(
+        id=id,
+        times=times,
+        adjustment=entry.outright,
+        grace=_AN_HOUR if entry.missed is None else entry.missed,
+        quiet_time=entry.quiet_time,
+        quiet_scope=entry.quiet_scope,
+    )
+
+
+def _end(until: str | datetime | Seconds, timezone: str | None) -> End:
+    match until:
+        case str():
+            return _times(until, timezone)
+        case datetime():
+            return _once(until, timezone)
+        case span:
+            return Lasting(span=span)
+
+
+def _times(cron: str | None, timezone: str | None) -> Calendar:
+    return Calendar(cron=cron or "", timezone=timezone or "UTC")
+
+
+def _once(moment: datetime, timezone: str | None) -> Once:
+    return Once(at=_instant(moment, timezone))
+
+
+def _instant(moment: datetime, timezone: str | None) -> Instant:
+    return instant_at(moment, timezone or "UTC") if moment.tzinfo is None else Instant(moment.timestamp())

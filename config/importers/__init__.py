@@ -1,0 +1,1 @@
+"""What other autoscalers declare, read and written as a declaration of Trimtab."""

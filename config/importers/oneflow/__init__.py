@@ -1,0 +1,1 @@
+"""OneFlow's service templates, read and written as a declaration of Trimtab."""

@@ -1,0 +1,1 @@
+"""What a file declares, as the core sees it: frozen values, resolved, free of YAML."""

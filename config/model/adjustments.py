@@ -1,0 +1,140 @@
+"""What a policy does to the size: one adjustment, steps by how far a threshold is passed, or what a target asks for."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import TypeAlias, assert_never
+
+from config.units import ConditionId
+
+
+class Verb(enum.Enum):
+    """What an adjustment does to the desired size."""
+
+    ADD = "add"
+    REMOVE = "remove"
+    SET = "set"
+
+
+class Rounding(enum.Enum):
+    """How a change that is no whole number of members becomes one; `trigger.policies.sizing` has the arithmetic."""
+
+    CAREFUL = "careful"
+    """Trimtab's own. Out: away from zero; in: toward zero, but at least 1; a size that is set: up."""
+    AWAY = "away"
+    """The change away from zero: Otter."""
+    TRUNCATE = "truncate"
+    """The change toward zero, but at least 1: AWS, Heat, Senlin, OneFlow."""
+    CEIL = "ceil"
+    """The size that results, up: Kubernetes, Nomad."""
+    FLOOR = "floor"
+    """The size that results, down."""
+    NEAREST = "nearest"
+    """The change to the nearest whole number, halves away from zero."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Adjustment:
+    """A change of desired size: a count (or percentage of the desired size), lifted to ``at_least`` members."""
+
+    verb: Verb
+    amount: float
+    percent: bool = False
+    at_least: int = 0
+    rounding: Rounding = Rounding.CAREFUL
+
+    @property
+    def may_shrink(self) -> bool:
+        """Whether carrying it out can remove members: it is then judged as a scale-in."""
+        return self.verb is not Verb.ADD
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """From ``over`` beyond the threshold on, until the next step."""
+
+    over: float
+    """In the unit of the condition and the direction of its comparison: 15 over ``below: 30`` is 15 or less."""
+    adjustment: Adjustment
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Steps:
+    """Sizes by how far the threshold of one condition is passed. Source: step scaling of AWS."""
+
+    by: ConditionId
+    """Whose threshold it is: one of the policy's conditions."""
+    steps: tuple[Step, ...]
+    """At least one; ``over`` begins with 0 and ascends; all add, or all remove."""
+
+    @property
+    def verb(self) -> Verb:
+        """What all of them do."""
+        return self.steps[0].adjustment.verb
+
+    @property
+    def may_shrink(self) -> bool:
+        """As of an adjustment."""
+        return self.verb is not Verb.ADD
+
+
+class Load(enum.Enum):
+    """What a target is held against, and so how a measured value becomes a number of members."""
+
+    EACH = "each"
+    """A level that each member is at: those who were measured bear it together."""
+    WHOLE = "whole"
+    """One level for the whole group, which falls as members come: those in service bear it together."""
+    TOTAL = "total"
+    """An amount that is shared out: each member bears so much of it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tracking:
+    """As many members as keep a measured value at its target. Source: target tracking of AWS, Kubernetes, Nomad."""
+
+    by: ConditionId
+    """The one condition of its policy: the value is further from the target than is tolerated."""
+    verb: Verb
+    """ADD or REMOVE: one policy goes one way."""
+    level: float
+    """The target, in the unit of the counter; above 0. Of a total, what one member is to bear."""
+    load: Load
+    at_most: Adjustment | None = None
+    """The largest change at once."""
+
+    @property
+    def may_shrink(self) -> bool:
+        """As of an adjustment."""
+        return self.verb is not Verb.ADD
+
+
+Action: TypeAlias = Adjustment | Steps | Tracking
+"""Closed union of what a policy may do."""
+
+
+def outright(action: Action) -> Adjustment | None:
+    """What somebody outside carries out, who has measured nothing: of steps the first, of a target nothing."""
+    match action:
+        case Adjustment():
+            return action
+        case Steps():
+            return action.steps[0].adjustment
+        case Tracking():
+            return None
+        case _:
+            assert_never(action)
+
+
+def choices(action: Action) -> tuple[Adjustment, ...]:
+    """Everything that it may come to, as far as that can be told before anything is measured."""
+    match action:
+        case Adjustment():
+            return (action,)
+        case Steps():
+            return tuple(step.adjustment for step in action.steps)
+        case Tracking():
+            return ()
+        case _:
+            assert_never(action)

@@ -1,0 +1,115 @@
+"""The kinds of cloud that members come from, and how to reach each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from config.model.access import BY_SYSTEM, SecretRef, Trust
+from config.model.budgets import STOCK, Budget
+from config.model.openstack import OpenstackAccess
+from config.model.simulation import Behaviour
+from config.units import CloudId, Seconds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calls:
+    """How much may be asked of a cloud (creates, removals, questions by name), by all groups together."""
+
+    count: int
+    """So many in a burst, and then evenly so many…; at least 2: one to ask about a member, one to do something."""
+    per: Seconds = 1.0
+    at_once: int = 8
+    """So many side by side."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessCloud:
+    """Members are processes of this machine, each on a loopback address of its own."""
+
+    id: CloudId
+    budget: Budget = STOCK
+    calls: Calls | None = None
+    """``None``: as many as come."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimulatedCloud:
+    """Members are only played, inside Trimtab."""
+
+    id: CloudId
+    behaviour: Behaviour = field(default_factory=Behaviour)
+    budget: Budget = STOCK
+    calls: Calls | None = None
+    """``None``: as many as come."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CloudstackCloud:
+    """Members are virtual machines of one CloudStack account."""
+
+    id: CloudId
+    endpoint: str
+    api_key: SecretRef
+    secret: SecretRef
+    trust: Trust = BY_SYSTEM
+    timeout: Seconds = 15.0
+    """For one answer, all of it."""
+    job_timeout: Seconds = 120.0
+    """How long a job is waited for; it goes on after that."""
+    expunge: bool = False
+    """Removed machines cannot be recovered."""
+    project: str | None = None
+    """Whose they are, by name or id; ``None``: the account's own, of no project."""
+    budget: Budget = STOCK
+    calls: Calls | None = None
+    """``None``: as many as come."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpennebulaCloud:
+    """Members are virtual machines of one user of OpenNebula."""
+
+    id: CloudId
+    endpoint: str
+    user: str
+    password: SecretRef
+    trust: Trust = BY_SYSTEM
+    timeout: Seconds = 15.0
+    """For one answer, all of it."""
+    network: str | None = None
+    """Where members are reached; ``None``: by their first interface."""
+    hard: bool = False
+    """Removed machines are not asked to stop."""
+    budget: Budget = STOCK
+    calls: Calls | None = None
+    """``None``: as many as come."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OneflowCloud:
+    """Members are nodes of roles of OneFlow services that exist."""
+
+    id: CloudId
+    endpoint: str
+    """OneFlow's server."""
+    nebula: OpennebulaCloud
+    """Where its machines are, and whose: the user's that owns the services. OneFlow knows it by the same name."""
+    vm_name: str
+    """How OneFlow's server names machines: its ``vm_name_template``."""
+    budget: Budget = STOCK
+    calls: Calls | None = None
+    """``None``: as many as come."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenstackCloud:
+    """Members are servers of one OpenStack project."""
+
+    id: CloudId
+    access: OpenstackAccess
+    budget: Budget = STOCK
+    calls: Calls | None = None
+
+
+Cloud = ProcessCloud | SimulatedCloud | CloudstackCloud | OpennebulaCloud | OneflowCloud | OpenstackCloud
+"""Closed union of the kinds of cloud."""

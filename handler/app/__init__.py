@@ -1,1 +1,0 @@
-"""Composition root: wiring, loops, clock, logs, command line."""

@@ -1,0 +1,1 @@
+"""Members are behind a load-balancer rule of CloudStack."""

@@ -1,0 +1,193 @@
+"""The public address of a rule: one that the account has already, or one that is acquired for the rule.
+
+Note [Wished for, then acquired]: CloudStack gives an address no name and no tag in the call that acquires it. Were it
+left to choose, an answer that is lost would leave an address that nobody knows. So a free address is chosen here, and
+written down in a tag of the members' network, before it is acquired by naming it. Only then is it tagged itself, and
+the wish taken back. Whoever comes after a crash finds the wish and makes on, or undoes it.
+
+Source: CloudStack 4.22, associateIpAddress (``ipaddress``, from 4.14 on: apache/cloudstack#3775),
+listPublicIpAddresses (``state=Free``), disassociateIpAddress, which takes an address's rules with it, and its tags.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from hashlib import blake2b
+
+from config.errors import Permanent, Transient
+from config.model.made_rule import MadeRule
+from handler.balancers.cloudstack.parts import Address, Network, address_of, network_of, version_of
+from handler.orchestrators.cloudstack.answers import text
+from handler.orchestrators.cloudstack.jobs import Jobs
+from handler.orchestrators.cloudstack.names import TAG
+from handler.orchestrators.cloudstack.wire import Wire
+from handler.planning.provisioning import PartStatus, Provision
+
+_UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_BY_NAME = (4, 14)
+"""Before that CloudStack does not heed ``ipaddress``, says so to nobody, and chooses by itself."""
+
+
+class Addresses:
+    """The address of one rule.
+
+    Args:
+        about: begins messages.
+        mark: what is ours bears it.
+        rule: says where the address comes from.
+        wire: the account.
+        jobs: waits for what changes it.
+    """
+
+    def __init__(self, about: str, mark: str, rule: MadeRule, wire: Wire, jobs: Jobs) -> None:
+        self._about, self._mark, self._rule = about, mark, rule
+        self._wire, self._jobs = wire, jobs
+
+    def found(self) -> PartStatus | None:
+        """The address that is named, or bears the mark, or is wished for; ``None``: there is none."""
+        own = self._all()
+        if self._rule.address is not None:
+            named = [address for address in own if self._rule.address in {address.id, address.ip}]
+            return named[0].status if named else None
+        if (marked := self._marked(own)) is not None:
+            return marked.status
+        wished = self._wished(self._network())
+        return None if wished is None else PartStatus(id=wished, state=Provision.BEGUN, word="wished for")
+
+    def acquire(self) -> None:
+        """Make on from wherever it is.
+
+        Raises:
+            Permanent: there is no such network, CloudStack chooses addresses by itself, or it refuses for good.
+            Transient: anything else, also that somebody else was faster: another one is chosen then.
+        """
+        network = self._needed()
+        self._must_heed_names()
+        free = self._free(network)  # before the account's: what is taken in between is then in one of both
+        wished, own = self._wished(network), {address.ip: address for address in self._all()}
+        if wished is not None and wished not in free and not self._may_be_ours(own.get(wished), network):
+            self._unwish(network, wished)
+            wished = None
+        if wished is None:
+            wished = self._chosen(free)
+            self._tag("createTags", "Network", network.id, self._mark, wished)
+        there = own.get(wished)
+        known = self._associated(network, wished) if there is None else there.id
+        self._tag("createTags", "PublicIpAddress", known, TAG, self._mark)
+        self._unwish(network, wished)
+
+    def release(self) -> None:
+        """Release what is ours, and take the wish back. What its network goes out by stays, without the mark."""
+        network, own = self._network(), self._all()
+        wished = self._wished(network)
+        if (marked := self._marked(own)) is not None:
+            self._unwish(network, wished)
+            self._let_go(marked)
+            return
+        for begun in (each for each in own if each.ip == wished and self._may_be_ours(each, network)):
+            self._let_go(begun)
+        self._unwish(network, wished)
+
+    def users(self) -> tuple[str, ...]:
+        """What else uses an address that was acquired here, and would go with it."""
+        address = None if self._rule.address is not None else self._marked(self._all())
+        if address is None:
+            return ()
+        rules = self._every("listLoadBalancerRules", "loadbalancerrule", publicipid=address.id)
+        forwarded = self._every("listPortForwardingRules", "portforwardingrule", ipaddressid=address.id)
+        others = [text(rule, "name") for rule in rules if text(rule, "name") != self._mark]
+        return (*(f"rule {name}" for name in others), *(f"port forwarding {text(rule, 'id')}" for rule in forwarded))
+
+    @property
+    def network(self) -> str | None:
+        """The id of the network that is declared, if one is."""
+        return None if self._rule.network is None else self._needed().id
+
+    # Looking
+
+    def _all(self) -> tuple[Address, ...]:
+        entries = self._every("listPublicIpAddresses", "publicipaddress")
+        read = [address_of(entry) for entry in entries]
+        if None in read:
+            raise Transient(f"{self._about}: listPublicIpAddresses shows entries that make no sense")
+        return tuple(address for address in read if address is not None)
+
+    def _marked(self, own: tuple[Address, ...]) -> Address | None:
+        marked = [address for address in own if address.tags.get(TAG) == self._mark]
+        if len(marked) > 1:
+            ips = ", ".join(sorted(address.ip for address in marked))
+            raise Permanent(f"{self._about}: {len(marked)} addresses are tagged {self._mark}: release one of {ips}")
+        return marked[0] if marked else None
+
+    def _free(self, network: Network) -> tuple[str, ...]:
+        place = {"vpcid": network.vpc} if network.vpc else {"associatednetworkid": network.id}
+        entries = self._every("listPublicIpAddresses", "publicipaddress", state="Free", zoneid=network.zone, **place)
+        return tuple(sorted({text(entry, "ipaddress") for entry in entries if text(entry, "state") == "Free"} - {""}))
+
+    def _network(self) -> Network | None:
+        """The declared network; ``None``: there is none of that name or id."""
+        written = self._rule.network or ""
+        by = {} if _UUID.fullmatch(written) else {"keyword": written}
+        entries = self._every("listNetworks", "network", **by)
+        meant = [entry for entry in entries if written in {text(entry, "id"), text(entry, "name")}]
+        if len(meant) > 1:
+            ids = ", ".join(text(entry, "id") for entry in meant)
+            raise Permanent(f"{self._about}: {len(meant)} networks are called {written!a}: write the id, one of {ids}")
+        return network_of(meant[0]) if meant else None
+
+    def _needed(self) -> Network:
+        if (network := self._network()) is None:
+            raise Permanent(f"{self._about}: no network that the account can see is called {self._rule.network!a}")
+        return network
+
+    def _wished(self, network: Network | None) -> str | None:
+        return None if network is None else network.tags.get(self._mark)
+
+    def _may_be_ours(self, address: Address | None, network: Network | None) -> bool:
+        """Whether an address of the account that was wished for has nothing about it that another would have done."""
+        if address is None or network is None or address.static_nat or TAG in address.tags:
+            return False
+        return bool(address.homes & {network.id, network.vpc})
+
+    def _every(self, command: str, kind: str, **by: str) -> tuple[object, ...]:
+        entries = self._wire.every(command, kind, **by)
+        if entries.because:
+            raise Transient(f"{self._about}: {entries.because}")
+        return entries.read
+
+    def _must_heed_names(self) -> None:
+        version = version_of(self._wire.ask("listCapabilities"))
+        if version is not None and version < _BY_NAME:
+            of = ".".join(map(str, version))
+            said = f"CloudStack {of} chooses public addresses itself, and one could be left behind that nobody knows"
+            raise Permanent(f"{self._about}: {said}", mend="acquire one, and write it as the rule's address")
+
+    # Changing
+
+    def _chosen(self, free: tuple[str, ...]) -> str:
+        """One of those that are free: not the same one that the next installation would choose."""
+        if not free:
+            raise Transient(f"{self._about}: no public address is free")
+        return free[int.from_bytes(blake2b(self._mark.encode(), digest_size=4).digest()) % len(free)]
+
+    def _associated(self, network: Network, wished: str) -> str:
+        given: Mapping[str, str] = {"ipaddress": wished, **network.place}
+        known = self._jobs.done(self._about, "associateIpAddress", **given)
+        if not known:
+            raise Transient(f"{self._about}: associateIpAddress: the answer names no address: it is looked for")
+        return known
+
+    def _let_go(self, address: Address) -> None:
+        if not address.source_nat:
+            self._jobs.done(self._about, "disassociateIpAddress", id=address.id)
+        elif TAG in address.tags:
+            self._tag("deleteTags", "PublicIpAddress", address.id, TAG, self._mark)
+
+    def _unwish(self, network: Network | None, wished: str | None) -> None:
+        if network is not None and wished is not None:
+            self._tag("deleteTags", "Network", network.id, self._mark, wished)
+
+    def _tag(self, command: str, kind: str, id: str, key: str, value: str) -> None:
+        given = {"resourceids": id, "resourcetype": kind, "tags[0].key": key, "tags[0].value": value}
+        self._jobs.done(self._about, command, **given)

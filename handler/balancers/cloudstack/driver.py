@@ -1,0 +1,262 @@
+"""Members are virtual machines behind one load-balancer rule of a CloudStack account.
+
+The API knows assigned or not, and tells no connections. What it lacks is kept in tags of the rule: who waits to be
+given work (`trimtab-parked-MEMBER`), and who is given nothing new and may still finish (`trimtab-draining-MEMBER`). So
+nothing has to be remembered here, and a member that is drained is waited for.
+
+To drain is to take the member off the rule: it gets no new connections. Whether those that it has go on is up to what
+balances (the virtual router's HAProxy lets them), and how many there are is not known: a drain waits its time out.
+
+Source: CloudStack API 4.22, assignToLoadBalancerRule, removeFromLoadBalancerRule, listLoadBalancerRuleInstances,
+createTags (resource type LoadBalancer).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from collector.clients.circuits import Circuits
+from config.causes import Cause
+from config.errors import DriverError, NotFound, Permanent, Transient
+from config.model.access import SecretRef
+from config.model.balancers import CloudstackRuleBalancer
+from config.units import Instant, MemberName, Seconds
+from handler.balancers.cloudstack.examined import checks_of
+from handler.balancers.names import ours
+from handler.orchestrators.cloudstack.answers import Machine, machine_of, text
+from handler.orchestrators.cloudstack.jobs import Jobs
+from handler.orchestrators.cloudstack.names import mark_of, member_of
+from handler.orchestrators.cloudstack.wire import Entries, Wire
+from handler.planning.launches import LaunchId
+from handler.planning.world import Seat, SeatState
+from handler.ports.examination import Check
+
+_PREFIXES: Mapping[SeatState, str] = MappingProxyType(
+    {SeatState.PARKED: "trimtab-parked-", SeatState.DRAINING: "trimtab-draining-"}
+)
+_VALUE = "true"
+_RULES = "name a load-balancer rule of the account, or detach the group from it"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Rule:
+    """The rule as it is now."""
+
+    id: str
+    port: str
+    """Where its members serve."""
+    tagged: frozenset[tuple[MemberName, SeatState]]
+    """What tags say of members. Who is about to drain may have both tags: draining is the later one."""
+
+    def state_of(self, member: MemberName) -> SeatState | None:
+        """What tags say of a member; ``None``: nothing."""
+        found = [state for state in (SeatState.DRAINING, SeatState.PARKED) if (member, state) in self.tagged]
+        return found[0] if found else None
+
+
+class CloudstackRuleDriver:
+    """The `Balancer` of a `CloudstackRuleBalancer`."""
+
+    def __init__(
+        self,
+        declaration: CloudstackRuleBalancer,
+        clock: Callable[[], Instant],
+        read_secret: Callable[[SecretRef], str],
+        wait: Callable[[Seconds], None],
+        circuits: Circuits | None = None,
+    ) -> None:
+        self._there = declaration
+        self._wire = Wire(declaration.cloud, read_secret, circuits)
+        self._clock = clock
+        self._jobs = Jobs(self._wire, clock, wait, declaration.cloud.job_timeout)
+        self._known = ""
+        """The id that the rule had when it was seen last; empty: it was not seen yet."""
+
+    def checks(self, name: str) -> Sequence[Check]:
+        """As `handler.ports.examination.Inspected`."""
+        return checks_of(name, self._there.cloud, self._wire, self._clock)
+
+    def seats(self) -> Mapping[MemberName, Seat]:
+        """Members that are assigned, or tagged as waiting. Nobody tells their connections, nor their health."""
+        rule = self._rule()
+        states = dict.fromkeys((name for name, _ in rule.tagged), SeatState.PARKED)
+        states |= {name: state for name, state in rule.tagged if state is SeatState.DRAINING}
+        states |= dict.fromkeys(self._assigned(rule), SeatState.SERVING)
+        return {name: Seat(member=name, state=state, connections=None) for name, state in states.items()}
+
+    def join(self, member: MemberName, address: str, port: int) -> None:
+        """Tag the member as waiting.
+
+        Raises:
+            Permanent: it is no machine of this account, or serves on another port than the rule's.
+        """
+        rule = self._rule()
+        if rule.state_of(ours(member)) is not None or member in self._assigned(rule):
+            return
+        if rule.port != str(port):
+            raise Permanent(
+                f"{self._about}: members serve on port {port}, and the rule sends to {rule.port or 'none'}: "
+                "write the rule's private port in the group"
+            )
+        self._machine(member, address)
+        self._tag(rule, member, SeatState.PARKED)
+
+    def enable(self, member: MemberName) -> None:
+        """Assign the member to the rule."""
+        rule = self._rule()
+        if ours(member) not in self._assigned(rule):
+            if rule.state_of(member) is None:
+                raise Transient(f"{self._about}: {member} waits for no work: it must join first")
+            self._assign(rule, member, self._machine(member, None))
+        self._untag(rule, member)
+
+    def drain(self, member: MemberName) -> None:
+        """Take the member off the rule, and tag it as draining, before: it never looks gone."""
+        rule = self._rule()
+        assigned = self._assigned(rule).get(ours(member))
+        if assigned is None and rule.state_of(member) is None:
+            return
+        self._tag(rule, member, SeatState.DRAINING)
+        if assigned is not None:
+            self._remove(rule, member, assigned)
+
+    def leave(self, member: MemberName) -> None:
+        """Take the member off the rule, and its tag from it."""
+        rule = self._rule()
+        assigned = self._assigned(rule).get(ours(member))
+        if assigned is not None:
+            self._remove(rule, member, assigned)
+        self._untag(rule, member)
+
+    def incarnation(self) -> str:
+        """The rule's id: CloudStack keeps rules over restarts of what balances, and one that is made anew is empty."""
+        return self._rule().id
+
+    def strangers(self) -> tuple[str, ...]:
+        """Machines that are assigned and are no member of anybody's, by their names there."""
+        machines = self._machines(self._rule())
+        return tuple(sorted(machine.display or machine.host for machine in machines if _name(machine) is None))
+
+    # Looking.
+
+    def _rule(self) -> _Rule:
+        """The one rule of this id or name."""
+        entries = self._whole("listLoadBalancerRules", "loadbalancerrule", keyword=self._there.rule)
+        wanted = [entry for entry in entries if self._there.rule in {text(entry, "id"), text(entry, "name")}]
+        if not wanted:
+            entries = self._whole("listLoadBalancerRules", "loadbalancerrule")
+            wanted = [entry for entry in entries if text(entry, "id") == self._there.rule]
+        if not wanted:
+            raise self._missing(entries)
+        if len(wanted) > 1:
+            among = ", ".join(text(entry, "id") for entry in wanted)
+            said = f"means {len(wanted)} rules: write the id, one of {among}"
+            raise Permanent(f"{self._about}: {self._there.rule} {said}")
+        found = wanted[0]
+        self._known = text(found, "id")
+        tags = found.get("tags") if isinstance(found, Mapping) else None
+        return _Rule(id=text(found, "id"), port=text(found, "privateport"), tagged=_tagged(tags))
+
+    def _missing(self, listed: Sequence[object]) -> Permanent:
+        """Say that the rule is missing; as `NotFound` where the account has others, and none that was this one."""
+        said = f"{self._about}: {self._there.rule} is no rule of this account"
+        renamed = [text(entry, "name") for entry in listed if self._known and text(entry, "id") == self._known]
+        if renamed:
+            mend = f"write its id, {self._known}, as rule"
+            return Permanent(f"{said}: it is called {renamed[0]} now", cause=Cause.BALANCER, mend=mend)
+        if not listed:
+            return Permanent(f"{said}, and the account has no other rule either", cause=Cause.BALANCER, mend=_RULES)
+        others = f"{len(listed)} other{'' if len(listed) == 1 else 's'}"
+        return NotFound(f"{said}, and the account has {others}", cause=Cause.BALANCER, mend=_RULES)
+
+    def _assigned(self, rule: _Rule) -> Mapping[MemberName, Machine]:
+        """The members that are given work; machines of others are left out."""
+        named = [(_name(machine), machine) for machine in self._machines(rule)]
+        return {name: machine for name, machine in named if name is not None}
+
+    def _machines(self, rule: _Rule) -> tuple[Machine, ...]:
+        entries = self._whole("listLoadBalancerRuleInstances", "loadbalancerruleinstance", id=rule.id)
+        machines = [machine_of(entry) for entry in entries]
+        if None in machines:
+            raise Transient(f"{self._about}: the rule shows machines that make no sense")
+        return tuple(machine for machine in machines if machine is not None)
+
+    def _machine(self, member: MemberName, address: str | None) -> Machine:
+        """The account's machine that is the member, and has its address, if that is known."""
+        found = [machine_of(entry) for entry in self._whole("listVirtualMachines", "virtualmachine", keyword=member)]
+        bearing = [machine for machine in found if machine is not None and _name(machine) == member]
+        for machine in bearing:
+            if not machine.is_gone and (address is None or machine.address is None or machine.address == address):
+                return machine
+        raise Permanent(
+            f"{self._about}: {member} is no virtual machine of this CloudStack account: its rules serve only those"
+        )
+
+    def _whole(self, command: str, kind: str, **parameters: str) -> tuple[object, ...]:
+        entries: Entries = self._wire.every(command, kind, **parameters)
+        if entries.because:
+            raise Transient(f"{self._about}: {entries.because}")
+        return entries.read
+
+    # Changing.
+
+    def _assign(self, rule: _Rule, member: MemberName, machine: Machine) -> None:
+        given = {"id": rule.id, "virtualmachineids": machine.id}
+        self._change("assignToLoadBalancerRule", given, lambda: member in self._assigned(rule))
+
+    def _remove(self, rule: _Rule, member: MemberName, machine: Machine) -> None:
+        given = {"id": rule.id, "virtualmachineids": machine.id}
+        self._change("removeFromLoadBalancerRule", given, lambda: member not in self._assigned(rule))
+
+    def _tag(self, rule: _Rule, member: MemberName, state: SeatState) -> None:
+        if (member, state) not in rule.tagged:
+            given = _tagging(rule, member, state)
+            self._change("createTags", given, lambda: (member, state) in self._rule().tagged)
+
+    def _untag(self, rule: _Rule, member: MemberName) -> None:
+        for state in _PREFIXES:
+            if (member, state) in rule.tagged:
+                self._delete_tag(_tagging(rule, member, state), member, state)
+
+    def _delete_tag(self, given: Mapping[str, str], member: MemberName, state: SeatState) -> None:
+        self._change("deleteTags", given, lambda: (member, state) not in self._rule().tagged)
+
+    def _change(self, command: str, given: Mapping[str, str], is_so: Callable[[], bool]) -> None:
+        """Change something. A failure to make so what is so already is none: an earlier job may have been slow."""
+        try:
+            self._jobs.done(self._about, command, **given)
+        except DriverError:
+            if not is_so():
+                raise
+
+    @property
+    def _about(self) -> str:
+        return f"{self._there.id}: CloudStack"
+
+
+def _name(machine: Machine) -> MemberName | None:
+    """Which member a machine is, whoever's; ``None``: none."""
+    borne = LaunchId.parse(mark_of(host=machine.host, mark=machine.mark, tag=machine.last_word) or machine.display)
+    if borne is None:
+        return None
+    return member_of(
+        borne.installation, host=machine.host, display=machine.display, mark=machine.mark, tag=machine.last_word
+    )
+
+
+def _tagged(tags: object) -> frozenset[tuple[MemberName, SeatState]]:
+    found: set[tuple[MemberName, SeatState]] = set()
+    for tag in tags if isinstance(tags, list) else []:
+        for state, prefix in _PREFIXES.items():
+            key = text(tag, "key")
+            launch = LaunchId.parse(key.removeprefix(prefix)) if key.startswith(prefix) else None
+            if launch is not None:
+                found.add((launch.name, state))
+    return frozenset(found)
+
+
+def _tagging(rule: _Rule, member: MemberName, state: SeatState) -> dict[str, str]:
+    key = f"{_PREFIXES[state]}{member}"
+    return {"resourceids": rule.id, "resourcetype": "LoadBalancer", "tags[0].key": key, "tags[0].value": _VALUE}

@@ -1,0 +1,222 @@
+"""Load-balancer rules of CloudStack that Trimtab makes: found by their names, made and deleted part by part.
+
+Members are then seated by the driver of the rule. Whatever changes a rule is a job, and jobs of one network come one
+after the other. A rule is found by the name that the one call gives it that makes it, so a lost answer makes none
+twice; two rules cannot share an address and a port.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+
+from collector.clients.circuits import Circuits
+from config.errors import DriverError, Permanent, Refused, Transient
+from config.model.access import SecretRef
+from config.model.balancers import CloudstackRuleBalancer
+from config.model.clouds import CloudstackCloud
+from config.model.managed import ManagedBalancer, Part
+from config.units import CloudId, Instant, MemberName, Seconds
+from handler.balancers.cloudstack.address import Addresses
+from handler.balancers.cloudstack.driver import CloudstackRuleDriver
+from handler.balancers.cloudstack.parts import (
+    NO_ENTITY,
+    address_of,
+    check_given,
+    policies_of,
+    rule_given,
+    rule_of,
+    stickiness_given,
+)
+from handler.balancers.names import mark_of
+from handler.orchestrators.cloudstack.answers import text
+from handler.orchestrators.cloudstack.jobs import Jobs
+from handler.orchestrators.cloudstack.wire import Wire
+from handler.planning.provisioning import PartStatus, Provision
+from handler.planning.world import Seat
+
+_DELETING = {
+    Part.RULE: "deleteLoadBalancerRule",
+    Part.STICKINESS: "deleteLBStickinessPolicy",
+    Part.HEALTHCHECK: "deleteLBHealthCheckPolicy",
+}
+
+
+class RuleProvisioner:
+    """The `Provisioner` of a `ManagedBalancer` on a cloud of CloudStack. Nothing is asked before the first call."""
+
+    def __init__(  # noqa: PLR0913, PLR0917  # what drivers are given, and the cloud
+        self,
+        declared: ManagedBalancer,
+        cloud: CloudstackCloud,
+        installation: str,
+        clock: Callable[[], Instant],
+        read_secret: Callable[[SecretRef], str],
+        wait: Callable[[Seconds], None],
+        circuits: Circuits | None = None,
+    ) -> None:
+        if declared.rule is None:
+            raise Refused(f"balancer {declared.id}: the cloud {cloud.id} makes rules: write rule")
+        self._declared, self._rule = declared, declared.rule
+        self._cloud = replace(cloud, id=CloudId(declared.id))
+        self._mark = mark_of(installation, declared.id)
+        self._wire = Wire(self._cloud, read_secret, circuits)
+        self._jobs = Jobs(self._wire, clock, wait, cloud.job_timeout)
+        self._addresses = Addresses(self._about, self._mark, self._rule, self._wire, self._jobs)
+        there = CloudstackRuleBalancer(id=declared.id, rule=self._mark, cloud=self._cloud)
+        self._seats = CloudstackRuleDriver(there, clock, read_secret, wait, circuits)
+
+    @property
+    def declared(self) -> ManagedBalancer:
+        """What it is to be."""
+        return self._declared
+
+    # Parts
+
+    def parts(self) -> Mapping[Part, PartStatus]:
+        """What there is of it: the rule by its name, its policies within it, its address by its tag or as named."""
+        return dict(self._parts())
+
+    def create(self, part: Part, found: Mapping[Part, PartStatus]) -> None:
+        """Make a part, and wait for its job.
+
+        Raises:
+            Transient: also when the job has not ended in time: it goes on, and its part is found later.
+        """
+        rule = found[Part.RULE].id if Part.RULE in found else ""
+        stickiness, check = self._rule.stickiness, self._rule.health_check
+        if part in found and found[part].state is not Provision.BEGUN:
+            return
+        if part is Part.ADDRESS:
+            self._addresses.acquire()
+        elif part is Part.RULE:
+            given = rule_given(self._rule, self._mark, found[Part.ADDRESS].id, self._addresses.network)
+            self._jobs.done(self._about, "createLoadBalancerRule", **given)
+        elif part is Part.STICKINESS and stickiness is not None:
+            self._jobs.done(self._about, "createLBStickinessPolicy", **stickiness_given(stickiness, self._mark, rule))
+        elif part is Part.HEALTHCHECK and check is not None:
+            self._jobs.done(self._about, "createLBHealthCheckPolicy", **check_given(check, self._mark, rule))
+
+    def delete(self, part: Part, id: str) -> None:
+        """Delete a part, and wait for its job. A failure to delete what is not there is none."""
+        try:
+            if part is Part.ADDRESS:
+                self._addresses.release()
+            else:
+                self._jobs.done(self._about, _DELETING[part], id=id)
+        except DriverError:
+            if part in self.parts():
+                raise
+
+    def is_gone(self, part: Part, id: str) -> bool:
+        """Whether CloudStack knows no entity of this id; policies are part of their rule, whose listing shows them all.
+
+        An address that was released is listed no more. One that its network has come to go out by is the network's own.
+        """
+        match part:
+            case Part.RULE:
+                listed = self._listed_by_id("listLoadBalancerRules", "loadbalancerrule", id)
+                if listed == ():
+                    raise Transient(f"{self._about}: the rule {id} exists, and is not shown to this account")
+                return listed is None
+            case Part.ADDRESS:
+                listed = self._listed_by_id("listPublicIpAddresses", "publicipaddress", id)
+                addresses = [address_of(entry) for entry in listed or ()]
+                return all(address is None or address.source_nat for address in addresses)
+            case _:
+                return True
+
+    def _listed_by_id(self, command: str, kind: str, id: str) -> tuple[object, ...] | None:
+        """What is listed of one id; ``None``: CloudStack says that there is no such entity."""
+        try:
+            return self._every(command, kind, id=id)
+        except Permanent as error:
+            if NO_ENTITY in str(error):
+                return None
+            raise
+
+    def strangers(self) -> tuple[str, ...]:
+        """Machines behind the rule that are no members, and what else uses an address that was acquired for it."""
+        driver = self._driver()
+        machines = () if driver is None else driver.strangers()
+        return (*machines, *self._addresses.users())
+
+    def _parts(self) -> Iterator[tuple[Part, PartStatus]]:
+        if (address := self._addresses.found()) is not None:
+            yield Part.ADDRESS, address
+        if (rule := self._found_rule()) is None:
+            return
+        yield Part.RULE, rule
+        if self._rule.stickiness is not None:
+            yield from self._policy(Part.STICKINESS, rule.id)
+        if self._rule.health_check is not None:
+            yield from self._policy(Part.HEALTHCHECK, rule.id)
+
+    def _found_rule(self) -> PartStatus | None:
+        entries = self._every("listLoadBalancerRules", "loadbalancerrule", keyword=self._mark)
+        named = [rule_of(entry) for entry in entries if text(entry, "name") == self._mark]
+        rules = [rule for rule in named if rule is not None]
+        if len(rules) < len(named):
+            raise Transient(f"{self._about}: the rule {self._mark} makes no sense")
+        if len(rules) > 1:
+            ids = ", ".join(sorted(rule.id for rule in rules))
+            raise Permanent(f"{self._about}: {len(rules)} rules are called {self._mark}: delete all but one of {ids}")
+        return rules[0] if rules else None
+
+    def _policy(self, part: Part, rule: str) -> Iterator[tuple[Part, PartStatus]]:
+        if part is Part.STICKINESS:
+            entries = self._every("listLBStickinessPolicies", "stickinesspolicies", lbruleid=rule)
+            found = policies_of(entries, "stickinesspolicy", "name", self._mark)
+        else:
+            entries = self._every("listLBHealthCheckPolicies", "healthcheckpolicies", lbruleid=rule)
+            found = policies_of(entries, "healthcheckpolicy", "description", self._mark)
+        yield from ((part, policy) for policy in found[:1])
+
+    def _every(self, command: str, kind: str, **by: str) -> tuple[object, ...]:
+        entries = self._wire.every(command, kind, **by)
+        if entries.because:
+            raise Transient(f"{self._about}: {entries.because}")
+        return entries.read
+
+    # Seats
+
+    def seats(self) -> Mapping[MemberName, Seat]:
+        """Members that are assigned, or wait; nobody, where there is no rule."""
+        driver = self._driver()
+        return {} if driver is None else driver.seats()
+
+    def join(self, member: MemberName, address: str, port: int) -> None:
+        """Tag the member as waiting."""
+        self._needed().join(member, address, port)
+
+    def enable(self, member: MemberName) -> None:
+        """Assign it."""
+        self._needed().enable(member)
+
+    def drain(self, member: MemberName) -> None:
+        """Take it off the rule."""
+        if (driver := self._driver()) is not None:
+            driver.drain(member)
+
+    def leave(self, member: MemberName) -> None:
+        """Forget it."""
+        if (driver := self._driver()) is not None:
+            driver.leave(member)
+
+    def incarnation(self) -> str:
+        """The rule's id; empty, where there is none."""
+        rule = self._found_rule()
+        return "" if rule is None else rule.id
+
+    def _needed(self) -> CloudstackRuleDriver:
+        if (driver := self._driver()) is None:
+            raise Transient(f"{self._about}: there is no rule yet")
+        return driver
+
+    def _driver(self) -> CloudstackRuleDriver | None:
+        """The driver of the rule, if it is there now."""
+        return None if self._found_rule() is None else self._seats
+
+    @property
+    def _about(self) -> str:
+        return f"{self._declared.id}: CloudStack"

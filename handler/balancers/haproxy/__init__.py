@@ -1,0 +1,1 @@
+"""Members are servers of a backend of HAProxy."""

@@ -1,0 +1,102 @@
+"""What a look at a declared HAProxy finds: for whoever wants to know before members depend on it. Changes nothing.
+
+Source: HAProxy management guide 2.6, section 9.3, ``add server``; which algorithms refuse it HAProxy itself is asked,
+by the command without an address, which it examines after the algorithm and then refuses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from config.errors import DriverError
+from config.model.catalogue import HaproxyBalancer, ServerTemplate
+from handler.balancers.haproxy.answers import Server
+from handler.balancers.haproxy.driver import NOT_DYNAMIC, not_dynamic, weight_note
+from handler.balancers.haproxy.runtime import Runtime
+from handler.balancers.haproxy.template import look, lost
+from handler.balancers.remarks import Remark
+from handler.planning.launches import LaunchId
+
+_PROBE = "trimtab-probe"
+_WOULD_DO = "'server' expects"
+
+
+def remarks_on(declaration: HaproxyBalancer, most: int) -> tuple[Remark, ...]:
+    """Look at every process of a balancer. What does not answer is a remark, never an exception.
+
+    Args:
+        declaration: the balancer.
+        most: how many members all groups behind it may have.
+    """
+    found: list[Remark] = []
+    for socket in declaration.sockets:
+        runtime = Runtime(socket, declaration.backend)
+        try:
+            said = list(_look(runtime, declaration.template, most))
+        except DriverError as error:
+            said = [(True, str(error))]
+        found += [Remark(balancer=declaration.id, grave=grave, words=words) for grave, words in said]
+    return tuple(found)
+
+
+def versions_of(declaration: HaproxyBalancer) -> str:
+    """What processes a balancer has.
+
+    Raises:
+        DriverError: one does not answer, or is too old.
+    """
+    told = [Runtime(socket, declaration.backend).process().version for socket in declaration.sockets]
+    return "HAProxy " + ", ".join(dict.fromkeys(".".join(map(str, version)) for version in told))
+
+
+def _look(runtime: Runtime, template: ServerTemplate | None, most: int) -> Iterator[tuple[bool, str]]:
+    runtime.process()
+    servers = runtime.servers()
+    if template is None:
+        yield from _reweighted(
+            runtime, [server for name, server in servers.items() if LaunchId.parse(name) is not None]
+        )
+        yield from _dynamic(runtime)
+    else:
+        yield from _template(runtime, template, most)
+
+
+def _reweighted(runtime: Runtime, members: Iterable[Server]) -> Iterator[tuple[bool, str]]:
+    """Yield the members whose weight was changed. See `handler.balancers.haproxy.driver`, Note [Weights]."""
+    for server in members:
+        if server.is_reweighted:
+            named = f"{runtime.named()}/{server.name}"
+            back = f"`set server {named} weight 100%` over the runtime socket gives it back"
+            yield False, f"{named} at {runtime.socket} has {weight_note(server)}: {back}"
+
+
+def _dynamic(runtime: Runtime) -> Iterator[tuple[bool, str]]:
+    answer = runtime.tell(f"add server {runtime.named()}/{_PROBE}")
+    if answer == NOT_DYNAMIC:
+        yield True, not_dynamic(runtime)
+        return
+    if not answer.startswith(_WOULD_DO):
+        raise runtime.unexpected("add server", answer)
+    words = (
+        f"HAProxy at {runtime.socket} forgets the members of backend {runtime.backend} at every reload, until they are "
+        "added again: with a server template and a state file it does not"
+    )
+    yield False, words
+
+
+def _template(runtime: Runtime, template: ServerTemplate, most: int) -> Iterator[tuple[bool, str]]:
+    slots = look(runtime, template)
+    yield from ((True, lost(runtime, template, slot)) for slot in slots.nameless)
+    yield from _reweighted(runtime, slots.taken.values())
+    there, backend = len(slots.servers), f"backend {runtime.backend} at {runtime.socket}"
+    counted = f"{backend} has {there} servers {template.prefix}1, {template.prefix}2 …"
+    if there < most:
+        yield True, f"{counted}, and there may be {most} members: declare more"
+    elif there == most:
+        yield False, f"{counted}, as many as members: while one drains, the next one waits: declare some more"
+    if any(slot.host is None for slot in slots.servers.values()):
+        words = (
+            f"the template {template.prefix} of {backend} has an address where a name should be: the state file does "
+            "not bring addresses back: write unassigned.invalid:80 init-addr last,0.0.0.0"
+        )
+        yield False, words

@@ -1,0 +1,228 @@
+"""The runtime API of one HAProxy process (2.6 or later), as far as one backend of it is concerned.
+
+Source: HAProxy management guide 2.6, section 9.3; the texts of answers were read off HAProxy 2.6.12.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from ipaddress import IPv4Address, IPv6Address, ip_address
+from pathlib import Path
+from typing import TypeVar
+
+from collector.clients.circuits import Circuits, Sending, sending
+from config.causes import Cause
+from config.errors import NotFound, Permanent, Transient
+from config.units import MemberName, Seconds
+from handler.balancers.exchange import Address, exchange
+from handler.balancers.haproxy.answers import (
+    Load,
+    Process,
+    Server,
+    Unreadable,
+    read_algorithm,
+    read_backends,
+    read_loads,
+    read_process,
+    read_servers,
+)
+from handler.balancers.haproxy.conversation import conversation
+
+_WITHIN: Seconds = 2.0
+_LONGEST_ANSWER = 16 * 1024 * 1024
+"""Bytes; a server takes some 500 in ``show stat``."""
+
+_OLDEST = (2, 6)
+_NO_BACKEND = frozenset({"No such backend.", "Can't find backend.", "No such proxy."})
+NO_SERVER = "No such server."
+PUT_BACK = "put it back into its configuration, or take the group from the balancer (trimtab detach GROUP BALANCER)"
+_NAME = re.compile(r"[A-Za-z0-9_.:-]+")
+
+_Read = TypeVar("_Read")
+
+
+class Runtime:
+    """Says commands to one process, and reads its answers. Needs a stats socket with ``level admin``.
+
+    Every call raises `Transient` where there is no answer, or one that nobody understands, and `Permanent` where the
+    socket, the backend or HAProxy itself must be mended first.
+
+    Args:
+        socket: a path, or ``host:port``.
+        backend: the one backend that is steered.
+        within: how long an answer may take, all of it.
+        circuits: those of all endpoints.
+        ask: gives a command and returns the whole answer, or raises `OSError`; on a connection of its own each, if
+            left out.
+    """
+
+    def __init__(
+        self,
+        socket: str,
+        backend: str,
+        *,
+        within: Seconds = _WITHIN,
+        circuits: Circuits | None = None,
+        ask: Callable[[bytes], bytes] | None = None,
+    ) -> None:
+        self.socket = socket
+        self.backend = backend
+        self._within = within
+        self._circuits = circuits
+        self._ask = ask or self._ask_alone
+        self._talks = ask is not None
+        self._is_cut = False
+        """Nothing more can be said on this connection."""
+
+    @contextmanager
+    def conversation(self) -> Iterator[Runtime]:
+        """The same process for several commands, on one connection. Not for several threads.
+
+        Raises:
+            Transient: there is no connection.
+        """
+        talk = conversation(_address(self.socket), within=self._within, at_most=_LONGEST_ANSWER)
+        with ExitStack() as stack:
+            with self._heard() as one:
+                ask = stack.enter_context(talk)
+                one.heard()
+            yield Runtime(self.socket, self.backend, within=self._within, circuits=self._circuits, ask=ask)
+
+    def process(self) -> Process:
+        """Who answers, if it is able to do what is asked of it."""
+        process = self.read("show info", read_process)
+        if process.version < _OLDEST:
+            version = ".".join(map(str, process.version))
+            raise Permanent(f"HAProxy at {self.socket} is {version}: servers can be added from 2.6 on")
+        return process
+
+    def servers(self) -> Mapping[str, Server]:
+        """The backend's servers by name, in HAProxy's order."""
+        return self.read(f"show servers state {self.named()}", read_servers)
+
+    def loads(self) -> Mapping[str, Load]:
+        """What the statistics say of each server."""
+        return self.read(f"show stat {self.named()} 4 -1", read_loads)
+
+    def algorithm(self) -> str:
+        """The backend's ``balance``."""
+        return self.read(f"show stat {self.named()} 2 -1", read_algorithm)
+
+    def named(self) -> str:
+        """The backend's name, fit for a command, where a blank or a semicolon would begin something else."""
+        if _NAME.fullmatch(self.backend) is None:
+            raise Permanent(f"{self.backend!r} is not a name that a backend can have: letters, digits and _ . : - only")
+        return self.backend
+
+    def must_be_silent(self, command: str) -> None:
+        """Give a command whose success is an empty answer."""
+        if text := self.tell(command):
+            raise self.unexpected(command, text)
+
+    def tell(self, command: str) -> str:
+        """Give a command; what HAProxy says to it, without blank lines."""
+        return self._answer(command).strip()
+
+    def read(self, command: str, reader: Callable[[str], _Read]) -> _Read:
+        """Give a command and read its answer strictly."""
+        try:
+            return reader(self._answer(command))
+        except Unreadable as problem:
+            raise Transient(f"HAProxy at {self.socket}: {problem}") from problem
+
+    def unexpected(self, command: str, text: str) -> Transient:
+        """For an answer that nobody has taught us."""
+        return Transient(f"HAProxy at {self.socket} answered {command!r} with {text[:200]!r}", retry_after=1.0)
+
+    def _without_backend(self) -> Permanent:
+        """Say that the backend is missing; as `NotFound` where the process lists other backends and not this one."""
+        said = f"HAProxy at {self.socket} has no backend {self.backend}"
+        others = self.read("show backend", read_backends)
+        if not others or self.backend in others:
+            said = f"{said}, and lists {'it all the same' if others else 'no other backend either'}"
+            return Permanent(said, cause=Cause.POOL, mend=PUT_BACK)
+        count = f"{len(others)} other{'' if len(others) == 1 else 's'}"
+        return NotFound(f"{said}, and lists {count}", cause=Cause.POOL, mend=PUT_BACK)
+
+    def _ask_alone(self, command: bytes) -> bytes:
+        return exchange(_address(self.socket), command, within=self._within, at_most=_LONGEST_ANSWER)
+
+    @contextmanager
+    def _sending(self) -> Iterator[Sending]:
+        """Around what a socket does: tell the circuit that nobody answered."""
+        with sending(self._circuits, f"HAProxy at {self.socket}", self._within) as one:
+            try:
+                yield one
+            except PermissionError:
+                one.heard()  # it is there, and not for us
+                raise
+            except OSError as problem:
+                one.failed(type(problem).__name__)
+                self._is_cut = self._talks
+                raise
+
+    @contextmanager
+    def _heard(self) -> Iterator[Sending]:
+        """Put what a socket does into words."""
+        try:
+            with self._sending() as one:
+                yield one
+        except PermissionError as problem:
+            said = f"{self.socket} may not be opened by this user"
+            raise Permanent(said, cause=Cause.CREDENTIALS, mend="join the socket's group") from problem
+        except (FileNotFoundError, ConnectionRefusedError) as problem:
+            said = f"HAProxy does not answer at {self.socket}: nothing listens there"
+            raise Transient(said, mend=opening(self.socket)) from problem
+        except OSError as problem:
+            raise Transient(f"HAProxy does not answer at {self.socket}: {_words(problem)}") from problem
+
+    def _answer(self, command: str) -> str:
+        if self._is_cut:  # that was told the circuit already
+            raise Transient(f"HAProxy does not answer at {self.socket}: the connection is not in order any more")
+        with self._heard() as one:
+            raw = self._ask(f"{command}\n".encode())
+            one.heard(None if raw else "an empty answer")
+        answer = raw.decode(errors="replace")
+        if not answer.endswith("\n"):  # also an empty one, which would pass for the success of a silent command
+            raise Transient(f"HAProxy at {self.socket}: an answer without its end: {answer[-80:]!r}")
+        text = answer.strip()
+        if text in _NO_BACKEND:
+            raise self._without_backend()
+        if text == "Permission denied":
+            said = f"HAProxy at {self.socket} refused `{command}`"
+            raise Permanent(said, cause=Cause.CREDENTIALS, mend="its stats socket needs `level admin`")
+        return answer
+
+
+def numeric(member: MemberName, address: str) -> IPv4Address | IPv6Address:
+    """The address as HAProxy takes it at run time.
+
+    Raises:
+        Permanent: it is a name.
+    """
+    try:
+        return ip_address(address)
+    except ValueError as problem:
+        raise Permanent(f"{member} has the address {address!r}: HAProxy is given IP addresses only") from problem
+
+
+def opening(socket: str) -> str:
+    """How to have HAProxy listen at a socket."""
+    return f"see that it runs, with `stats socket {socket} level admin` in its section global"
+
+
+def _words(problem: OSError) -> str:
+    if isinstance(problem, TimeoutError):
+        return "too slow"
+    return problem.strerror or str(problem) or type(problem).__name__
+
+
+def _address(socket: str) -> Address:
+    if "/" in socket or ":" not in socket:
+        return Path(socket)
+    host, _, port = socket.rpartition(":")
+    if not port.isdecimal():
+        raise Permanent(f"{socket!r} is neither a path nor host:port")
+    return host.strip("[]"), int(port)

@@ -1,0 +1,244 @@
+"""Members are put into the servers of a ``server-template`` of one backend of one HAProxy process.
+
+Note [Who is where]: a slot's name is HAProxy's own, so whom it serves is told by a map, ``address:port`` → member,
+which HAProxy holds and we change over the runtime API. It is keyed by the place and not by the slot: what a slot does
+is then told by the slot alone (its address, and whether it is given work), and the map adds the one thing that a slot
+cannot hold, a name. The two are saved by the same command and loaded at the same start, and where one is older than the
+other it is still true that the member is at that place. Nothing has to be remembered here.
+
+An entry is made before the slot gets the address and taken away after it has lost it, so that a slot with work to do is
+never without a name, whenever we are interrupted. One that is all the same (the map was not saved) stops everything:
+who leaves might still be given work there. A slot is free while it is in maintenance and has no address.
+
+Note [From an earlier state]: HAProxy may come back with the state of an earlier time. Where the map is of that time
+too, slots are given work for members that have gone since; convergence, which knows who has, calls
+`HaproxySlots.unseat`. Where the map is of another time, slots are nameless. If the map names most of those that are
+given work it was loaded, and whoever acts puts the few others into maintenance (`HaproxySlots.mend`): if one was a
+member's after all, it is seated again within a pass. If it does not, it was lost, and nothing is touched.
+
+Source: HAProxy management guide 2.6, section 9.3, ``set server``, ``add map``; configuration manual, ``init-addr``.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from ipaddress import IPv4Address, IPv6Address
+
+from config.errors import DriverError, Permanent, Transient
+from config.model.catalogue import ServerTemplate
+from config.units import MemberName
+from handler.balancers.batches import one_by_one
+from handler.balancers.haproxy.answers import Server
+from handler.balancers.haproxy.driver import HaproxyDriver, Steering, restore, seat_of
+from handler.balancers.haproxy.runtime import Runtime, numeric
+from handler.balancers.haproxy.template import NOWHERE, Slots, is_nowhere, look, lost, place, place_of
+from handler.balancers.names import ours
+from handler.planning.world import Seat
+from handler.ports.balancer import Change
+
+_CHANGED = ("IP changed from", "no need to change the addr")
+_log = logging.getLogger(__name__)
+
+
+class HaproxySlots:
+    """The `Balancer` of one process of a `config.model.catalogue.HaproxyBalancer` with a template.
+
+    Members that are dynamic servers, from a time without a template, are served on until they leave.
+
+    Args:
+        runtime: the process.
+        template: its servers and their map.
+    """
+
+    def __init__(self, runtime: Runtime, template: ServerTemplate) -> None:
+        self._runtime = runtime
+        self._template = template
+        self._dynamic = HaproxyDriver(runtime)
+        self._choosing = threading.RLock()
+        """Of two who join at once, both would find the same slot free."""
+
+    def seats(self) -> Mapping[MemberName, Seat]:
+        """The members in slots, with their sessions and what their checks say.
+
+        Raises:
+            Permanent: a slot is given work, and the map does not say whose.
+        """
+        loads = self._runtime.loads()
+        with self._choosing:
+            slots, nameless = self._stood()
+        if nameless:
+            raise Permanent(lost(self._runtime, self._template, nameless[0]))
+        seated = {**slots.dynamic, **slots.taken}
+        return {name: seat_of(name, server, loads.get(server.name)) for name, server in seated.items()}
+
+    def mend(self) -> None:
+        """Put slots from an earlier state into maintenance. As `handler.ports.balancer.Mending`."""
+        with self._choosing:
+            slots, nameless = self._stood()
+            if nameless and not slots.is_named:
+                raise Permanent(lost(self._runtime, self._template, nameless[0]))
+            steering = self._steering(self._runtime)
+            for slot in nameless:
+                where = place_of(slot) or "no address"
+                _log.warning("%s: %s had work from an earlier state, at %s", self._runtime.socket, slot.name, where)
+                steering.vacate(slot)
+
+    def _stood(self) -> tuple[Slots, tuple[Server, ...]]:
+        """Slots and map, and the slots that two looks find nameless: the two are read one after the other."""
+        before = look(self._runtime, self._template)
+        if not before.nameless:
+            return before, ()
+        slots = look(self._runtime, self._template)
+        return slots, tuple(slot for slot in slots.nameless if slot in before.nameless)
+
+    def occupants(self) -> Mapping[tuple[str, int], str]:
+        """Every server of the backend that has an address: slots under the name that the map has, or their own."""
+        slots = look(self._runtime, self._template)
+        named = [(slots.names.get(place_of(slot), slot.name), slot) for slot in slots.servers.values()]
+        found = [*slots.others.items(), *named]
+        return {(str(server.address), server.port): name for name, server in found if not is_nowhere(server)}
+
+    def join(self, member: MemberName, address: str, port: int) -> None:
+        """As `SlotSteering.join`."""
+        numeric(ours(member), address)
+        self._runtime.process()
+        with self._choosing:
+            self._steering(self._runtime).join(member, address, port)
+
+    def enable(self, member: MemberName) -> None:
+        """As `SlotSteering.enable`."""
+        self._steering(self._runtime).enable(member)
+
+    def drain(self, member: MemberName) -> None:
+        """As `SlotSteering.drain`."""
+        self._steering(self._runtime).drain(member)
+
+    def leave(self, member: MemberName) -> None:
+        """As `SlotSteering.leave`."""
+        with self._choosing:
+            self._steering(self._runtime).leave(member)
+
+    def unseat(self, member: MemberName) -> None:
+        """As `handler.ports.balancer.Reverting`."""
+        self.leave(member)
+
+    def apply(self, changes: Sequence[Change]) -> Sequence[DriverError | None]:
+        """Make changes on one connection, as `handler.ports.balancer.Batched`."""
+        with self._choosing, self._runtime.conversation() as runtime:
+            runtime.process()
+            return one_by_one(self._steering(runtime), changes)
+
+    def incarnation(self) -> str:
+        """The worker's process id and start time."""
+        return self._dynamic.incarnation()
+
+    def _steering(self, runtime: Runtime) -> SlotSteering:
+        return SlotSteering(runtime, self._template)
+
+
+class SlotSteering:
+    """Changes of who is in which slot. Slots are looked at once, and then known by what was answered."""
+
+    def __init__(self, runtime: Runtime, template: ServerTemplate) -> None:
+        self._runtime = runtime
+        self._template = template
+        self._dynamic = Steering(runtime)
+        self._known: Slots | None = None
+
+    @property
+    def slots(self) -> Slots:
+        """As they stand."""
+        if self._known is None:
+            self._known = look(self._runtime, self._template)
+        return self._known
+
+    def join(self, member: MemberName, address: str, port: int) -> None:
+        """Put the member into a free slot, in maintenance. It is health-checked if the template says so.
+
+        A slot of its own with another address makes way, and so does another member at this address: it was there.
+
+        Raises:
+            Transient: no slot is free.
+            Permanent: somebody who is no member has the place.
+        """
+        target = numeric(ours(member), address)
+        there = place(target, port)
+        seated = self.slots.taken.get(member, self.slots.dynamic.get(member))
+        if seated is not None and place_of(seated) == there:
+            return
+        if member in self.slots.dynamic:
+            self._dynamic.leave(member)
+            self._known = None
+        stale = self.slots.names.get(there)
+        for other in (member, stale):
+            if other is not None and other in self.slots.taken:
+                self.vacate(self.slots.taken[MemberName(other)])
+        if there in map(place_of, self.slots.servers.values()):
+            raise Permanent(f"{self._runtime.backend}: {there} is the place of {stale or 'somebody unnamed'} already")
+        self._take(member, target, port)
+
+    def enable(self, member: MemberName) -> None:
+        """Make the slot ready."""
+        slot = self._slot_of(ours(member))
+        if slot is None:
+            self._dynamic.enable(member)
+        else:
+            restore(self._runtime, slot)
+            self._runtime.must_be_silent(f"set server {self._named(slot)} state ready")
+
+    def drain(self, member: MemberName) -> None:
+        """Let the slot finish what it has."""
+        slot = self._slot_of(ours(member))
+        if slot is None:
+            self._dynamic.drain(member)
+        else:
+            self._runtime.must_be_silent(f"set server {self._named(slot)} state drain")
+
+    def leave(self, member: MemberName) -> None:
+        """End what sessions the slot still has, and free it."""
+        slot = self._slot_of(ours(member))
+        if slot is None:
+            self._dynamic.leave(member)
+        else:
+            self.vacate(slot)
+
+    def vacate(self, slot: Server) -> None:
+        """Put a slot into maintenance, end its sessions, and take away its address and then its name."""
+        server = self._named(slot)
+        self._runtime.must_be_silent(f"set server {server} state maint")
+        self._runtime.tell(f"shutdown sessions server {server}")
+        self._move(slot, NOWHERE)
+        if not is_nowhere(slot):
+            command = f"del map {self._template.map} {place_of(slot)}"
+            if (text := self._runtime.tell(command)) not in ("", "Key not found."):
+                raise self._runtime.unexpected(command, text)
+        self._known = self.slots.without(slot)
+
+    def _take(self, member: MemberName, target: IPv4Address | IPv6Address, port: int) -> None:
+        if not self.slots.free:
+            raise Transient(
+                f"all {len(self.slots.servers)} servers of the template {self._template.prefix} in backend "
+                f"{self._runtime.backend} are taken: declare more of them, above the group's max"
+            )
+        slot, there = self.slots.free[0], place(target, port)
+        verb = "set" if there in self.slots.names else "add"
+        self._runtime.must_be_silent(f"{verb} map {self._template.map} {there} {member}")
+        self._move(slot, f"{target} port {port}")
+        if slot.is_reweighted:  # for the member before this one; haproxy, Note [Weights]
+            self._runtime.must_be_silent(f"set server {self._named(slot)} weight 100%")
+            slot = replace(slot, weight=slot.configured)
+        self._known = self.slots.taking(slot, member, target, port)
+
+    def _move(self, slot: Server, where: str) -> None:
+        command = f"set server {self._named(slot)} addr {where}"
+        if not (text := self._runtime.tell(command)).startswith(_CHANGED):
+            raise self._runtime.unexpected(command, text)
+
+    def _slot_of(self, member: MemberName) -> Server | None:
+        return self.slots.taken.get(member)
+
+    def _named(self, slot: Server) -> str:
+        return f"{self._runtime.named()}/{slot.name}"

@@ -1,0 +1,1 @@
+"""Members are members of a service group of a NetScaler."""

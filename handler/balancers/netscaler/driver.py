@@ -1,0 +1,248 @@
+"""Members are members of one service group of a NetScaler, steered over NITRO.
+
+A member is bound by the name of a server object, and that name is its launch id: who is where can be read off the
+appliance. It is bound DISABLED, enabled when it is ready, disabled gracefully (`GOING OUT OF SERVICE` while it has
+work), and unbound; the server object goes once nothing else is bound to it, since removing it would unbind all.
+
+Source: NITRO REST API reference, servicegroup, servicegroup_servicegroupmember_binding, server, nsconfig.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from urllib.parse import quote
+
+from collector.clients.circuits import Circuits
+from config.causes import Cause
+from config.errors import DriverError, NotFound, Permanent, Transient
+from config.model.access import SecretRef
+from config.model.balancers import NetscalerBalancer
+from config.units import Instant, MemberName
+from handler.balancers.names import ours
+from handler.balancers.netscaler.answers import (
+    ALREADY_THERE,
+    MISSING,
+    NO_SUCH_RESOURCE,
+    Binding,
+    Refusal,
+    Unreadable,
+    bindings,
+    connections,
+    members,
+    plain,
+    text,
+    things,
+)
+from handler.balancers.netscaler.examined import checks_of
+from handler.balancers.netscaler.wire import GROUPS, Call, NitroWire
+from handler.planning.world import Health, Seat, SeatState
+from handler.ports.examination import Check
+
+_BOUND = "servicegroup_servicegroupmember_binding"
+_STATES = (SeatState.SERVING, SeatState.DRAINING, SeatState.PARKED)
+"""Of a member that is bound twice, the one that is most at work counts."""
+
+
+class NetscalerDriver:
+    """The `Balancer` of a `NetscalerBalancer`."""
+
+    def __init__(
+        self,
+        declaration: NetscalerBalancer,
+        read_secret: Callable[[SecretRef], str],
+        clock: Callable[[], Instant],
+        circuits: Circuits | None = None,
+    ) -> None:
+        self._there = declaration
+        self._wire = NitroWire(declaration, read_secret, clock, circuits)
+        self._clock = clock
+        self._group = quote(declaration.service_group, safe="")
+        self._unsaved = threading.Event()
+
+    def seats(self) -> Mapping[MemberName, Seat]:
+        """Members bound under launch ids, with their connections to the server and what monitors say.
+
+        What was changed since the last look is saved first, if that is declared: once for many changes.
+        """
+        self._save()
+        checked = self._is_checked()
+        found = members(self._bindings())
+        counts = self._connections() if found else {}
+        return {name: _seat(name, places, counts, checked=checked) for name, places in found.items()}
+
+    def checks(self, name: str) -> Sequence[Check]:
+        """As `handler.ports.examination.Inspected`."""
+        return checks_of(name, self._wire, self._clock)
+
+    def occupants(self) -> Mapping[tuple[str, int], str]:
+        """Everyone bound, whoever that is."""
+        return {(binding.address, binding.port): binding.server for binding in self._bindings()}
+
+    def join(self, member: MemberName, address: str, port: int) -> None:
+        """Bind the member, disabled. One that is bound with another address or port makes way."""
+        places = self._places(member)
+        if [(place.address, place.port) for place in places] == [(plain(address), port)]:
+            return
+        if places:
+            self.leave(member)
+        self._make_server(member, address)
+        wanted = {"servicegroupname": self._there.service_group, "servername": member, "port": port}
+        call = Call(path=f"config/{_BOUND}", method="PUT", body={_BOUND: {**wanted, "state": "DISABLED"}})
+        self._change(call, lambda: bool(self._places(member)))
+
+    def enable(self, member: MemberName) -> None:
+        """Give the member work."""
+        places = self._places(member)
+        if not places:
+            raise Transient(f"{self._about(member)} is not bound: it must join first")
+        for place in places:
+            if place.state is not SeatState.SERVING:
+                self._act("enable", place, {})
+
+    def drain(self, member: MemberName) -> None:
+        """Disable the member gracefully: it finishes what it has."""
+        delay = {} if self._there.delay is None else {"delay": max(1, round(self._there.delay))}
+        for place in self._places(member):
+            if place.state is SeatState.SERVING:
+                self._act("disable", place, {"graceful": "YES", **delay})
+
+    def leave(self, member: MemberName) -> None:
+        """Unbind the member, whatever it has in hand, and remove its server object if nothing else uses it."""
+        for place in self._places(member):
+            arguments = {"args": f"servername:{place.server},port:{place.port}"}
+            call = Call(path=f"config/{_BOUND}/{self._group}", method="DELETE", query=arguments)
+            self._change(call, lambda: not self._places(member))
+        self._remove_server(member)
+
+    def incarnation(self) -> str:
+        """Since when the node that answers is up: a restart may have lost what was not saved."""
+        started = [text(system, "starttime") for system in things(self._read("stat/system"), "system")]
+        if not any(started):
+            raise Transient(f"{self._there.id}: NetScaler does not say since when it is up")
+        return started[0]
+
+    # Looking.
+
+    def _is_checked(self) -> bool:
+        """Whether monitors look at members; also, whether the service group is one whose members are ours to say."""
+        call = Call(path=f"config/servicegroup/{self._group}")
+        answer = self._wire.ask(call)
+        if isinstance(answer, Refusal) and answer.code in MISSING:
+            raise self._missing(answer)
+        for group in things(self._wire.whole_of(answer), "servicegroup"):
+            if text(group, "autoscale") not in {"", "DISABLED"}:
+                raise Permanent(
+                    f"{self._there.id}: the members of service group {self._there.service_group} are decided by "
+                    f"autoscale {text(group, 'autoscale')}: use a group without"
+                )
+            return text(group, "healthmonitor") != "NO"
+        raise Transient(f"{self._there.id}: the answer about {self._there.service_group} makes no sense")
+
+    def _missing(self, refusal: Refusal) -> Permanent:
+        """Say that the service group is missing; as `NotFound` where the appliance lists others, and not this one."""
+        said, wanted = f"{self._there.id}: NetScaler: {refusal.said}", self._there.service_group
+        names = [text(group, "servicegroupname") for group in things(self._read("config/servicegroup"), "servicegroup")]
+        if not all(names):
+            raise Transient(f"{self._there.id}: the list of service groups makes no sense")
+        if not names or wanted in names:
+            why = f"lists {wanted} all the same" if names else "lists no other service group either"
+            return Permanent(f"{said}; it {why}", cause=Cause.POOL, mend=GROUPS)
+        return NotFound(f"{said}; it lists {len(names)} without {wanted}", cause=Cause.POOL, mend=GROUPS)
+
+    def _bindings(self) -> tuple[Binding, ...]:
+        try:
+            return bindings(self._read(f"config/{_BOUND}/{self._group}"))
+        except Unreadable as problem:
+            raise Transient(f"{self._there.id}: NetScaler: {problem}") from None
+
+    def _connections(self) -> Mapping[tuple[str, int], int]:
+        call = Call(path=f"stat/servicegroup/{self._group}", query={"statbindings": "yes"})
+        return connections(self._wire.must(call).document)
+
+    def _places(self, member: MemberName) -> Sequence[Binding]:
+        return members(self._bindings()).get(ours(member), ())
+
+    def _read(self, path: str) -> Mapping[str, object]:
+        return self._wire.whole(Call(path=path))
+
+    # Changing.
+
+    def _act(self, action: str, place: Binding, more: Mapping[str, object]) -> None:
+        named = {"servicegroupname": self._there.service_group, "servername": place.server, "port": place.port}
+        body = {"servicegroup": {**named, **more}}
+        call = Call(path="config/servicegroup", method="POST", query={"action": action}, body=body)
+        is_so = (lambda state: state is SeatState.SERVING) if action == "enable" else SeatState.SERVING.__ne__
+        self._change(call, lambda: all(is_so(now.state) for now in self._places(MemberName(place.server))))
+
+    def _change(self, call: Call, is_so: Callable[[], bool]) -> None:
+        """Change something. A refusal of what is already so is none."""
+        refusal = self._wire.ask(call)
+        self._unsaved.set()
+        if isinstance(refusal, Refusal):
+            error = self._wire.error(refusal)
+            if not is_so():
+                raise error
+
+    def _make_server(self, member: MemberName, address: str) -> None:
+        """Have a server object of the member's name and address. One with another address makes way."""
+        known = self._server(member)
+        if known is not None and plain(known) == plain(address):
+            return
+        if known is not None:
+            self._remove_server(member)
+        server = {"name": member, "ipaddress": address, "comment": "member of a group of Trimtab"}
+        refusal = self._wire.ask(Call(path="config/server", method="POST", body={"server": server}))
+        if not isinstance(refusal, Refusal):
+            return
+        if self._server(member) is not None:
+            return
+        if refusal.code == ALREADY_THERE:
+            raise Permanent(
+                f"{self._about(member)}: its address {address} belongs to another server object already: "
+                f"{refusal.said}: remove that one, or bind it by hand"
+            )
+        raise self._wire.error(refusal)
+
+    def _server(self, member: MemberName) -> str | None:
+        """The address of the member's server object; ``None``: there is none."""
+        found = self._wire.ask(Call(path=f"config/server/{quote(member, safe='')}"))
+        if isinstance(found, Refusal):
+            if found.code == NO_SUCH_RESOURCE:
+                return None
+            raise self._wire.error(found)
+        return next((text(server, "ipaddress") for server in things(found.document, "server")), None)
+
+    def _remove_server(self, member: MemberName) -> None:
+        if self._server(ours(member)) is None:
+            return
+        used = self._read(f"config/server_binding/{quote(member, safe='')}")
+        kinds = [value for entry in things(used, "server_binding") for value in entry.values()]
+        if any(isinstance(kind, list) and kind for kind in kinds):
+            return  # removing the object would unbind it everywhere
+        path = f"config/server/{quote(member, safe='')}"
+        self._change(Call(path=path, method="DELETE"), lambda: self._server(member) is None)
+
+    def _save(self) -> None:
+        """Save what has changed; what cannot be saved now is saved at the next look."""
+        if not (self._there.save and self._unsaved.is_set()):
+            return
+        self._unsaved.clear()
+        save = Call(path="config/nsconfig", method="POST", query={"action": "save"}, body={"nsconfig": {}})
+        try:
+            self._wire.must(save)
+        except DriverError:
+            self._unsaved.set()
+
+    def _about(self, member: MemberName) -> str:
+        return f"{self._there.id}: {member} in service group {self._there.service_group}"
+
+
+def _seat(
+    member: MemberName, places: Sequence[Binding], counts: Mapping[tuple[str, int], int], *, checked: bool
+) -> Seat:
+    known = [counts.get((place.server, place.port)) for place in places]
+    main = min(places, key=lambda place: _STATES.index(place.state))
+    health: Health | None = main.health if checked else None
+    total = None if None in known else sum(count for count in known if count is not None)
+    return Seat(member=member, state=main.state, connections=total, health=health)

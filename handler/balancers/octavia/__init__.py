@@ -1,0 +1,1 @@
+"""Members are members of a pool of Octavia."""

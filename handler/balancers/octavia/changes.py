@@ -1,0 +1,148 @@
+"""What changes of members of one pool come to, taken together. Pure.
+
+Octavia takes one change of a tree at a time, and takes about as long for a batch as for one: so changes that wait for
+each other are put into one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import assert_never
+
+from config.errors import DriverError, Permanent, Transient
+from config.units import MemberName
+from handler.balancers.names import ours
+from handler.balancers.octavia.answers import Entry, shortest
+from handler.planning.world import SeatState
+from handler.ports.balancer import Change, Move
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stock:
+    """What a new seat is given, and one that is to serve."""
+
+    subnet: str | None = None
+    weight: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What to tell Octavia, and who is refused before anything is told."""
+
+    put: tuple[Mapping[str, object], ...] = ()
+    """Members as a batch has them: all that they are to be, in the order of their names."""
+    delete: tuple[str, ...] = ()
+    """Ids."""
+    refused: Mapping[int, DriverError] = field(default_factory=dict)
+    """Place in the sequence of changes → why not."""
+
+
+@dataclass(slots=True, kw_only=True)
+class _Draft:
+    """The pool as it is to be."""
+
+    entries: list[Entry]
+    stock: Stock
+    put: dict[tuple[str, int], Entry] = field(default_factory=dict)
+    delete: list[str] = field(default_factory=list)
+
+    def seats(self, member: MemberName) -> list[Entry]:
+        return [entry for entry in self.entries if entry.name == member]
+
+    def apply(self, change: Change) -> None:
+        member = ours(change.member)
+        match change.move:
+            case Move.JOIN:
+                self._join(member, *(change.at or ("", 0)))
+            case Move.ENABLE:
+                self._enable(member)
+            case Move.DRAIN:
+                self._drain(member)
+            case Move.LEAVE:
+                for entry in self.seats(member):
+                    self._remove(entry)
+            case _:
+                assert_never(change.move)
+
+    def _enable(self, member: MemberName) -> None:
+        seated = self.seats(member)
+        if not seated:
+            raise Transient(f"{member} has no seat: it must join first")
+        for entry in seated:
+            if entry.state is not SeatState.SERVING:
+                self._set(replace(entry, up=True, weight=self.stock.weight))
+
+    def _drain(self, member: MemberName) -> None:
+        for entry in self.seats(member):
+            if entry.state is not SeatState.DRAINING:
+                self._set(replace(entry, up=True, weight=0))
+
+    def _join(self, member: MemberName, address: str, port: int) -> None:
+        place = (shortest(address), port)
+        if not place[0]:
+            raise Permanent(f"{member} has the address {address!r}: Octavia is given IP addresses only")
+        seated = self.seats(member)
+        if any((entry.address, entry.port) == place for entry in seated):
+            return
+        for entry in self.entries:
+            if (entry.address, entry.port) == place:
+                raise _taken(entry, place)
+        for entry in seated:  # it moved
+            self._remove(entry)
+        subnet = () if self.stock.subnet is None else (("subnet_id", self.stock.subnet),)
+        new = Entry(id="", name=member, address=place[0], port=port, weight=0, up=False, operating="", kept=subnet)
+        self._set(new)
+
+    def _set(self, entry: Entry) -> None:
+        place = (entry.address, entry.port)
+        self.entries = [each for each in self.entries if (each.address, each.port) != place] + [entry]
+        self.put[place] = entry
+
+    def _remove(self, entry: Entry) -> None:
+        self.entries.remove(entry)
+        self.put.pop((entry.address, entry.port), None)
+        if entry.id:
+            self.delete.append(entry.id)
+
+
+def planned(entries: Iterable[Entry], changes: Sequence[Change], stock: Stock) -> Plan:
+    """Say what makes all changes true, in their order. What is so already is not told.
+
+    Who is refused one change is refused those that follow.
+
+    >>> joins = [Change(move=Move.JOIN, member=f"web-k3f9ab-{n}", at=(f"10.0.0.{n}", 80)) for n in (1, 2)]
+    >>> [entry["weight"] for entry in planned((), joins, Stock()).put]
+    [0, 0]
+    """
+    draft, refused = _Draft(entries=list(entries), stock=stock), {}
+    failed: dict[MemberName, DriverError] = {}
+    for place, change in enumerate(changes):
+        try:
+            if change.member not in failed:
+                draft.apply(change)
+        except DriverError as error:
+            failed[change.member] = error
+        if change.member in failed:
+            refused[place] = failed[change.member]
+    put = tuple(_told(entry) for entry in sorted(draft.put.values(), key=lambda entry: entry.name))
+    return Plan(put=put, delete=tuple(draft.delete), refused=refused)
+
+
+def _told(entry: Entry) -> Mapping[str, object]:
+    """One member of a batch. Whatever is not said there goes back to its default."""
+    return {
+        **dict(entry.kept),
+        "name": entry.name,
+        "address": entry.address,
+        "protocol_port": entry.port,
+        "weight": entry.weight,
+        "admin_state_up": entry.up,
+    }
+
+
+def _taken(entry: Entry, place: tuple[str, int]) -> DriverError:
+    where = f"{place[0]} port {place[1]}"
+    if entry.member is None:
+        return Permanent(f"{where} is the seat of {entry.name or entry.id}: seats of others are never touched")
+    return Transient(f"{where} is still the seat of {entry.name}")

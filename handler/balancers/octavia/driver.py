@@ -1,0 +1,182 @@
+"""One pool of Octavia as a balancer. Members bear launch ids as names.
+
+A seat that is parked is administratively down with weight 0; one that drains is up with weight 0. Octavia tells
+connections of listeners only: how many a member has is not known.
+
+Note [One change at a time]: while anything in a load balancer's tree is being changed, all of it is immutable. Calls
+that wait for that wait together, and whoever's turn it is makes the changes of all in one batch.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from collector.clients.circuits import Circuits
+from collector.clients.openstack.connection import Connection
+from config.errors import DriverError, Permanent, Transient
+from config.model.access import SecretRef
+from config.model.openstack import OctaviaBalancer
+from config.units import CloudId, Instant, MemberName, Seconds
+from handler.balancers.octavia import examined as octavia_examined
+from handler.balancers.octavia.changes import Stock, planned
+from handler.balancers.octavia.pool import Place, Pool, wait
+from handler.planning.world import Seat
+from handler.ports.balancer import Change, Move
+from handler.ports.examination import Check
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class _Waiting:
+    """A call that waits for its change to be made."""
+
+    change: Change
+    done: bool = False
+    error: DriverError | None = None
+
+
+class OctaviaDriver:
+    """The `Balancer` of an `OctaviaBalancer`. Nothing is asked before the first call."""
+
+    def __init__(
+        self,
+        declaration: OctaviaBalancer,
+        read_secret: Callable[[SecretRef], str],
+        clock: Callable[[], Instant],
+        wait: Callable[[Seconds], None] = wait,
+        circuits: Circuits | None = None,
+    ) -> None:
+        self._within = declaration.lb_status_timeout
+        self._stock = Stock(subnet=declaration.subnet, weight=declaration.weight)
+        if declaration.access is None:
+            raise Permanent(f"{declaration.id}: {declaration.cloud} is no cloud of OpenStack")
+        self._clock = clock
+        self._connection = connection = Connection(CloudId(declaration.id), declaration.access, read_secret, circuits)
+        place = Place(pool=declaration.pool, load_balancer=declaration.load_balancer)
+        self._pool = Pool(connection, place, self._within, clock, wait)
+        self._turn, self._lock = threading.Lock(), threading.Lock()
+        self._waiting: list[_Waiting] = []
+
+    def seats(self) -> Mapping[MemberName, Seat]:
+        """The pool's members under launch ids, with what the health monitor says of them."""
+        return {
+            entry.member: Seat(
+                member=entry.member, state=entry.state, connections=None, health=entry.health, id=entry.id
+            )
+            for entry in self._pool.members()
+            if entry.member is not None
+        }
+
+    def occupants(self) -> Mapping[tuple[str, int], str]:
+        """Everyone in the pool, whoever that is."""
+        return {(entry.address, entry.port): entry.name or entry.id for entry in self._pool.members()}
+
+    def checks(self, name: str) -> Sequence[Check]:
+        """As `handler.ports.examination.Inspected`."""
+        return octavia_examined.checks_of(name, self._connection, self._pool, self._clock)
+
+    def join(self, member: MemberName, address: str, port: int) -> None:
+        """Add a member that is down. One of that name with another address makes way."""
+        self._change(Change(move=Move.JOIN, member=member, at=(address, port)))
+
+    def enable(self, member: MemberName) -> None:
+        """Put it up, with its weight."""
+        self._change(Change(move=Move.ENABLE, member=member))
+
+    def drain(self, member: MemberName) -> None:
+        """Let it finish what it has: weight 0. Clients that a cookie binds to it are served on."""
+        self._change(Change(move=Move.DRAIN, member=member))
+
+    def leave(self, member: MemberName) -> None:
+        """Delete it."""
+        self._change(Change(move=Move.LEAVE, member=member))
+
+    def apply(self, changes: Sequence[Change]) -> Sequence[DriverError | None]:
+        """Make all of them in one batch, with those of others who wait; only who leaves, leaves one by one."""
+        waiting = [_Waiting(change=change) for change in changes]
+        self._turn_of(waiting)
+        return [one.error for one in waiting]
+
+    def incarnation(self) -> str:
+        """The pool's id: Octavia forgets no members, unless the pool is made anew."""
+        return self._pool.present()
+
+    def _change(self, change: Change) -> None:
+        (error,) = self.apply([change])
+        if error is not None:
+            raise error
+
+    def _turn_of(self, waiting: Sequence[_Waiting]) -> None:
+        """Wait until these are done by whoever's turn it is, at last by us."""
+        with self._lock:
+            self._waiting += waiting
+        if not self._turn.acquire(timeout=2 * self._within):
+            late = Transient(f"others are being changed for {2 * self._within:.0f} s")
+            with self._lock:
+                given_up = [one for one in self._waiting if one in waiting]
+                self._waiting = [one for one in self._waiting if one not in waiting]
+            _end(given_up, late)
+            return
+        try:
+            if not all(one.done for one in waiting):
+                self._make_all()
+        finally:
+            self._turn.release()
+
+    def _make_all(self) -> None:
+        """Make the changes of everybody who waits, and of those who come while the tree is not free."""
+        busy = self._settled()
+        with self._lock:
+            together, self._waiting = self._waiting, []
+        if busy is not None:
+            _end(together, busy)
+            return
+        try:
+            self._make(together)
+        except Permanent as error:
+            self._make_singly(together, error)
+        except DriverError as error:
+            _end(together, error)
+        else:
+            _end(together, None)
+
+    def _settled(self) -> DriverError | None:
+        """Wait until what is read is what is; why that cannot be."""
+        try:
+            self._pool.settle()
+        except DriverError as error:
+            return error
+        return None
+
+    def _make_singly(self, together: Sequence[_Waiting], refused: Permanent) -> None:
+        """A batch is refused for one of its members: find out for which."""
+        by_member: dict[MemberName, list[_Waiting]] = {}
+        for waiting in together:
+            by_member.setdefault(waiting.change.member, []).append(waiting)
+        if len(by_member) == 1:
+            _end(together, refused)
+            return
+        for of_one in by_member.values():
+            try:
+                self._make(of_one)
+            except DriverError as error:
+                _end(of_one, error)
+            else:
+                _end(of_one, None)
+
+    def _make(self, together: Sequence[_Waiting]) -> None:
+        seated = self._pool.members()
+        plan = planned(seated, [waiting.change for waiting in together], self._stock)
+        for place, error in plan.refused.items():
+            together[place].error = error
+        if plan.put:
+            self._pool.put(plan.put, mind=seated)
+        for member in plan.delete:
+            self._pool.delete(member)
+
+
+def _end(together: Sequence[_Waiting], error: DriverError | None) -> None:
+    for waiting in together:
+        waiting.done = True
+        waiting.error = waiting.error or error

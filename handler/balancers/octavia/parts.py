@@ -1,0 +1,130 @@
+"""What Octavia is told of the parts of a balancer that is made, and what its answers mean. Pure.
+
+Source: Load Balancer API v2; the shapes were read off Octavia 11 (Zed, API 2.26).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import assert_never
+
+from collector.clients.openstack.answers import entries, text
+from config.model.managed import WITH_REQUESTS, HealthMonitor, Listener, ManagedBalancer, Part, Pool
+from handler.planning.provisioning import PartStatus, Provision
+
+PATHS: Mapping[Part, str] = {
+    Part.LOADBALANCER: "/lbaas/loadbalancers",
+    Part.LISTENER: "/lbaas/listeners",
+    Part.POOL: "/lbaas/pools",
+    Part.HEALTHMONITOR: "/lbaas/healthmonitors",
+}
+KEYS: Mapping[Part, str] = {part: path.rpartition("/")[2] for part, path in PATHS.items()}
+"""Under which key a listing has them."""
+_DESCRIPTION = "Made by Trimtab, and deleted by it: change what its file declares, not this."
+_NO_LIMIT = -1
+_GONE = "DELETED"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """One part that Octavia listed."""
+
+    name: str
+    status: PartStatus
+    within: frozenset[str]
+    """Ids of the load balancers, or of the pools for a monitor, that it belongs to."""
+
+
+def listed(part: Part, body: object) -> tuple[Found, ...] | None:
+    """Read a listing of one kind of part; ``None``: malformed.
+
+    >>> said = {"id": "0f58", "name": "trimtab-k3f9ab-front", "provisioning_status": "PENDING_CREATE"}
+    >>> (pool,) = listed(Part.POOL, {"pools": [said | {"loadbalancers": [{"id": "bb73"}]}]})
+    >>> pool.status.state, pool.status.word, sorted(pool.within)
+    (<Provision.PENDING: 'pending'>, 'PENDING_CREATE', ['bb73'])
+    """
+    found = entries(body, KEYS[part])
+    if found is None:
+        return None
+    read = [_found(part, entry) for entry in found]
+    return None if None in read else tuple(each for each in read if each is not None and each.status.word != _GONE)
+
+
+def _found(part: Part, entry: object) -> Found | None:
+    known, word = text(entry, "id"), text(entry, "provisioning_status")
+    if not known or not word:
+        return None
+    above = "pools" if part is Part.HEALTHMONITOR else "loadbalancers"
+    holders = entries(entry, above) or ()
+    return Found(
+        name=text(entry, "name"),
+        status=PartStatus(id=known, state=_state(word), word=word),
+        within=frozenset(text(holder, "id") for holder in holders) - {""},
+    )
+
+
+def _state(word: str) -> Provision:
+    """Fold a provisioning status; a word that is not known is waited for."""
+    if word == "ACTIVE":
+        return Provision.ACTIVE
+    return Provision.ERROR if word == "ERROR" else Provision.PENDING
+
+
+def body_of(
+    part: Part, declared: ManagedBalancer, name: str, found: Mapping[Part, PartStatus], ids: Mapping[str, str]
+) -> Mapping[str, object]:
+    """What a part is made of; ``ids``: of the ``subnet`` and ``network`` of the VIP, where they are named."""
+    told = {"name": name, "description": _DESCRIPTION}
+    match part:
+        case Part.LOADBALANCER:
+            return {"loadbalancer": told | dict(_balancer(declared, ids))}
+        case Part.LISTENER:
+            above = {"loadbalancer_id": found[Part.LOADBALANCER].id}
+            return {"listener": told | above | dict(_listener(declared.listener))}
+        case Part.POOL:
+            return {"pool": told | {"listener_id": found[Part.LISTENER].id} | dict(_pool(declared.pool))}
+        case Part.HEALTHMONITOR:
+            above = {"name": name, "pool_id": found[Part.POOL].id}
+            return {"healthmonitor": above | dict(_monitor(declared.health_monitor or HealthMonitor()))}
+        case Part.ADDRESS | Part.RULE | Part.STICKINESS | Part.HEALTHCHECK:
+            raise ValueError(f"Octavia has no {part.value}")
+        case _:
+            assert_never(part)
+
+
+def _balancer(declared: ManagedBalancer, ids: Mapping[str, str]) -> Iterator[tuple[str, object]]:
+    yield from ((f"vip_{kind}_id", known) for kind, known in ids.items())
+    if declared.vip is not None:
+        yield "admin_state_up", declared.vip.admin_state_up
+        if declared.vip.address is not None:
+            yield "vip_address", declared.vip.address
+
+
+def _listener(listener: Listener) -> Iterator[tuple[str, object]]:
+    yield "protocol", listener.protocol.value
+    yield "protocol_port", listener.port
+    yield "connection_limit", _NO_LIMIT if listener.connection_limit is None else listener.connection_limit
+    yield "admin_state_up", listener.admin_state_up
+
+
+def _pool(pool: Pool) -> Iterator[tuple[str, object]]:
+    yield "protocol", pool.protocol.value
+    yield "lb_algorithm", pool.lb_method.value
+    yield "admin_state_up", pool.admin_state_up
+    if (kept := pool.session_persistence) is not None:
+        cookie = {} if kept.cookie_name is None else {"cookie_name": kept.cookie_name}
+        yield "session_persistence", {"type": kept.kind.value, **cookie}
+
+
+def _monitor(monitor: HealthMonitor) -> Iterator[tuple[str, object]]:
+    """Yield what a monitor is made of. Octavia refuses what has to do with pages where none is asked for."""
+    yield "type", monitor.kind.value
+    yield "delay", int(monitor.delay)
+    yield "timeout", int(monitor.timeout)
+    yield "max_retries", monitor.max_retries
+    yield "admin_state_up", monitor.admin_state_up
+    if monitor.kind in WITH_REQUESTS:
+        yield "http_method", monitor.http_method.value
+        yield "url_path", monitor.url_path
+        yield "expected_codes", monitor.expected_codes

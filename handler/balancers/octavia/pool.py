@@ -1,0 +1,301 @@
+"""One pool of Octavia: found, read, waited for and changed."""
+
+from __future__ import annotations
+
+import threading
+import urllib.parse
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from collector.clients.openstack.answers import Answer, entries, mapping, text
+from collector.clients.openstack.connection import LOAD_BALANCER, Connection
+from collector.clients.openstack.ids import LOAD_BALANCER_KIND, POOL, Ids, Kind
+from config.causes import Cause
+from config.errors import NotFound, Permanent, Transient
+from config.units import Instant, Seconds
+from handler.balancers.octavia.answers import Entry, PoolStatus, Tree, load_balancer_of, page_of, pool_of
+
+_OLDEST = (2, 11)
+"""The first with ``additive_only``. An older one would delete the members that a batch does not list."""
+_PAGES = 100
+_FIRST_PAUSE: Seconds = 0.1
+_LONGEST_PAUSE: Seconds = 1.0
+_GROWTH = 1.5
+_GONE: Final = frozenset({404})
+_POOLS: Final = "name one that `openstack loadbalancer pool list` shows to this project, or detach the group from it"
+_MAKE_POOL: Final = "make one with `openstack loadbalancer pool create`, or declare the balancer on the cloud"
+_LISTED: Final = {
+    POOL.word: _POOLS,
+    LOAD_BALANCER_KIND.word: "name one that `openstack loadbalancer list` shows to this project",
+}
+_IMMUTABLE: Final = frozenset({409})
+
+
+def wait(seconds: Seconds) -> None:
+    """Let time pass between two looks."""
+    threading.Event().wait(seconds)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Which pool is meant, by name or id; exactly one is there."""
+
+    pool: str | None
+    load_balancer: str | None
+
+
+class Pool:
+    """Every method raises `DriverError` as `Connection.ask` does. That Octavia is busy never reaches the caller."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        place: Place,
+        within: Seconds,
+        clock: Callable[[], Instant],
+        wait: Callable[[Seconds], None],
+    ) -> None:
+        self._connection, self._place, self._within = connection, place, within
+        self._clock, self._wait = clock, wait
+        self._ids = Ids(connection, clock)
+        self._known: str | None = None
+        self._batches = False
+
+    @property
+    def id(self) -> str:
+        """The pool's id: found once, by its name if need be.
+
+        Raises:
+            Permanent: there is none, or several.
+        """
+        if self._known is None:
+            self._known = self._found()
+        return self._known
+
+    def present(self) -> str:
+        """Its id as of now: one of that name may have been made anew."""
+        if self._ask("GET", "", but=_GONE).status in _GONE:
+            self._lose()
+        return self.id
+
+    def members(self) -> tuple[Entry, ...]:
+        """Everyone in the pool. Never partial."""
+        read: dict[str, Entry] = {}
+        marker = ""
+        for _ in range(_PAGES):
+            after = f"?{urllib.parse.urlencode({'marker': marker})}" if marker else ""
+            page = page_of(self._seen(f"/members{after}").body)
+            if page is None:
+                raise Transient(f"{self._about}: members: the answer makes no sense")
+            read |= {entry.id: entry for entry in page[0]}
+            marker = page[1]
+            if not marker:
+                return tuple(read.values())
+        raise Transient(f"{self._about}: the listing of members does not end")
+
+    def put(self, members: Sequence[Mapping[str, object]], *, mind: Iterable[Entry]) -> None:
+        """Add or change members, and wait until it is done; those that are not among them stay as they are."""
+        if not self._batches:
+            self._check_version()
+        known = {(entry.address, entry.port): entry.id for entry in mind}
+        if len(members) > 1:
+            self._told("PUT", "/members?additive_only=true", {"members": list(members)})
+            return
+        for member in members:
+            own_id = known.get((str(member["address"]), int(str(member["protocol_port"]))))
+            if own_id is None:
+                self._told("POST", "/members", {"member": member})
+            else:
+                fixed = {"address", "protocol_port", "subnet_id"}
+                changed = {key: value for key, value in member.items() if key not in fixed}
+                self._told("PUT", f"/members/{own_id}", {"member": changed})
+
+    def delete(self, member: str) -> None:
+        """Delete a member by its id, and wait until it is done. Gone already is success."""
+        self._told("DELETE", f"/members/{member}", None)
+
+    # Told, and waited for
+
+    def settle(self, otherwise: str = "takes no changes") -> None:
+        """Wait until nothing in the tree is being changed: what is read before may be about to change."""
+        for _ in self._until(otherwise):
+            if self._tree() is Tree.ACTIVE:
+                return
+
+    def _told(self, method: str, path: str, body: object) -> None:
+        """Make a change as soon as the tree takes one, and wait until it takes the next."""
+        for _ in self._until("takes no changes"):
+            answer = self._ask(method, path, body=body, but=_IMMUTABLE | _GONE)
+            if answer.status in _GONE and method != "DELETE":
+                raise Transient(f"{self._about}: a member that was to be changed is gone")
+            if answer.status not in _IMMUTABLE:
+                self._check_accepted(answer, method, path)
+                break
+            self._refuse_conflict(answer)
+        self.settle("is still being changed")
+
+    def _until(self, what: str) -> Iterator[None]:
+        """Look, and look again, ever less often.
+
+        Raises:
+            Transient: for as long as it may take, nothing came of it.
+        """
+        begun, waited, pause = self._clock(), 0.0, _FIRST_PAUSE
+        while max(waited, self._clock() - begun) < self._within:
+            yield
+            self._wait(pause)
+            waited, pause = waited + pause, min(pause * _GROWTH, _LONGEST_PAUSE)
+        raise Transient(f"{self._about} {what} for {self._within:.0f} s")
+
+    def state(self) -> Tree:
+        """Whether pool and load balancer take changes now.
+
+        Raises:
+            Permanent: one of them is in ERROR, or gone.
+        """
+        return self._tree()
+
+    def _tree(self) -> Tree:
+        """Whether pool and load balancer take changes: a load balancer may be ACTIVE above a pool that is not.
+
+        Raises:
+            Permanent: one of them is in ERROR, or gone.
+        """
+        pool = self._status()
+        if pool.tree is Tree.ACTIVE and pool.load_balancer:
+            body = self._connection.ask(LOAD_BALANCER, "GET", f"/lbaas/loadbalancers/{pool.load_balancer}").body
+            above = load_balancer_of(body) or Tree.PENDING
+            return self._sound(above, f"load balancer {pool.load_balancer}")
+        return self._sound(pool.tree, "pool")
+
+    def _sound(self, tree: Tree, what: str) -> Tree:
+        match tree:
+            case Tree.ERROR:
+                mend = "have it failed over, or make it anew"
+                raise Permanent(f"{self._about}: the {what} is in ERROR and takes no changes", mend=mend)
+            case Tree.GONE:
+                self._lose()
+                raise Permanent(f"{self._about}: the {what} was deleted")
+            case _:
+                return tree
+
+    def _status(self) -> PoolStatus:
+        status = pool_of(self._seen("").body)
+        if status is None:
+            raise Transient(f"{self._about}: the answer makes no sense")
+        return status
+
+    def _seen(self, path: str) -> Answer:
+        answer = self._ask("GET", path, but=_GONE)
+        if answer.status in _GONE:
+            missing = self.id
+            self._lose()
+            raise self._missing(POOL, missing, f"{self._about}: there is no such pool")
+        return answer
+
+    def _check_accepted(self, answer: Answer, method: str, path: str) -> None:
+        """A batch and a deletion are answered by their status alone, a member by itself."""
+        silent = {"PUT": 202, "DELETE": 204}.get(method) if path.startswith("/members?") or method == "DELETE" else None
+        accepted = answer.status == silent or answer.status in _GONE if silent else bool(mapping(answer.body, "member"))
+        if not accepted:
+            raise Transient(f"{self._about}: {method}: the answer makes no sense")
+
+    def _lose(self) -> None:
+        """Find it anew next time: one of that name may have been made."""
+        self._known = None
+        self._ids.forget()
+
+    def _refuse_conflict(self, answer: Answer) -> None:
+        """Let pass that the tree is immutable; any other conflict is no matter of waiting."""
+        said = text(answer.body, "faultstring")
+        if "immutable" not in said and "Invalid state" not in said:
+            raise Transient(f"{self._about}: {said or 'a conflict'}")
+
+    # Found
+
+    def _found(self) -> str:
+        written, above = self._place.pool, self._place.load_balancer
+        if written is not None:
+            return self._named(POOL, written)
+        own = self._named(LOAD_BALANCER_KIND, above or "")
+        query = urllib.parse.urlencode({"loadbalancer_id": own})
+        pools = entries(self._connection.ask(LOAD_BALANCER, "GET", f"/lbaas/pools?{query}").body, "pools")
+        if pools is None:
+            raise Transient(f"{self._connection.id}: pools: the answer makes no sense")
+        found = sorted({text(pool, "id") for pool in pools} - {""})
+        if not found:
+            raise self._without_pool(own)
+        if len(found) > 1:
+            mend = f"write the id of one of them as pool: {', '.join(found)}"
+            said = f"{self._connection.id}: the load balancer {above} has {len(found)} pools"
+            raise Permanent(said, cause=Cause.POOL, mend=mend)
+        return found[0]
+
+    def _without_pool(self, load_balancer: str) -> Permanent:
+        """Say that a load balancer has no pool, or does not exist itself."""
+        path, about = f"{LOAD_BALANCER_KIND.path}/{load_balancer}", f"the load balancer {self._place.load_balancer}"
+        if self._connection.ask(LOAD_BALANCER, "GET", path, but=_GONE).status in _GONE:
+            said = f"{self._connection.id}: {about} does not exist"
+            return self._missing(LOAD_BALANCER_KIND, load_balancer, said)
+        return self._missing(POOL, "", f"{self._connection.id}: {about} has 0 pools", mend=_MAKE_POOL)
+
+    def _named(self, kind: Kind, written: str) -> str:
+        try:
+            return self._ids.of(kind, written)
+        except Permanent as error:
+            if " called " not in str(error):  # it is not about the name
+                raise
+            if f"no {kind.word} " in str(error):
+                raise self._missing(kind, written, str(error)) from None
+            raise Permanent(str(error), cause=Cause.POOL, mend=_LISTED[kind.word]) from None
+
+    def _missing(self, kind: Kind, written: str, said: str, *, mend: str = "") -> Permanent:
+        """Say that a pool or load balancer is missing; as `NotFound` where the project sees others, and not this one.
+
+        Args:
+            kind: what is missing.
+            written: its id or name; empty: neither is known.
+            said: how that was found out.
+            mend: what to do, if not to name another one.
+        """
+        listed = self._listed(kind)
+        mend = mend or _LISTED[kind.word]
+        if not listed:
+            said = f"{said}, and the project sees no other {kind.word} either"
+            return Permanent(said, cause=Cause.POOL, mend=mend)
+        if any(written in {text(entry, "id"), text(entry, "name")} for entry in listed if written):
+            return Permanent(f"{said}, and the project sees it all the same", cause=Cause.POOL, mend=mend)
+        others = f"{len(listed)} other{'' if len(listed) == 1 else 's'}"
+        return NotFound(f"{said}, and the project sees {others}", cause=Cause.POOL, mend=mend)
+
+    def _listed(self, kind: Kind) -> tuple[object, ...]:
+        """Everything of a kind that the project sees. Never partial."""
+        read: list[object] = []
+        marker = ""
+        for _ in range(_PAGES):
+            after = f"&{urllib.parse.urlencode({'marker': marker})}" if marker else ""
+            body = self._connection.ask(kind.service, "GET", f"{kind.path}?fields=id&fields=name{after}").body
+            page = entries(body, kind.key)
+            if page is None or not all(text(entry, "id") for entry in page):
+                raise Transient(f"{self._connection.id}: {kind.word}s: the answer makes no sense")
+            read += page
+            more = any(text(link, "rel") == "next" for link in entries(body, f"{kind.key}_links") or ())
+            if not more or not page:
+                return tuple(read)
+            marker = text(page[-1], "id")
+        raise Transient(f"{self._connection.id}: the listing of {kind.word}s does not end")
+
+    def _check_version(self) -> None:
+        offered = self._connection.offered(LOAD_BALANCER)
+        if offered is None or offered < _OLDEST:
+            told = "none" if offered is None else ".".join(map(str, offered))
+            raise Permanent(f"{self._connection.id}: Octavia's API is {told}: Trimtab needs 2.11 (Train)")
+        self._batches = True
+
+    @property
+    def _about(self) -> str:
+        return f"{self._connection.id}: pool {self._place.pool or f'of {self._place.load_balancer}'}"
+
+    def _ask(self, method: str, path: str, *, body: object = None, but: frozenset[int] = frozenset()) -> Answer:
+        return self._connection.ask(LOAD_BALANCER, method, f"/lbaas/pools/{self.id}{path}", body=body, but=but)

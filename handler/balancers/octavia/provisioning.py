@@ -1,0 +1,193 @@
+"""Load balancers of Octavia that Trimtab makes: found by their names, made and deleted part by part.
+
+Members are then seated by the driver of the pool. Octavia takes one change of a load balancer's tree at a time, and
+refuses others with 409 meanwhile: that is Transient, and the next pass comes again.
+"""
+
+from __future__ import annotations
+
+import threading
+import urllib.parse
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from collector.clients.circuits import Circuits
+from collector.clients.openstack.connection import LOAD_BALANCER, NETWORK, Connection
+from collector.clients.openstack.ids import NETWORK_KIND, UUID, Ids, Kind
+from config.errors import DriverError, Permanent, Transient
+from config.model.access import SecretRef
+from config.model.managed import ManagedBalancer, Part, made_parts
+from config.model.openstack import OctaviaBalancer, OpenstackAccess
+from config.units import CloudId, Instant, MemberName
+from handler.balancers.names import mark_of
+from handler.balancers.octavia.driver import OctaviaDriver
+from handler.balancers.octavia.parts import KEYS, PATHS, Found, body_of, listed
+from handler.planning.launches import LaunchId
+from handler.planning.provisioning import PartStatus
+from handler.planning.world import Seat
+from handler.ports.balancer import Change
+
+SUBNET_KIND = Kind(word="subnet", service=NETWORK, path="/subnets?fields=id&fields=name", key="subnets")
+_GONE = frozenset({404})
+
+
+class OctaviaProvisioner:
+    """The `Provisioner` of a `ManagedBalancer` on a cloud of OpenStack. Nothing is asked before the first call."""
+
+    def __init__(
+        self,
+        declared: ManagedBalancer,
+        access: OpenstackAccess,
+        installation: str,
+        read_secret: Callable[[SecretRef], str],
+        clock: Callable[[], Instant],
+        circuits: Circuits | None = None,
+    ) -> None:
+        self._declared, self._access = declared, access
+        self._read_secret, self._clock, self._circuits = read_secret, clock, circuits
+        self._mark = mark_of(installation, declared.id)
+        self._connection = Connection(CloudId(declared.id), access, read_secret, circuits)
+        self._ids = Ids(self._connection, clock)
+        self._turn = threading.Lock()
+        self._seated: tuple[str, OctaviaDriver] | None = None
+
+    @property
+    def declared(self) -> ManagedBalancer:
+        """What it is to be."""
+        return self._declared
+
+    # Parts
+
+    def parts(self) -> Mapping[Part, PartStatus]:
+        """What there is of it: each part by its name within the one that it belongs to, or as the file names it."""
+        found = dict[Part, PartStatus]()
+        own = made_parts(self._declared)
+        for part in Part:
+            above = found.get(Part.POOL if part is Part.HEALTHMONITOR else Part.LOADBALANCER)
+            if part is not Part.LOADBALANCER and above is None:
+                continue
+            named = self._mark if part in own else self._given(part)
+            if named is not None and (status := self._found(part, named, above)) is not None:
+                found[part] = status
+        return found
+
+    def create(self, part: Part, found: Mapping[Part, PartStatus]) -> None:
+        """Ask for a part. It is pending then, and so is all that it belongs to."""
+        if part in found:
+            return
+        body = body_of(part, self._declared, self._mark, found, dict(self._places()))
+        self._connection.ask(LOAD_BALANCER, "POST", PATHS[part], body=body)
+
+    def delete(self, part: Part, id: str) -> None:
+        """Have a part deleted."""
+        self._connection.ask(LOAD_BALANCER, "DELETE", f"{PATHS[part]}/{id}", but=_GONE)
+
+    def is_gone(self, part: Part, id: str) -> bool:
+        """Whether the part's own address is answered 404; of another project's parts it is 403."""
+        return self._connection.ask(LOAD_BALANCER, "GET", f"{PATHS[part]}/{id}", but=_GONE).status in _GONE
+
+    def strangers(self) -> tuple[str, ...]:
+        """Who is in the pool and is no member of anybody's group."""
+        driver = self._driver()
+        sitting = () if driver is None else driver.occupants().values()
+        return tuple(sorted(name for name in sitting if LaunchId.parse(name) is None))
+
+    def _given(self, part: Part) -> str | None:
+        """What the file names: the id, or for a load balancer the name, of a part that exists."""
+        monitor = self._declared.health_monitor
+        given = {
+            Part.LOADBALANCER: self._declared.loadbalancer,
+            Part.POOL: self._declared.pool.id,
+            Part.HEALTHMONITOR: None if monitor is None else monitor.id,
+        }
+        return given.get(part)
+
+    def _found(self, part: Part, named: str, above: PartStatus | None) -> PartStatus | None:
+        key = "id" if UUID.fullmatch(named) else "name"
+        query = urllib.parse.urlencode({key: named})
+        found = listed(part, self._connection.ask(LOAD_BALANCER, "GET", f"{PATHS[part]}?{query}").body)
+        if found is None:
+            raise Transient(f"{self._connection.id}: {KEYS[part]}: the answer makes no sense")
+        mine = [each for each in found if _is_meant(each, named, above)]
+        if len(mine) > 1:
+            ids = ", ".join(sorted(each.status.id for each in mine))
+            raise Permanent(f"{len(mine)} {KEYS[part]} are called {named}: delete all but one of them: {ids}")
+        return mine[0].status if mine else None
+
+    def _places(self) -> Iterator[tuple[str, str]]:
+        """Yield the ids of where the address of the VIP comes from."""
+        vip = self._declared.vip
+        if vip is not None and vip.subnet is not None:
+            yield "subnet", self._ids.of(SUBNET_KIND, vip.subnet)
+        if vip is not None and vip.network is not None:
+            yield "network", self._ids.of(NETWORK_KIND, vip.network)
+
+    # Seats
+
+    def seats(self) -> Mapping[MemberName, Seat]:
+        """The pool's members under launch ids; nobody, where there is no pool."""
+        driver = self._driver()
+        return {} if driver is None else driver.seats()
+
+    def occupants(self) -> Mapping[tuple[str, int], str]:
+        """Everyone in the pool."""
+        driver = self._driver()
+        return {} if driver is None else driver.occupants()
+
+    def join(self, member: MemberName, address: str, port: int) -> None:
+        """Add a member that is down."""
+        self._needed().join(member, address, port)
+
+    def enable(self, member: MemberName) -> None:
+        """Put it up."""
+        self._needed().enable(member)
+
+    def drain(self, member: MemberName) -> None:
+        """Let it finish what it has."""
+        if (driver := self._driver()) is not None:
+            driver.drain(member)
+
+    def leave(self, member: MemberName) -> None:
+        """Delete it."""
+        if (driver := self._driver()) is not None:
+            driver.leave(member)
+
+    def apply(self, changes: Sequence[Change]) -> Sequence[DriverError | None]:
+        """Make changes of many members in one go."""
+        return self._needed().apply(changes)
+
+    def incarnation(self) -> str:
+        """The pool's id; empty, where there is none."""
+        found = self.parts().get(Part.POOL)
+        return "" if found is None else found.id
+
+    def _needed(self) -> OctaviaDriver:
+        if (driver := self._driver()) is None:
+            raise Transient(f"balancer {self._declared.id} has no pool yet")
+        return driver
+
+    def _driver(self) -> OctaviaDriver | None:
+        """The driver of the pool that is there now: one for all calls, since it makes changes of many together."""
+        pool = self.parts().get(Part.POOL)
+        with self._turn:
+            if pool is None:
+                self._seated = None
+            elif self._seated is None or self._seated[0] != pool.id:
+                self._seated = (pool.id, self._made(pool.id))
+            return None if self._seated is None else self._seated[1]
+
+    def _made(self, pool: str) -> OctaviaDriver:
+        subnet = self._declared.pool.subnet
+        seats = OctaviaBalancer(
+            id=self._declared.id,
+            cloud=self._declared.on,
+            access=self._access,
+            pool=pool,
+            subnet=None if subnet is None else self._ids.of(SUBNET_KIND, subnet),
+        )
+        return OctaviaDriver(seats, self._read_secret, self._clock, circuits=self._circuits)
+
+
+def _is_meant(found: Found, named: str, above: PartStatus | None) -> bool:
+    """Whether a listed part is the one: listings may show more than they were asked for."""
+    within = above is None or above.id in found.within
+    return within and named in {found.status.id, found.name}

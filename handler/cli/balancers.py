@@ -1,0 +1,69 @@
+"""`trimtab attach`, `detach` and `balancers`: behind what a running group is."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from handler.cli.terminal import AsJson, Group, State, ask, get, lines, print_json
+
+Name = Annotated[str, typer.Argument(metavar="BALANCER", help="A balancer's name.")]
+
+
+def attach(
+    group: Group,
+    balancer: Name,
+    port: Annotated[int, typer.Option("--port", min=1, max=65535, help="The port at which members serve.")],
+    state: State = None,
+    json: AsJson = False,
+) -> None:
+    """Put all members of a group behind one more balancer, now and from now on; or none, and say why."""
+    _, answer = ask(state, json, "PUT", "groups", group, "balancers", balancer, body={"port": port})
+    if json:
+        print_json(answer)
+    else:
+        lines([f"{group}: attached to {balancer}; {_members(answer['members'])} to join it as soon as they are ready"])
+
+
+def detach(
+    group: Group,
+    balancer: Name,
+    force: Annotated[
+        bool, typer.Option("--force", help="Also from a balancer that cannot be read: nothing is drained there.")
+    ] = False,
+    state: State = None,
+    json: AsJson = False,
+) -> None:
+    """Take all members of a group from behind a balancer, drained; they stay. New ones are not made there."""
+    query = "?force=true" if force else ""
+    _, answer = ask(state, json, "DELETE", "groups", group, "balancers", balancer, query=query)
+    if json:
+        print_json(answer)
+    elif warning := answer.get("warning"):
+        lines([f"{group}: dropped {balancer}; it is asked nothing more about {answer['members']} of its members"])
+        lines([f"warning: {warning}"], err=True)
+    else:
+        lines([f"{group}: detached from {balancer}; {_members(answer['members'])} to leave it once drained"])
+
+
+def balancers(group: Group, state: State = None, json: AsJson = False) -> None:
+    """Show behind what the members of a group are, and by whose word new ones come there."""
+    answer = get(state, json, "groups", group, "balancers")
+    if json:
+        print_json(answer)
+        return
+    if not answer:
+        lines([f"{group} has no balancer"])
+    for each in answer:
+        lines([_line(each), *(f"  {part} {known}" for part, known in each["parts"].items())])
+
+
+def _members(count: int) -> str:
+    return f"{count} member is" if count == 1 else f"{count} members are"
+
+
+def _line(behind: dict[str, object]) -> str:
+    by = f"by {behind['by']}" if behind["by"] else "no new members"
+    leaving = f", {behind['leaving']} about to leave it" if behind["leaving"] else ""
+    return f"{behind['balancer']}: port {behind['port']}, {by}; members behind it: {behind['members']}{leaving}"

@@ -1,0 +1,66 @@
+"""`trimtab check`: what is wrong with a file, and what is hardly meant."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import Annotated
+
+import typer
+
+from config.errors import DeclarationError, Problem, first_lines
+from handler.cli.progress import waiting
+from handler.cli.terminal import PROBLEMS, AsJson, File, lines, print_json
+
+
+def check(
+    file: File,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit 1 for warnings, too.")] = False,
+    json: AsJson = False,
+) -> None:
+    """Check a file: print `FILE:LINE: message` for each problem, and warn about what is probably a mistake.
+
+    A file with problems is refused, exit 1. Warnings begin with `warning:` after the place; the file runs, exit 0.
+    Secrets that cannot be read here are warnings that `--strict` does not count: they may be kept elsewhere.
+    """
+    from config.checks.lint import lint
+    from config.checks.vain_schedules import lint_at
+    from config.load import load
+    from config.settings import loose_secrets, unread_secrets
+    from handler.runtime import clock
+    from trigger.conditions.expressions import certain
+    from trigger.policies.sizing import resized
+
+    try:
+        with waiting(f"checking {file}"):
+            catalogue = load(file)
+    except DeclarationError as error:
+        print_json(_rows(error.problems, "error")) if json else lines(str(error).splitlines())
+        raise typer.Exit(PROBLEMS) from error
+    counted = (*lint(catalogue, resized, certain), *lint_at(catalogue, clock.wall()), *loose_secrets(catalogue))
+    warnings = sorted((*counted, *unread_secrets(catalogue, os.environ)))
+    if json:
+        print_json(_rows(warnings, "warning"))
+    else:
+        said = [f"{warning.file}:{warning.line}: warning: {warning.message}" for warning in warnings]
+        lines(first_lines(said, "warning"))
+        typer.echo(f"{file}: no problems{_count(len(warnings))}; groups: {', '.join(catalogue.groups) or 'none'}")
+    if counted and strict:
+        raise typer.Exit(PROBLEMS)
+
+
+def _rows(problems: Iterable[Problem], severity: str) -> list[dict[str, object]]:
+    return [
+        {"file": p.file, "line": p.line, "column": p.column, "severity": severity, "message": p.message}
+        for p in problems
+    ]
+
+
+def _count(warnings: int) -> str:
+    match warnings:
+        case 0:
+            return ""
+        case 1:
+            return ", 1 warning"
+        case _:
+            return f", {warnings} warnings"

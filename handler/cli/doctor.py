@@ -1,0 +1,108 @@
+"""`trimtab doctor`: whether clouds, profiles and balancers are as a file needs them, without a daemon."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from handler.cli.progress import waiting
+from handler.cli.terminal import DONE, PROBLEMS, AsJson, File, State, directory, lines, print_json, refusals
+
+if TYPE_CHECKING:
+    from handler.operations.examining import Drivers
+    from handler.ports.examination import Finding
+
+
+def doctor(
+    file: File,
+    within: Annotated[float, typer.Option(min=1, max=600, help="Seconds for all checks together.")] = 30,
+    state: State = None,
+    json: AsJson = False,
+) -> None:
+    """Test every cloud and balancer of a file, and say how to fix what is wrong.
+
+    Checks access, versions, clocks, quotas, and what members are made of. Changes nothing. Exit 1 for problems.
+    """
+    from config.load import load
+    from handler.operations.examining import examined
+    from handler.ports.examination import Verdict
+
+    with refusals(json):
+        catalogue = load(file)
+        with waiting(f"asking clouds and balancers, for {within:.0f} s at most"):
+            findings = (*examined(catalogue, _drivers(directory(state)), within), *_unwritten(state))
+    problems = sum(finding.verdict is Verdict.PROBLEM for finding in findings)
+    if json:
+        print_json([_row(finding) for finding in findings])
+    else:
+        lines(line for finding in findings for line in told(finding))
+        typer.echo(f"{len(findings)} checks, {problems or 'no'} problem{'' if problems == 1 else 's'}")
+    raise typer.Exit(PROBLEMS if problems else DONE)
+
+
+def _unwritten(state: Path | None) -> tuple[Finding, ...]:
+    """What a daemon over the same state directory reports of its claim; nothing where none runs."""
+    from config.units import CloudId
+    from handler.cli import client
+    from handler.ports.examination import About, Finding, Verdict
+
+    try:
+        code, answer = client.ask(directory(state) / "trimtab.sock", "GET", client.path_of("store"))
+    except client.NotReachable:
+        return ()
+    told = answer["unwritten"] if code == HTTPStatus.OK else {}
+    mend = "allow this account to write the metadata (user template, tags) of its machines"
+    return tuple(
+        Finding(
+            about=About.CLOUD,
+            name=CloudId(cloud),
+            what="claim",
+            verdict=Verdict.PROBLEM,
+            words=words,
+            mend=mend,
+            groups=(),
+        )
+        for cloud, words in told.items()
+    )
+
+
+def told(finding: Finding) -> list[str]:
+    """One line, and of a problem another one: how to mend it, and whom it concerns."""
+    first = f"{finding.verdict.value:<8} {finding.about.value} {finding.name}, {finding.what}: {finding.words}"
+    whom = f" (groups {', '.join(finding.groups)})" if finding.groups else ""
+    return [first, f"         mend: {finding.mend}{whom}"] if finding.mend else [first]
+
+
+def _row(finding: Finding) -> dict[str, Any]:
+    return {
+        "about": finding.about.value,
+        "name": finding.name,
+        "check": finding.what,
+        "groups": list(finding.groups),
+        "verdict": finding.verdict.value,
+        "words": finding.words,
+        "mend": finding.mend,
+    }
+
+
+def _drivers(state: Path) -> Drivers:
+    """Drivers as the daemon over this state directory has them; where there is none, no member is ours."""
+    from collector.clients.circuits import Circuits
+    from handler.balancers.table import balancer_for
+    from handler.daemon import wiring
+    from handler.operations.examining import Drivers
+    from handler.orchestrators.table import orchestrator_for
+    from handler.ports.orchestrator import no_papers
+    from handler.runtime import clock
+    from handler.runtime.directory import StateDirectory
+
+    here = StateDirectory(state)
+    ours = here.known_installation() or "doctor"
+    circuits = Circuits(clock.moment)
+    return Drivers(
+        cloud=lambda each: orchestrator_for(each, ours, here.path, clock.wall, no_papers, wiring.secret, circuits),
+        balancer=lambda each: balancer_for(each, here.listeners, clock.wall, wiring.secret, ours, circuits),
+    )

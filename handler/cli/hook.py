@@ -1,0 +1,187 @@
+"""`trimtab hook`: webhooks that take alerts, and saved payloads tried out."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from handler.cli.commands import Program
+from handler.cli.names import hook_names
+from handler.cli.terminal import (
+    DONE,
+    PROBLEMS,
+    USAGE,
+    AsJson,
+    State,
+    act,
+    ask,
+    fail,
+    get,
+    lines,
+    print_json,
+    refusals,
+    show,
+)
+
+hook = Program("Webhooks that take alerts and pushed values.")
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="A name for it.")]
+Known = Annotated[str, typer.Argument(metavar="NAME", help="A webhook's name.", autocompletion=hook_names)]
+_ALL_EFFECTS = "fire,floor,shield,freeze,value"
+
+
+@hook.command("new")
+def new(  # noqa: PLR0913, PLR0917  # an option each
+    name: Name,
+    groups: Annotated[str, typer.Option(metavar="A,B", help="Whom it may affect; every group if left out.")] = "",
+    effects: Annotated[str, typer.Option(metavar="A,B", help="What it may do.")] = _ALL_EFFECTS,
+    directions: Annotated[str, typer.Option(metavar="A,B", help="Which way it may move a size: in, out.")] = "in,out",
+    hmac_env: Annotated[str | None, typer.Option(metavar="VAR", help="Bodies are signed with this secret.")] = None,
+    hmac_file: Annotated[Path | None, typer.Option(metavar="F", help="Bodies are signed with this secret.")] = None,
+    push: Annotated[str | None, typer.Option(metavar="A,B", help="Take pushed values of these groups instead.")] = None,
+    state: State = None,
+    json: AsJson = False,
+) -> None:  # fmt: skip
+    """Make a webhook, and show its token: this once."""
+    if push is not None:
+        _new_for_values(name, push, given=bool(groups or hmac_env or hmac_file), state=state, json=json)
+        return
+    body: dict[str, object] = {
+        "name": name,
+        "groups": _words(groups),
+        "effects": _words(effects),
+        "directions": _words(directions),
+        "hmac_env": hmac_env,
+        "hmac_file": str(hmac_file.absolute()) if hmac_file is not None else None,
+    }
+    _, answer = ask(state, json, "POST", "hooks", body=body)
+    _show_token(answer, json=json)
+
+
+def _new_for_values(name: str, groups: str, *, given: bool, state: Path | None, json: bool) -> None:
+    if given:
+        fail("--push names the groups; --groups and signatures are for webhooks that take alerts", USAGE, json=json)
+    _, answer = ask(state, json, "POST", "hooks", body={"name": name, "groups": _words(groups), "push": True})
+    _show_token(answer, json=json)
+
+
+@hook.command("rotate-members")
+def rotate_members(
+    finish: Annotated[bool, typer.Option("--finish", help="Only end the tokens by the old key.")] = False,
+    state: State = None,
+    json: AsJson = False,
+) -> None:
+    """Give new members tokens by a new key; those that are there go on with theirs until --finish."""
+    _, answer = ask(state, json, "POST", "member-tokens", "rotate", body={"finish": finish})
+    if json:
+        print_json(answer)
+    elif finish:
+        typer.echo("tokens by the old key are over")
+    else:
+        typer.echo("new members get tokens by a new key; when the others have been replaced: --finish")
+
+
+@hook.command("list")
+def list_(state: State = None, json: AsJson = False) -> None:
+    """List webhooks: what they may do, and when they were last used."""
+    answer = get(state, json, "hooks")
+    if json:
+        print_json(answer)
+        return
+    from handler.cli.tables import hooks_table
+
+    show(hooks_table(answer))
+
+
+@hook.command("rotate")
+def rotate(
+    name: Known,
+    finish: Annotated[bool, typer.Option("--finish", help="Only end the old token.")] = False,
+    state: State = None,
+    json: AsJson = False,
+) -> None:
+    """Give a webhook a new token; the old one goes on until the next rotation, or --finish."""
+    _, answer = ask(state, json, "POST", "hooks", name, "rotate", body={"finish": finish})
+    if not finish:
+        _show_token(answer, json=json)
+    elif json:
+        print_json(answer)
+    else:
+        typer.echo(f"{name}: the old token is over")
+
+
+@hook.command("revoke")
+def revoke(name: Known, state: State = None, json: AsJson = False) -> None:
+    """Have a webhook take nothing any more."""
+    act(state, json, "DELETE", "hooks", name, said=f"{name}: revoked")
+
+
+@hook.command("check")
+def check(
+    payload: Annotated[Path, typer.Argument(metavar="PAYLOAD.json", help="A saved body of Alertmanager or Grafana.")],
+    hook: Annotated[str | None, typer.Option(help="As if it came through this webhook.")] = None,
+    file: Annotated[Path | None, typer.Option(help="Check against this file; no daemon is asked.")] = None,
+    state: State = None,
+    json: AsJson = False,
+) -> None:
+    """Say what a saved payload would do now. Nothing is changed."""
+    body = _bytes(payload, json=json)
+    answer = _offline(file, body, json=json) if file is not None else _online(state, body, hook, json=json)
+    if json:
+        print_json(answer)
+    if "error" in answer:
+        fail(f"{answer['status']}: {answer['error']}", PROBLEMS)
+    if not json:
+        lines(_effect(effect) for effect in answer["effects"])
+        if answer.get("unmatched"):
+            typer.echo(f"{answer['unmatched']} alert(s) fit nothing that is declared")
+    raise typer.Exit(DONE if answer["status"] == HTTPStatus.ACCEPTED else PROBLEMS)
+
+
+def _online(state: Path | None, body: bytes, hook: str | None, *, json: bool) -> Any:  # noqa: ANN401  # JSON from the daemon
+    from urllib.parse import quote
+
+    query = f"?hook={quote(hook, safe='')}" if hook else ""
+    return ask(state, json, "POST", "hooks", "check", body=body, query=query)[1]
+
+
+def _offline(file: Path, body: bytes, *, json: bool) -> dict[str, Any]:
+    from config.load import load
+    from handler.operations.checking import checked_offline
+    from handler.runtime import clock
+
+    with refusals(json):
+        reply = checked_offline(load(file), body, clock.wall())
+        return {"status": reply.status, **reply.body}
+    raise AssertionError  # refusals exits
+
+
+def _bytes(payload: Path, *, json: bool) -> bytes:
+    try:
+        return payload.read_bytes()
+    except OSError as error:
+        fail(f"{payload} cannot be read: {error.strerror}", PROBLEMS, json=json)
+
+
+def _words(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def _show_token(answer: dict[str, Any], *, json: bool) -> None:
+    if json:
+        print_json(answer)
+        return
+    typer.echo(f"{answer['name']}: this is shown once, keep it where secrets are kept")
+    typer.echo(answer["path"])
+    if answer["push"]:
+        typer.echo(f"Authorization: Bearer {answer['token']}")
+
+
+def _effect(effect: dict[str, Any]) -> str:
+    size = f", {effect['desired_from']} → {effect['desired_to']}" if "desired_to" in effect else ""
+    reason = f" ({effect['reason']}{size})" if effect["reason"] else ""
+    again = ", again" if effect.get("repeated") else ""
+    return f"{effect['alert']} → {effect['group'] or 'no group'}: {effect['effect']}{reason}{again}"

@@ -1,0 +1,328 @@
+"""The command line. Imports what a command needs when it runs, so that `trimtab --help` is quick."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from typing import Annotated, ClassVar, Literal
+from urllib.parse import urlencode
+
+import typer
+
+from config.errors import first_lines
+from handler.cli.balancers import attach, balancers, detach
+from handler.cli.check import check
+from handler.cli.commands import Commands, Program
+from handler.cli.completion import completion
+from handler.cli.counters import counters
+from handler.cli.doctor import doctor
+from handler.cli.eval import evaluate
+from handler.cli.export import export
+from handler.cli.garbage import garbage
+from handler.cli.hook import hook
+from handler.cli.imports import imports
+from handler.cli.member import member
+from handler.cli.names import group_names
+from handler.cli.probe import probe
+from handler.cli.record import record
+from handler.cli.replay import replay
+from handler.cli.roll import definitions, roll, rollback
+from handler.cli.snapshot import plan, snapshot
+from handler.cli.store import backup, restore, store
+from handler.cli.terminal import (
+    DONE,
+    PROBLEMS,
+    USAGE,
+    AsJson,
+    File,
+    Group,
+    Since,
+    State,
+    Until,
+    act,
+    ask,
+    asked_instant,
+    directory,
+    fail,
+    get,
+    instant,
+    lines,
+    print_json,
+    refusals,
+    show,
+    tell_size,
+)
+
+
+class _ByTask(Commands):
+    """The commands of Trimtab, by what a person wants to do."""
+
+    tasks: ClassVar[Mapping[str, Sequence[str]]] = {
+        "See and understand": ("status", "why", "history", "probe", "observe", "doctor", "garbage"),
+        "Change sizes and members": (
+            "scale",
+            "pause",
+            "resume",
+            "converge",
+            "member",
+            "attach",
+            "detach",
+            "balancers",
+            "delete",
+        ),
+        "Write and try a declaration": ("check", "counters", "eval", "replay", "plan", "snapshot", "import"),
+        "Roll out a change": ("reload", "definitions", "roll", "rollback"),
+        "Record and export": ("record", "export"),
+        "Run the daemon": ("run", "demo", "hook", "backup", "restore", "store", "completion"),
+    }
+
+
+app = Program(
+    "Keeps fleets of virtual machines at the right size for their load, and explains every decision.", _ByTask
+)
+app.add_typer(member, name="member")
+app.add_typer(hook, name="hook")
+app.add_typer(record, name="record")
+app.add_typer(export, name="export")
+app.add_typer(imports, name="import")
+app.add_typer(store, name="store")
+for _command in (
+    backup, restore, attach, detach, balancers, check, doctor, probe, counters, garbage, replay, definitions,
+    rollback, roll, snapshot, plan, completion,
+):  # fmt: skip
+    app.command()(_command)
+app.command("eval")(evaluate)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"trimtab {version('trimtab')}")
+        raise typer.Exit(DONE)
+
+
+@app.callback()
+def _program(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    pass
+
+
+Direction = Annotated[
+    Literal["out", "in"] | None, typer.Option("--direction", help="Only scale-outs, or only scale-ins.")
+]
+
+
+@app.command()
+def run(
+    file: File,
+    state: State = None,
+    host: Annotated[str, typer.Option(help="Loopback address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="TCP port; 0 takes a free one.")] = 8460,
+    json: AsJson = False,
+) -> None:
+    """Run the daemon until INT or TERM. Members go on serving when it stops; HUP reloads."""
+    import asyncio
+
+    from handler import logs
+    from handler.daemon import stray_output
+    from handler.daemon.run import run_until_signal
+
+    with refusals(json), stray_output.caught(logs.warn) as stream:
+        logs.configure(stream=stream, json=json)
+        asyncio.run(run_until_signal(file, directory(state), host=host, port=port))
+
+
+@app.command()
+def reload(state: State = None, json: AsJson = False) -> None:
+    """Make the daemon read its file again: all of it, or, with any problem, none of it."""
+    status, answer = ask(state, json, "POST", "reload", body={})
+    if json:
+        print_json(answer)
+    elif status == HTTPStatus.CONFLICT:
+        lines(first_lines([f"{p['file']}:{p['line']}: {p['message']}" for p in answer["problems"]], "problem"))
+    else:
+        from handler.cli.edit_lines import reload_lines
+
+        lines(reload_lines(answer))
+    raise typer.Exit(PROBLEMS if status == HTTPStatus.CONFLICT else DONE)
+
+
+@app.command()
+def status(
+    group: Annotated[
+        str | None, typer.Argument(metavar="[GROUP]", help="One group.", autocompletion=group_names)
+    ] = None,
+    state: State = None,
+    json: AsJson = False,
+) -> None:
+    """Show every group in a line, or one group with its members."""
+    parts = ("groups", group) if group else ("groups",)
+    answer = get(state, json, *parts)
+    if json:
+        print_json(answer)
+        return
+    from handler.cli.tables import group_page, groups_table
+
+    show(group_page(answer) if group else groups_table(answer, get(state, json, "endpoints")))
+
+
+@app.command()
+def why(
+    group: Group,
+    at: Annotated[
+        str | None,
+        typer.Option("--at", help="An instant as history prints it, a time ago such as -5m, or epoch seconds."),
+    ] = None,
+    state: State = None,
+    json: AsJson = False,
+) -> None:
+    """Explain the last decision, or the one of an instant.
+
+    An instant that names no second is a whole minute, and one without a fraction a whole second.
+    """
+    query, asked = asked_instant(at, json=json) if at else ("", None)
+    answer = get(state, json, "groups", group, "why", query=query)
+    if json:
+        print_json(answer)
+        return
+    from handler.cli.why_lines import why_lines
+
+    lines(why_lines(answer, asked))
+
+
+@app.command()
+def history(  # noqa: PLR0913, PLR0917  # an option each
+    group: Group,
+    limit: Annotated[
+        int | None,
+        typer.Option(min=1, max=1000, show_default="30; 1000 with --since", help="How many at most, the newest."),
+    ] = None,
+    decisions: Annotated[bool, typer.Option("--decisions", help="Decisions about the size only.")] = False,
+    since: Since = None,
+    until: Until = None,
+    state: State = None,
+    json: AsJson = False,
+) -> None:
+    """List decisions, steps and acts, newest first."""
+    most = limit or (30 if since is None else 1000)
+    asked: list[tuple[str, object]] = [("limit", most)]
+    asked += [("kind", "decision")] if decisions else []
+    asked += [("since", instant(since, json=json))] if since is not None else []
+    asked += [("before", instant(until, json=json))] if until is not None else []
+    answer = get(state, json, "groups", group, "history", query=f"?{urlencode(asked)}")
+    if json:
+        print_json(answer)
+        return
+    from handler.cli.moments import moment_text
+    from handler.cli.tables import history_table
+
+    show(history_table(answer))
+    if since is not None and len(answer) >= most:
+        lines([f"only the newest {most}: for older ones, --until {moment_text(answer[-1]['at'])}"], err=True)
+
+
+@app.command()
+def scale(
+    group: Group,
+    size: Annotated[int, typer.Argument(metavar="N", min=0, help="How many members.")],
+    force: Annotated[bool, typer.Option("--force", help="Go outside the bounds.")] = False,
+    state: State = None,
+    json: AsJson = False,
+) -> None:
+    """Set the desired size."""
+    tell_size(group, *ask(state, json, "PUT", "groups", group, "size", body={"size": size, "force": force}), json=json)
+
+
+Fleet = Annotated[bool, typer.Option("--all", help="The whole fleet, groups to come included.")]
+AnyGroup = Annotated[str | None, typer.Argument(metavar="[GROUP]", help="One group.", autocompletion=group_names)]
+
+
+@app.command()
+def pause(  # noqa: PLR0913, PLR0917  # an option each
+    group: AnyGroup = None,
+    fleet: Fleet = False,
+    decisions: Annotated[bool, typer.Option("--decisions", help="Stop decisions only; repair goes on.")] = False,
+    direction: Direction = None,
+    because: Annotated[str, typer.Option("--because", help="With --all: why, shown wherever the pause is.")] = "",
+    state: State = None,
+    json: AsJson = False,
+) -> None:
+    """Stop decisions and convergence, or changes in one direction. Evaluations go on; running calls finish."""
+    body: dict[str, object] = {"decisions_only": decisions, "direction": direction}
+    body |= {"because": because} if because else {}
+    whom = _whom(group, fleet, json)
+    if because and not fleet:
+        fail("--because goes with --all: of one group, the history says who paused it", USAGE, json=json)
+    act(state, json, "POST", *whom, "pause", body=body, said=f"{group or 'the whole fleet'}: {_way(direction)}paused")
+
+
+@app.command()
+def resume(
+    group: AnyGroup = None,
+    fleet: Fleet = False,
+    direction: Direction = None,
+    state: State = None,
+    json: AsJson = False,
+) -> None:
+    """Undo a pause, or only that of one direction. Those of groups and of the fleet end each by itself."""
+    said = f"{group or 'the whole fleet'}: {_way(direction)}resumed"
+    act(state, json, "POST", *_whom(group, fleet, json), "resume", body={"direction": direction}, said=said)
+
+
+def _whom(group: str | None, fleet: bool, json: bool) -> tuple[str, ...]:
+    """The path of one group, or of all."""
+    if (group is None) is not fleet:
+        fail("name a group, or say --all for the whole fleet", USAGE, json=json)
+    return () if group is None else ("groups", group)
+
+
+def _way(direction: str | None) -> str:
+    return f"scale-{direction} " if direction else ""
+
+
+@app.command()
+def converge(
+    group: Group,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show the steps.")] = False,
+    state: State = None,
+    json: AsJson = False,
+) -> None:
+    """Look at the cloud and the balancers, plan, and carry the plan out, now.
+
+    It also confirms that many members have vanished at once, if the listing says so.
+    """
+    _, answer = ask(state, json, "POST", "groups", group, "converge", body={"dry_run": dry_run})
+    if json:
+        print_json(answer)
+        return
+    from handler.cli.tables import plan_lines
+
+    lines(plan_lines(answer))
+
+
+@app.command()
+def observe(group: Group, state: State = None, json: AsJson = False) -> None:
+    """Look at the cloud and the balancers now, and show what is there. Changes nothing."""
+    _, answer = ask(state, json, "POST", "groups", group, "observe", body={})
+    if json:
+        print_json(answer)
+        return
+    from handler.cli.tables import world_table
+
+    show(world_table(answer))
+
+
+@app.command()
+def delete(
+    group: Group,
+    members: Annotated[bool, typer.Option("--members", help="Remove its members first.")] = False,
+    state: State = None,
+    json: AsJson = False,
+) -> None:
+    """Forget a group that is no longer declared; its members stay unless --members is given."""
+    said = f"{group}: members are being removed" if members else f"{group}: forgotten; its members are left as they are"
+    act(state, json, "DELETE", "groups", group, query=f"?members={str(members).lower()}", said=said)

@@ -1,0 +1,48 @@
+"""Names that the daemon knows, for a shell that completes them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import typer
+
+_PATIENCE = 1.0
+"""Seconds that a person waits for the daemon after the Tab key."""
+
+
+def group_names(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Return the groups of the daemon that begin like this; none if no daemon answers."""
+    return _beginning(incomplete, (each["group"] for each in _asked(ctx, "groups") or ()))
+
+
+def member_names(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Return the members, of the group that is named before, that begin like this."""
+    group = ctx.params.get("group")
+    found = _asked(ctx, "groups", group, "members") if isinstance(group, str) else None
+    return _beginning(incomplete, (each["name"] for each in found or ()))
+
+
+def hook_names(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Return the webhooks that begin like this."""
+    return _beginning(incomplete, (each["name"] for each in _asked(ctx, "hooks") or ()))
+
+
+def _beginning(incomplete: str, names: Any) -> list[str]:  # noqa: ANN401  # JSON from the daemon
+    return [name for name in names if name.startswith(incomplete)]
+
+
+def _asked(ctx: typer.Context, *parts: str) -> Any:  # noqa: ANN401  # JSON from the daemon
+    """The daemon's answer, or ``None``: a shell shows no errors while a person types."""
+    import os
+
+    from config.settings import state_directory
+    from handler.cli import client
+
+    chosen = ctx.params.get("state")
+    socket = (Path(chosen) if chosen else state_directory(os.environ)) / "trimtab.sock"
+    try:
+        _, answer = client.ask(socket, "GET", client.path_of(*parts), within=_PATIENCE)
+    except (client.NotReachable, OSError):
+        return None
+    return answer if isinstance(answer, list) else None

@@ -1,0 +1,74 @@
+"""`trimtab record`: keep every sample of every tick, or not, and say what is kept."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from handler.cli.commands import Program
+from handler.cli.terminal import USAGE, AsJson, State, ask, fail, get, lines, print_json
+
+record = Program("Keep every sample of every tick, for export and replay.")
+
+For = Annotated[str | None, typer.Option("--for", metavar="SPAN", help="Only for so long, such as 1h.")]
+
+
+@record.command("on")
+def on(span: For = None, state: State = None, json: AsJson = False) -> None:
+    """Record from now on, whatever the file says; also after a restart."""
+    _switch(state, json, on=True, span=span)
+
+
+@record.command("off")
+def off(span: For = None, state: State = None, json: AsJson = False) -> None:
+    """Record no more, whatever the file says; what is there stays."""
+    _switch(state, json, on=False, span=span)
+
+
+@record.command("status")
+def status(state: State = None, json: AsJson = False) -> None:
+    """Say whether samples are recorded, what is there, and what was lost."""
+    _show(get(state, json, "recording"), json=json)
+
+
+def _switch(state: State, json: bool, *, on: bool, span: str | None) -> None:
+    body: dict[str, object] = {"on": on}
+    if span is not None:
+        from config.units import parse_span
+
+        try:
+            body["for_s"] = parse_span(span)
+        except ValueError as error:
+            fail(str(error), USAGE, json=json)
+    _, answer = ask(state, json, "PUT", "recording", body=body)
+    _show(answer, json=json)
+
+
+def _show(answer: dict[str, Any], *, json: bool) -> None:
+    if json:
+        print_json(answer)
+    else:
+        lines(_sentences(answer))
+
+
+def _sentences(answer: dict[str, Any]) -> list[str]:
+    from config.units import format_span
+    from handler.cli.moments import clock_text
+
+    who = f"by {answer['by']}" if answer["by"] else "as the file says"
+    until = f", until {clock_text(answer['until'])} UTC" if answer["until"] else ""
+    said = [f"recording is {'on' if answer['on'] else 'off'}, {who}{until}"]
+    used, budget = (f"{answer[name] / 2**20:,.1f} MiB" for name in ("bytes", "budget"))
+    said.append(f"on the disk: {used} of {budget}")
+    if answer["oldest_at"] is not None:
+        whole, then = format_span(answer["whole"]), format_span(answer["then"])
+        said.append(
+            f"every sample since {clock_text(answer['oldest_whole_at'])} UTC, "
+            f"anything since {clock_text(answer['oldest_at'])} UTC (thinned to {then} after {whole})"
+        )
+    if answer["dropped_ticks"]:
+        said.append(f"ticks that could not be recorded: {answer['dropped_ticks']}")
+    if answer["trouble"]:
+        said.append(f"nothing is being written: {answer['trouble']}")
+    return said

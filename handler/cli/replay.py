@@ -1,0 +1,302 @@
+"""`trimtab replay`: what a declaration would have decided, over what was recorded or over a load."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from handler.cli.progress import Tell, progress
+from handler.cli.terminal import USAGE, AsJson, Since, Until, fail, instant, lines, print_json, refusals, show
+
+if TYPE_CHECKING:
+    from config.model.catalogue import Catalogue
+    from config.units import CounterId, GroupId
+    from handler.replay.load import Feed
+    from handler.replay.outcomes import Line
+    from handler.replay.recorded import Run
+    from handler.replay.samples import Samples
+
+Series = Annotated[
+    str | None,
+    typer.Option(
+        "--series", metavar="FILE", help="Recorded samples: CSV, .parquet, or prometheus:URL.", show_default=False
+    ),
+]
+Events = Annotated[
+    Path | None,
+    typer.Option(
+        "--events", metavar="CSV", help="Sizes and acts beside them: trimtab export events.", show_default=False
+    ),
+]
+LoadFile = Annotated[
+    Path | None,
+    typer.Option("--load", metavar="TRACE", help="Instead: a load, CSV timestamp_s,rate.", show_default=False),
+]
+Capacity = Annotated[float | None, typer.Option(metavar="N", help="Rate that one member takes.", show_default=False)]
+Model = Annotated[
+    Literal["recorded", "shared-load"],
+    typer.Option(help="How members react to another size: not at all, or by sharing what is marked shared: true."),
+]
+Boot = Annotated[str, typer.Option(metavar="SPAN", help="From the decision until a member is in service.")]
+Feeds = Annotated[
+    list[str] | None,
+    typer.Option("--feed", metavar="COUNTER=SHOWS", help="utilisation or rate. Left out: all in percent."),
+]
+Against = Annotated[
+    Path | None, typer.Option("--against", metavar="OTHER", help="Compare with this file.", show_default=False)
+]
+Groups = Annotated[list[str] | None, typer.Option("--group", metavar="GROUP", help="Only this one; may be repeated.")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Over:
+    """What is replayed, as asked for."""
+
+    series: str | None
+    model: str
+    events: Path | None
+    load: Path | None
+    capacity: float
+    boot: float
+    feeds: Mapping[CounterId, Feed]
+    groups: Sequence[str]
+    since: float
+    until: float
+
+
+def replay(  # noqa: PLR0913, PLR0917  # an option each
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The declared model, YAML.")],
+    series: Series = None,
+    events: Events = None,
+    model: Model = "recorded",
+    load: LoadFile = None,
+    capacity: Capacity = None,
+    boot: Boot = "60s",
+    feeds: Feeds = None,
+    against: Against = None,
+    groups: Groups = None,
+    since: Since = None,
+    until: Until = None,
+    json: AsJson = False,
+) -> None:
+    """Show what a file would have decided, by the same code that decides live. Changes nothing."""
+    if (series is None) == (load is None):
+        fail("either --series FILE, or --load TRACE with --capacity N", USAGE, json=json)
+    if load is not None and (capacity is None or not capacity > 0 or events is not None):
+        fail("--load needs --capacity N, a rate above 0, and takes no --events", USAGE, json=json)
+    if load is not None and model != "recorded":
+        fail("--load is a model of its own: leave --model out", USAGE, json=json)
+    if series is not None and series.startswith(_PROMETHEUS) and (since is None or until is None):
+        fail("--series prometheus:URL needs --since T and --until T", USAGE, json=json)
+    over = _Over(
+        series=series,
+        model=model,
+        events=events,
+        load=load,
+        capacity=capacity or 1.0,
+        boot=_span(boot, json=json),
+        feeds=_feeds(feeds or (), json=json),
+        groups=groups or (),
+        since=float("-inf") if since is None else instant(since, json=json),
+        until=float("inf") if until is None else instant(until, json=json),
+    )
+    from config.load import load as declared
+
+    with refusals(json):
+        with progress(f"replaying {file.name}") as tell:
+            runs, remarks = _replayed(declared(file), over, tell)
+        other = None
+        if against is not None:
+            with progress(f"replaying {against.name}") as tell:
+                other = _replayed(declared(against), over, tell)
+    if against is not None and other is not None:
+        _compare((file, against), (runs, other[0]), json=json)
+        said = [f"{name}: {remark}" for name, own in ((file, remarks), (against, other[1])) for remark in own]
+    else:
+        _tell(runs, json=json)
+        said = list(remarks)
+    lines(dict.fromkeys(said), err=True)
+
+
+def _replayed(catalogue: Catalogue, over: _Over, tell: Tell) -> tuple[tuple[Run, ...], tuple[str, ...]]:
+    from config.errors import Refused
+    from config.model.catalogue import Mode
+    from config.units import GroupId
+
+    for name in over.groups:
+        if name not in catalogue.groups:
+            raise Refused(f"there is no group {name}; there are {', '.join(sorted(catalogue.groups)) or 'none'}")
+    chosen = [GroupId(name) for name in over.groups] or list(catalogue.groups)
+    deciding = [group for group in chosen if catalogue.groups[group].mode is not Mode.OFF]
+    if over.load is not None:
+        return _under_load(catalogue, deciding, over.load, over, tell), ()
+    if over.series is not None:
+        return _over_series(catalogue, chosen, over.series, over, tell)
+    raise Refused("nothing to replay")
+
+
+def _under_load(
+    catalogue: Catalogue, groups: Sequence[GroupId], trace: Path, over: _Over, tell: Tell
+) -> tuple[Run, ...]:
+    from handler.replay.load import Load, feeds_for
+    from handler.replay.running import load_runs
+    from handler.replay.samples import Unreplayable
+    from handler.replay.tables import read_load
+
+    at, rate = read_load(trace)
+    inside = (at >= over.since) & (at < over.until)
+    if not inside.any():
+        raise Unreplayable(f"{trace}: no row is of the time asked for")
+    feeds = over.feeds or feeds_for(catalogue, tuple(groups))
+    load = Load(at=at[inside], rate=rate[inside], capacity=over.capacity, boot=over.boot, feeds=feeds)
+    return load_runs(catalogue, groups, load, tell)
+
+
+def _over_series(
+    catalogue: Catalogue, groups: Sequence[GroupId], path: str, over: _Over, tell: Tell
+) -> tuple[tuple[Run, ...], tuple[str, ...]]:
+    from handler.replay.remarks import remarks_on_run, remarks_on_series, remarks_on_shares
+    from handler.replay.running import recorded_runs, shared_runs
+    from handler.replay.samples import Unreplayable
+    from handler.replay.scrapes import ticks_by_group
+    from handler.replay.tables import read_events
+
+    samples, remarks = _read(catalogue, groups, path, over)
+    courses = {} if over.events is None else read_events(over.events, catalogue.groups)
+    try:
+        ticks = ticks_by_group(catalogue, samples)
+        del samples  # a month of some groups is hundreds of megabytes
+    except Unreplayable as error:
+        raise Unreplayable(f"{path}: {error}") from error
+    about = (*remarks, *remarks_on_series(catalogue, groups, ticks))
+    if over.model == "recorded":
+        runs = recorded_runs(catalogue, ticks, courses, tell)
+        return runs, (*about, *(remark for run in runs for remark in remarks_on_run(run)))
+    runs = shared_runs(catalogue, ticks, courses, over.boot, tell)
+    shares = (remarks_on_shares(catalogue, run, courses.get(run.group), over.boot) for run in runs)
+    return runs, (*about, *(remark for remarks in shares for remark in remarks))
+
+
+_PROMETHEUS = "prometheus:"
+
+
+def _read(catalogue: Catalogue, groups: Sequence[GroupId], path: str, over: _Over) -> tuple[Samples, tuple[str, ...]]:
+    if path.startswith(_PROMETHEUS):
+        from config.model.catalogue import Mode
+        from handler.replay.prometheus_series import read_prometheus
+
+        deciding = [group for group in groups if catalogue.groups[group].mode is not Mode.OFF]
+        return read_prometheus(path.removeprefix(_PROMETHEUS), catalogue, deciding, over.since, over.until)
+    from handler.replay.reading import Span, read_series
+
+    return read_series(Path(path), catalogue, groups, Span(since=over.since, until=over.until))
+
+
+def _tell(runs: Sequence[Run], *, json: bool) -> None:
+    told = sorted((line for run in runs for line in run.lines), key=lambda line: (line.at, line.group))
+    if json:
+        for line in told:
+            print_json(line.plain())
+        return
+    from rich.table import Table
+    from rich.text import Text
+
+    from handler.replay.remarks import stamp
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in ("AT (UTC)", "GROUP", "POLICY", "OUTCOME", "REASON", "SIZE", "TICKS"):
+        table.add_column(column, overflow="fold")
+    for line, count in _folded(told):
+        before, after = ("–" if size is None else str(size) for size in (line.desired_from, line.desired_to))
+        size = after if before == after else f"{before} → {after}"
+        cells = stamp(line.at), line.group, line.policy or "–", line.outcome.value, line.reason.value, size, str(count)
+        table.add_row(*map(Text, cells))
+    show(table if told else Text("nothing was asked, and nothing changed"))
+    for run in runs:
+        told_of = run.tally
+        typer.echo(
+            f"{run.group}: {run.ticks} ticks, {told_of.actions} changes, {told_of.reversals} reversals, "
+            f"{told_of.size_hours:,.1f} member-hours"
+        )
+
+
+def _folded(told: Sequence[Line]) -> Iterator[tuple[Line, int]]:
+    """Tell of ticks in a row that say the same once, by the first of them."""
+    open_: dict[GroupId, tuple[Line, int]] = {}
+    done: list[tuple[Line, int]] = []
+    for line in told:
+        first, count = open_.get(line.group, (line, 0))
+        if count and _alike(first, line):
+            open_[line.group] = first, count + 1
+            continue
+        if count:
+            done.append((first, count))
+        open_[line.group] = line, 1
+    yield from sorted([*done, *open_.values()], key=lambda pair: (pair[0].at, pair[0].group))
+
+
+def _alike(one: Line, other: Line) -> bool:
+    same = (one.policy, one.outcome, one.reason) == (other.policy, other.outcome, other.reason)
+    return same and one.desired_from == one.desired_to == other.desired_from == other.desired_to
+
+
+_FIGURES: tuple[tuple[str, str], ...] = (
+    ("actions", "changes of size"),
+    ("reversals", "reversals"),
+    ("size_hours", "member-hours"),
+    ("busy_minutes", "minutes over threshold"),
+    ("short_minutes", "minutes over capacity"),
+    ("hours", "hours followed"),
+)
+
+
+def _compare(files: tuple[Path, Path], runs: tuple[Sequence[Run], Sequence[Run]], *, json: bool) -> None:
+    by_group = [{run.group: run.tally for run in some} for some in runs]
+    groups = sorted(by_group[0].keys() & by_group[1].keys())
+    if json:
+        for group in groups:
+            print_json({"group": group, "file": asdict(by_group[0][group]), "against": asdict(by_group[1][group])})
+        return
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in ("GROUP", "FIGURE", str(files[0]), str(files[1])):
+        table.add_column(column, overflow="fold")
+    for group in groups:
+        for name, said in _FIGURES:
+            figures = [getattr(tallies[group], name) for tallies in by_group]
+            if None not in figures:
+                table.add_row(*map(Text, (group, said, *(f"{figure:,.10g}" for figure in map(_rounded, figures)))))
+    show(table)
+
+
+def _rounded(figure: float) -> float:
+    return round(figure, 1)
+
+
+def _span(text: str, *, json: bool) -> float:
+    from config.units import parse_span
+
+    try:
+        return parse_span(text)
+    except ValueError as error:
+        fail(str(error), USAGE, json=json)
+
+
+def _feeds(texts: Sequence[str], *, json: bool) -> Mapping[CounterId, Feed]:
+    from config.units import CounterId
+    from handler.replay.load import Feed
+
+    feeds: dict[CounterId, Feed] = {}
+    for text in texts:
+        name, _, shows = text.partition("=")
+        words = [feed.value for feed in Feed]
+        if not name or (shows and shows not in words):
+            fail(f"--feed {text}: expected COUNTER={' or COUNTER='.join(words)}", USAGE, json=json)
+        feeds[CounterId(name)] = Feed(shows or Feed.UTILISATION.value)
+    return feeds

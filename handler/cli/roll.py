@@ -1,0 +1,129 @@
+"""`trimtab definitions`, `rollback` and `roll`: what was declared, going back to it, and replacing members for it."""
+
+from __future__ import annotations
+
+import re
+import threading
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from handler.cli.terminal import (
+    DONE,
+    PROBLEMS,
+    USAGE,
+    AsJson,
+    Group,
+    State,
+    ask,
+    fail,
+    get,
+    lines,
+    print_json,
+    show,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_WHOLE = re.compile(r"[0-9]{1,7}")
+_PERCENTAGE = re.compile(r"(100|[0-9]{1,2})%")
+_LOOK_AGAIN = 1.0
+"""Seconds between two looks at a roll that is waited for."""
+
+
+def definitions(group: Group, state: State = None, json: AsJson = False) -> None:
+    """List a group's definitions, newest first: what changed, which members are made of it, whether it converged."""
+    answer = get(state, json, "groups", group, "definitions")
+    if json:
+        print_json(answer)
+        return
+    from handler.cli.edit_lines import edits_table
+    from handler.cli.roll_tables import definitions_table
+
+    show(definitions_table(answer))
+    edited = edits_table(answer)
+    if edited is not None:
+        lines([""])
+        show(edited)
+
+
+def rollback(
+    group: Group,
+    to: Annotated[int | None, typer.Option("--to", min=1, metavar="REVISION", help="See trimtab definitions.")] = None,
+    off: Annotated[bool, typer.Option("--off", help="Have new members made of what the file says again.")] = False,
+    state: State = None,
+    json: AsJson = False,
+) -> None:
+    """Make new members of the last definition that converged, whatever the file says. Replaces no member."""
+    if off and to is not None:
+        fail("say --to or --off, not both", USAGE, json=json)
+    if off:
+        _, answer = ask(state, json, "DELETE", "groups", group, "rollback")
+    else:
+        _, answer = ask(state, json, "POST", "groups", group, "rollback", body={"to": to})
+    _say(group, answer, json=json)
+
+
+def roll(  # noqa: PLR0913, PLR0917  # an option each
+    group: Group,
+    surge: Annotated[str | None, typer.Option("--surge", metavar="N|N%", help="Members above the size.")] = None,
+    unavailable: Annotated[
+        str | None, typer.Option("--unavailable", metavar="N|N%", help="Members that may be missing in service.")
+    ] = None,
+    stop: Annotated[bool, typer.Option("--stop", help="Replace no more members.")] = False,
+    wait: Annotated[bool, typer.Option("--wait", help="Until all are replaced, or the roll stops.")] = False,
+    state: State = None,
+    json: AsJson = False,
+) -> None:
+    """Replace every member that is not made of the newest profile, a few at a time; or go on doing so."""
+    if stop and (wait or surge is not None or unavailable is not None):
+        fail("--stop goes with no other option", USAGE, json=json)
+    if stop:
+        _, answer = ask(state, json, "DELETE", "groups", group, "roll")
+    else:
+        allowed = {"surge": surge, "unavailable": unavailable}
+        body: dict[str, object] = {name: _allowance(f"--{name}", text, json=json) for name, text in allowed.items()}
+        _, answer = ask(state, json, "POST", "groups", group, "roll", body=body)
+    if wait:
+        _wait(group, answer, state, json=json)
+    _say(group, answer, json=json)
+
+
+def _allowance(option: str, text: str | None, *, json: bool) -> int | str | None:
+    """As JSON has it: a number of members, or a percentage."""
+    if text is None or _PERCENTAGE.fullmatch(text):
+        return text
+    if not _WHOLE.fullmatch(text):
+        fail(f"{option} {text}: expected a number of members, or a percentage from 0% to 100%", USAGE, json=json)
+    return int(text)
+
+
+def _say(group: str, answer: dict[str, Any], *, json: bool) -> None:
+    if json:
+        print_json(answer)
+    else:
+        lines([f"{group}: {answer['words']}"])
+
+
+def _wait(group: str, answer: dict[str, Any], state: Path | None, *, json: bool) -> None:
+    """Look until the roll does not run any more; say how far it has come, whenever it has come further."""
+    from handler.cli.roll_tables import roll_words
+
+    if not json:
+        lines([f"{group}: {answer['words']}"])
+    said = ""
+    while True:
+        found = get(state, json, "groups", group)
+        if found["roll"] is None:
+            fail(f"{group}: the roll is gone", PROBLEMS, json=json)
+        words = roll_words(found["roll"])
+        if words != said and not json:
+            lines([f"{group}: {words}"])
+        said = words
+        if found["roll"]["state"] != "running":
+            break
+        threading.Event().wait(_LOOK_AGAIN)
+    if json:
+        print_json({**answer, "roll": found["roll"]})
+    raise typer.Exit(DONE if found["roll"]["state"] == "done" else PROBLEMS)

@@ -1,0 +1,66 @@
+"""What people read of revisions and rolls, from the API's JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from handler.cli.moments import clock_text
+from handler.logs import printable
+
+_SHORT = 12
+"""Characters of a digest."""
+
+
+def definitions_table(revisions: list[dict[str, Any]]) -> RenderableType:
+    """One line a revision, newest first."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in ("REVISION", "SINCE (UTC)", "PROFILE", "MEMBERS", "CONVERGED (UTC)", "WHAT CHANGED"):
+        table.add_column(column, overflow="fold")
+    for each in revisions:
+        flags = [word for word, told in (("declared", each["declared"]), ("in force", each["in_force"])) if told]
+        number = f"{each['number']} {', '.join(flags)}".rstrip()
+        changes = "; ".join(each["changes"]) or "–"
+        when, good = clock_text(each["at"]), clock_text(each["converged_at"])
+        row = (number, when, each["profile"][:_SHORT], str(each["members"]), good, changes)
+        table.add_row(*(Text(printable(text)) for text in row))
+    return table
+
+
+def roll_words(roll: dict[str, Any]) -> str:
+    """How a roll stands.
+
+    >>> told = {"state": "running", "done": 7, "remaining": 13, "protected": [], "target": "0123456789abcdef"}
+    >>> roll_words({**told, "surge": "2", "unavailable": "0", "because": "", "by": "ada"})
+    'rolling 7/20 to profile 0123456789ab, surge 2, unavailable 0, by ada'
+    """
+    progress = f"{roll['done']}/{roll['done'] + roll['remaining']} to profile {roll['target'][:_SHORT]}"
+    kept = f"; protected, and left as they are: {', '.join(roll['protected'])}" if roll["protected"] else ""
+    if roll["state"] == "running":
+        budgets = f"surge {roll['surge']}, unavailable {roll['unavailable']}"
+        going = roll.get("leaving", 0)
+        still = f"; {going} of another profile still {'leaves' if going == 1 else 'leave'}" if going else ""
+        return f"rolling {progress}, {budgets}, by {roll['by']}{still}{kept}"
+    because = f": {roll['because']}" if roll["because"] else ""
+    return f"roll {roll['state']} at {progress}{because}"
+
+
+def rolling_lines(group: dict[str, Any]) -> Iterator[str]:
+    """What a group's page says of definitions and rolls; nothing where there is nothing to know."""
+    back = group["rollback"]
+    if back is not None:
+        yield (
+            f"rolled back by {back['by']} at {clock_text(back['at'])} UTC: new members are made of the profile of "
+            f"revision {back['revision']}, whatever the file says"
+        )
+    roll = group["roll"]
+    if roll is not None and roll["state"] != "done":
+        yield roll_words(roll)
+    elif group["old"]:
+        yield f"{group['old']} members are not made of the profile of now; to replace them: trimtab roll"
+    if group["pending"] and group["converged_at"] is not None:
+        yield f"not converged since its last change; before that it was, at {clock_text(group['converged_at'])} UTC"

@@ -1,0 +1,106 @@
+"""`trimtab store`, `backup` and `restore`: the store itself, its copies, and whether it is believed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from handler.cli.commands import Program
+from handler.cli.progress import waiting
+from handler.cli.terminal import AsJson, State, ask, directory, fail, get, lines, print_json, refusals
+
+store = Program("The store itself: whether it is believed.")
+
+
+@store.command("status")
+def status(state: State = None, json: AsJson = False) -> None:
+    """Say what this daemon claims, whether it acts, and which groups wait for `trimtab store adopt`."""
+    answer = get(state, json, "store")
+    if json:
+        print_json(answer)
+        return
+    lines([f"claim {answer['claim']} on {answer['host']} (boot {answer['boot'] or 'unknown'})"])
+    lines(filter(None, [answer["superseded"]]))
+    lines(f"cloud {cloud}: {why}" for cloud, why in answer["unwritten"].items())
+    lines(
+        f"{group}: its store may be older than its members: trimtab store adopt {group}" for group in answer["doubted"]
+    )
+
+
+@store.command("adopt")
+def adopt(
+    group: Annotated[str | None, typer.Argument(metavar="[GROUP]", help="Without it: all that are in doubt.")] = None,
+    state: State = None,
+    json: AsJson = False,
+) -> None:
+    """Confirm that this store is right, where it may be older than the fleet, and that this daemon is to act."""
+    _, answer = ask(state, json, "POST", "store", "adopt", body={"group": group})
+    if json:
+        print_json(answer)
+    else:
+        lines(_sentences(answer))
+
+
+def _sentences(answer: dict[str, Any]) -> list[str]:
+    claimed = [f"this daemon acts, under claim {answer['claim']}"] if answer["claim"] else []
+    return [*claimed, *(_sentence(one) for one in answer["groups"])]
+
+
+def _sentence(one: dict[str, Any]) -> str:
+    surplus = max(one["found"] - (one["desired"] or 0), 0)
+    more = f"; {surplus} more than that were found, and leave now" if surplus else ""
+    return f"{one['group']}: size {one['desired']} is kept (the store remembered {one['stored']}){more}"
+
+
+def backup(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to write the copy.")],
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    state: State = None,
+    json: AsJson = False,
+) -> None:
+    """Copy the store into one file, whole and as of one instant; the daemon may be running."""
+    from handler.cli import client
+    from handler.operations.backups import take
+
+    where = directory(state)
+    if file.exists() and not force:
+        fail(f"{file} is there already: name another file, or replace it with --force", 1, json=json)
+    try:
+        client.ask(where / "trimtab.sock", "POST", client.path_of("store", "flush"), {})
+        running = True
+    except client.NotReachable:
+        running = False  # what is on disk is all that there is
+    with refusals(json), waiting(f"copying the store to {file}"):
+        content = take(where, file)
+    told = {"file": str(file), "installation": content.installation, "schema": content.schema, "groups": content.groups}
+    if json:
+        print_json(told | {"daemon": running})
+    else:
+        lines([f"{file}: installation {content.installation}, schema {content.schema}, groups: {content.groups}"])
+
+
+def restore(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A copy that `trimtab backup` wrote.")],
+    state: State = None,
+    json: AsJson = False,
+) -> None:
+    """Put a copy of the store back, while no daemon runs. The store that was there is kept beside it."""
+    from handler.operations.backups import restore as put_back
+
+    with refusals(json), waiting(f"reading {file}"):
+        content, aside = put_back(directory(state), file)
+    if json:
+        replaced = None if aside is None else str(aside)
+        print_json({"file": str(file), "groups": content.groups, "replaced": replaced})
+        return
+    lines([f"restored from {file}; groups: {content.groups}"])
+    if aside is not None:
+        lines([f"the store that was there is kept as {aside}"])
+    lines(
+        [
+            "start the daemon: a group whose listing agrees with this store goes on by itself",
+            "every other group keeps all that it has, and waits for: trimtab store adopt",
+        ]
+    )

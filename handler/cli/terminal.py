@@ -1,0 +1,174 @@
+"""How every command speaks: asks the daemon, prints text or JSON, and exits with the codes of the fixed contract."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from http import HTTPStatus
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+
+import typer
+
+from config.errors import TrimtabError
+from handler.cli.names import group_names, member_names
+from handler.cli.progress import waiting
+
+if TYPE_CHECKING:
+    from handler.cli.moments import Written
+
+DONE, PROBLEMS, USAGE, NOT_REACHABLE = 0, 1, 2, 3
+"""Exit codes of the fixed contract."""
+
+_UNFOLDED = 10_000
+"""Columns where there is no terminal to fold at."""
+
+State = Annotated[
+    Path | None, typer.Option("--state", metavar="DIR", help="State directory [env TRIMTAB_STATE].", show_default=False)
+]
+File = Annotated[Path, typer.Argument(metavar="FILE", help="The declared model, YAML.")]
+Group = Annotated[str, typer.Argument(metavar="GROUP", help="A group's name.", autocompletion=group_names)]
+Member = Annotated[str, typer.Argument(metavar="NAME", help="A member's name.", autocompletion=member_names)]
+Since = Annotated[
+    str | None,
+    typer.Option(
+        "--since", metavar="T", help="From this instant on: as why --at takes it, such as -2h.", show_default=False
+    ),
+]
+Until = Annotated[
+    str | None, typer.Option("--until", metavar="T", help="Before this instant, likewise.", show_default=False)
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+class refusals:  # noqa: N801  # reads as a statement: `with refusals(json):`
+    """Turns what Trimtab raises on purpose into a message and exit code 1."""
+
+    def __init__(self, json: bool) -> None:
+        self._json = json
+
+    def __enter__(self) -> None:
+        """Nothing to prepare."""
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, TrimtabError):
+            fail(str(error), PROBLEMS, json=self._json)
+
+
+def fail(message: str, code: int, *, json: bool = False) -> NoReturn:
+    """Say what is wrong, and exit."""
+    if json:
+        print_json({"error": message})
+    lines(message.splitlines(), err=True)
+    raise typer.Exit(code)
+
+
+def directory(state: Path | None) -> Path:
+    """The state directory that is meant."""
+    import os
+
+    from config.settings import state_directory
+
+    return state if state is not None else state_directory(os.environ)
+
+
+def ask(
+    state: Path | None, json: bool, method: str, *parts: str,
+    body: dict[str, object] | bytes | None = None, query: str = "",
+) -> tuple[int, Any]:  # fmt: skip
+    """Ask the daemon; its status and JSON. Exits if it is not there or refuses."""
+    from handler.cli import client
+
+    try:
+        with waiting("waiting for the daemon"):
+            code, answer = client.ask(directory(state) / "trimtab.sock", method, client.path_of(*parts) + query, body)
+    except client.NotReachable as error:
+        fail(str(error), NOT_REACHABLE, json=json)
+    if isinstance(answer, dict) and "error" in answer:
+        fail(answer["error"], PROBLEMS, json=json)
+    return code, answer
+
+
+def get(state: Path | None, json: bool, *parts: str, query: str = "") -> Any:  # noqa: ANN401  # JSON from the daemon
+    """What the daemon answers to a question."""
+    return ask(state, json, "GET", *parts, query=query)[1]
+
+
+def act(
+    state: Path | None, json: bool, method: str, *parts: str, said: str,
+    body: dict[str, object] | None = None, query: str = "",
+) -> None:  # fmt: skip
+    """Have the daemon do something, and say that it did."""
+    _, answer = ask(state, json, method, *parts, body=body, query=query)
+    if json:
+        print_json(answer)
+    else:
+        typer.echo(said)
+
+
+def instant(text: str, *, json: bool = False) -> float:
+    """Read an instant: epoch seconds, ISO 8601, a time of day, or a time ago. Exits if it is none of these."""
+    return _written(text, json=json).at
+
+
+def asked_instant(text: str, *, json: bool) -> tuple[str, str]:
+    """Return the query for the decision of an instant, and the words for the instant. Exits as `instant`."""
+    from handler.cli.moments import moment_text
+
+    found = _written(text, json=json)
+    words = moment_text(found.at) if text == "now" or text.startswith("-") else text
+    return f"?at={found.at!r}&until={found.until!r}", words
+
+
+def _written(text: str, *, json: bool) -> Written:
+    from handler.cli.moments import written
+    from handler.runtime.clock import wall
+
+    try:
+        return written(text, wall())
+    except (ValueError, OverflowError):
+        said = "a time ago such as -5m, a time of day such as 12:00, ISO 8601 such as 2026-03-01T12:00:00.250 (UTC)"
+        fail(f"{text!r} is not an instant: expected {said}, or epoch seconds", USAGE, json=json)
+
+
+def lines(text: Iterable[str], *, err: bool = False) -> None:
+    """Print them, with what a terminal would obey made visible."""
+    from handler.logs import printable
+
+    for line in text:
+        typer.echo(printable(line), err=err)
+
+
+def print_json(value: object) -> None:
+    """Print a value on one line; what would steer a terminal is spelt out, and means the same."""
+    from handler.logs import json_text
+
+    typer.echo(json_text(value))
+
+
+def show(renderable: object) -> None:
+    """Print a table, as wide as the terminal."""
+    from rich.console import Console
+
+    width = None if sys.stdout.isatty() else _UNFOLDED  # a program that reads must find a name in one piece
+    Console(highlight=False, emoji=False, markup=False, width=width).print(renderable)
+
+
+def tell_size(what: str, code: int, answer: dict[str, Any], *, json: bool) -> NoReturn:
+    """Say what became of a person's size, and exit accordingly."""
+    if json:
+        print_json(answer)
+    else:
+        sentence = answer["answers"][0]["words"] if answer["answers"] else answer["reason"]
+        typer.echo(f"{what}: {answer['desired_from']} → {answer['desired_to']} ({sentence})")
+        lines(_quiet_lines(answer.get("quiet")))
+    raise typer.Exit(PROBLEMS if code == HTTPStatus.FORBIDDEN else DONE)
+
+
+def _quiet_lines(quiet: dict[str, Any] | None) -> Iterator[str]:
+    """Say which quiet time a size begins, and what policies may not do meanwhile."""
+    from config.units import format_span
+
+    if quiet is not None:
+        stopped = "scales in or out" if quiet["direction"] == "out" else "scales in"
+        yield f"quiet time of {format_span(quiet['seconds'])} begins: until it ends, no policy {stopped}"

@@ -1,0 +1,411 @@
+"""Convergence: gather the world, plan, write intents, carry out, record. One call is one pass of one group."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+
+from config.errors import StoreError
+from config.model.catalogue import Balancer as DeclaredBalancer
+from config.model.catalogue import Cloud, ReadyProbe
+from config.uncollected import uncollected
+from config.units import GroupId, Instant, MemberName, Seconds
+from handler.convergence.claiming import Generation, Rival
+from handler.convergence.evidence import Witnesses
+from handler.convergence.execute import Execution, Tools
+from handler.convergence.gather import Gatherer
+from handler.convergence.journal import Journal
+from handler.convergence.leases import Leases
+from handler.convergence.orders import lifted
+from handler.convergence.passes import (
+    Pass,
+    all_stopped,
+    budgets_left,
+    halted,
+    hands_off,
+    rolling_of,
+    seen_only,
+    with_remarks,
+    with_tended,
+)
+from handler.convergence.provisions import Provisions, Tended
+from handler.convergence.quotas import Quotas, Reading
+from handler.convergence.remarking import remarks_of
+from handler.convergence.traffic import Traffic
+from handler.convergence.unseating import unseat
+from handler.planning.causes import told
+from handler.planning.desired import Definition, DesiredState, Limits
+from handler.planning.inventory import inventory_of
+from handler.planning.pacing import builds_after, next_in
+from handler.planning.records import restored, surrendered, ungiven
+from handler.planning.snapshot import Snapshot
+from handler.planning.steps import Create, MakePart, Outcome, Plan
+from handler.planning.world import Phase, Record, World
+from handler.ports.balancer import Balancer
+from handler.ports.orchestrator import Orchestrator, Standing
+from handler.ports.store import Creates, Store, StoredGroup
+from trigger.guards.older import compared
+from trigger.requests import GroupState, Pause
+
+_UNTENDED = Tended(bound=True)
+"""Nobody looked after the balancers that are made for the group: they may be there."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Look:
+    """What is planned from what was gathered."""
+
+    snapshot: Snapshot
+    plan: Plan
+    used: Creates
+
+    def only(self, stored: StoredGroup) -> Pass:
+        """The pass of one who does no more than that."""
+        return seen_only(stored, self.snapshot.world, self.plan, self.used)
+
+    def intended(self) -> Iterator[MemberName]:
+        """Those who are written down and are about to be made, or wait for their parts."""
+        yield from (step.member for step in self.plan.steps if isinstance(step, Create | MakePart) and step.member)
+        for member in self.snapshot.world.members:
+            record = member.record
+            if record is not None and record.phase is Phase.INTENDED and record.parts and member.server is None:
+                yield member.name
+
+
+class Converger:
+    """Carries out passes. Passes of different groups may run side by side; of one group, one at a time."""
+
+    def __init__(  # noqa: PLR0913 - the composition root's list of ports
+        self,
+        *,
+        installation: str,
+        store: Store,
+        orchestrator_for: Callable[[Cloud], Orchestrator],
+        balancer_for: Callable[[DeclaredBalancer], Balancer],
+        probe: Callable[[str, ReadyProbe], str],
+        clock: Callable[[], Instant],
+        workers: int = 8,
+        generation: Generation | None = None,
+    ) -> None:
+        self._installation = installation
+        self._store = store
+        self._orchestrator_for = orchestrator_for
+        self._balancer_for = balancer_for
+        self._clock = clock
+        self._workers = workers
+        self._generation = generation
+        self._traffic = Traffic()
+        self._quotas = Quotas(orchestrator_for, self._traffic, clock)
+        self._leases = Leases()
+        self.witnesses = Witnesses(probe, workers)
+        self._gatherer = Gatherer(
+            installation=installation,
+            store=store,
+            orchestrator_for=orchestrator_for,
+            balancer_for=balancer_for,
+            probe=probe,
+            clock=clock,
+            workers=workers,
+            traffic=self._traffic,
+            witnesses=self.witnesses,
+        )
+        self._journal = Journal(store=store, clock=clock)
+        self._provisions = Provisions(store=store, balancer_for=balancer_for, clock=clock)
+        self._budgets = threading.Lock()
+
+    @property
+    def installation(self) -> str:
+        """Whose marks are ours."""
+        return self._installation
+
+    def follow(self, step: Seconds) -> None:
+        """Keep what is left of every span that is only in memory: the clock was set by ``step``."""
+        for keeper in (self._gatherer, self.witnesses, self._traffic, self._leases, self._quotas):
+            keeper.follow(step)
+
+    @property
+    def generation(self) -> Generation | None:
+        """The claim of this daemon; ``None``: it makes none."""
+        return self._generation
+
+    @property
+    def rival(self) -> Rival | None:
+        """Why nothing is done any more; ``None``: this daemon acts."""
+        return None if self._generation is None else self._generation.rival
+
+    def cloud(self, declared: Cloud) -> Orchestrator:
+        """The driver of a cloud."""
+        return self._orchestrator_for(declared)
+
+    def standing(self, definition: Definition) -> int:
+        """How many machines creations would take before any is made (`handler.ports.orchestrator.Standing`).
+
+        Raises:
+            DriverError: that cannot be told.
+        """
+        orchestrator = self._orchestrator_for(definition.cloud)
+        return orchestrator.standing(definition.profile) if isinstance(orchestrator, Standing) else 0
+
+    def gather(self, group: GroupId, definition: Definition, *, mends: bool = False) -> World:
+        """Look once, change nothing, unless a balancer has to be put right to be read (``mends``).
+
+        Raises:
+            StoreError: what we remember cannot be read.
+        """
+        return self._gatherer.gather(group, definition, mends=mends)
+
+    def dry_run(self, stored: StoredGroup) -> Plan:
+        """Say what a pass would do now.
+
+        Raises:
+            StoreError: what we remember cannot be read.
+        """
+        return self._looked(stored).plan
+
+    def snapshot(self, stored: StoredGroup) -> Snapshot:
+        """Gather, and say all that a pass would plan from now.
+
+        Raises:
+            StoreError: what we remember cannot be read.
+        """
+        return self._looked(stored).snapshot
+
+    def observe(self, stored: StoredGroup) -> Pass:
+        """Gather and plan, and do nothing: no call that changes anything, no write.
+
+        Raises:
+            StoreError: what we remember cannot be read.
+        """
+        return self._looked(stored).only(stored)
+
+    def run(
+        self,
+        stored: StoredGroup,
+        *,
+        accept_vanished: bool = False,
+        only: MemberName | None = None,
+        latest: Callable[[], GroupState] | None = None,
+    ) -> Pass:
+        """Make one pass, for all members or for one alone, of whom a person believes what is seen.
+
+        A paused, ORPHANED or merely advised group is only looked at, unless it is being deleted.
+
+        Gathering may take long: what was decided meanwhile counts, so ``latest`` is asked for the state after it. It is
+        asked again before every step: a pause lets the calls finish that run, and no other begin.
+
+        Raises:
+            StoreError: what we remember cannot be read. That it cannot be written ends the pass before the call.
+        """
+        self._meet(stored)
+        kept = hands_off(stored) or stored.state.older is not None or self.rival is not None
+        tended = _UNTENDED if kept or only is not None else self._provisions.tend(stored)
+        done = self._pass(stored, accept_vanished=accept_vanished, only=only, latest=latest)
+        if not kept and not stored.deleting and only is None:
+            orchestrator = self._orchestrator_for(stored.definition.cloud)
+            done = with_remarks(remarks_of(orchestrator, stored.definition, self._traffic, self._clock), done)
+        return self._reported(stored, with_tended(tended, done))
+
+    def _meet(self, stored: StoredGroup) -> None:
+        """Claim the group's cloud before the first step there (`handler.convergence.claiming`)."""
+        cloud = stored.definition.cloud
+        if self._generation is not None and not hands_off(stored):
+            self._generation.meet(cloud, self._orchestrator_for(cloud), self._traffic)
+
+    def _see(self, stored: StoredGroup, world: World) -> None:
+        """Look for claims of another daemon among the machines that were seen."""
+        cloud = stored.definition.cloud
+        servers = [member.server for member in world.members if member.server is not None]
+        if self._generation is not None and not hands_off(stored):
+            self._generation.see(cloud, self._orchestrator_for(cloud), self._traffic, stored.id, servers)
+
+    def _reported(self, stored: StoredGroup, done: Pass) -> Pass:
+        """Say in what a pass leaves behind that this daemon has stopped, or cannot write its claim."""
+        if self._generation is None:
+            return done
+        failures = () if self.rival is None else (self.rival.words,)
+        unwritten = self._generation.unwritten.get(stored.definition.cloud.id)
+        retries = () if unwritten is None else (unwritten,)
+        return replace(done, failures=(*failures, *done.failures), retries=(*retries, *done.retries))
+
+    def _pass(
+        self,
+        stored: StoredGroup,
+        *,
+        accept_vanished: bool,
+        only: MemberName | None,
+        latest: Callable[[], GroupState] | None,
+    ) -> Pass:
+        ordered, quiet = accept_vanished or only is not None, self.rival is not None or hands_off(stored)
+        world = self.gather(stored.id, stored.definition, mends=only is None and not quiet)
+        self._see(stored, world)
+        if latest is not None:
+            stored = replace(stored, state=latest())
+        if self.rival is None and not hands_off(stored):
+            self._journal.close(stored.id, stored.definition.cloud.id, world)
+            stored, world = lifted(self._store, stored, world, only, self._clock(), ordered=ordered)
+        held = self.rival is not None or hands_off(stored) or _is_doubted(stored, world, self._clock())
+        look = partial(self._look, stored, world, accept_vanished=accept_vanished, only=only)
+        seen, minted, reading = look(), tuple[Record, ...](), None
+        if seen.plan.makes:
+            reading = self._quotas.read(stored.definition)
+            with self._budgets:  # groups of one cloud share budgets and quotas: since counting, nobody else mints
+                seen = look(reading=reading)
+                try:
+                    minted = () if held else self._mint(stored, seen, reading)
+                except StoreError as error:
+                    return halted(seen.only(stored), str(error))
+        if held:
+            return seen.only(stored)
+        planned, tools = seen.plan, self._tools(stored.definition, world)
+        try:
+            settled = only is None and stored.state.older is None
+            seated = () if not settled else unseat(self._gatherer.reverted[stored.id], stored.id, tools)
+        except StoreError as error:
+            return halted(seen.only(stored), str(error))
+        execution = Execution(tools, world, minted, goes_on=self._goes_on(stored, latest))
+        outcomes = execution.run(planned.steps)
+        self._quotas.passed(stored.id, stored.definition.cloud.id, outcomes)
+        for wait, members in execution.waits.items():
+            planned = planned.waiting(wait, members)
+        done = self._concluded(stored, replace(seen, plan=planned), outcomes)
+        done = replace(done, unread=self._quotas.news(reading), retries=(*done.retries, *seated))
+        return done if execution.halted is None else halted(done, execution.halted)
+
+    def _goes_on(self, stored: StoredGroup, latest: Callable[[], GroupState] | None) -> Callable[[], bool]:
+        """Whether another step may begin: not once everything is paused, or another daemon keeps the members."""
+        if latest is None or stored.deleting:
+            return lambda: self.rival is None
+        return lambda: self.rival is None and latest().stopped is not Pause.ALL
+
+    def _looked(self, stored: StoredGroup) -> _Look:
+        world = self.gather(stored.id, stored.definition)
+        seen = self._look(stored, world)
+        if not seen.plan.makes:
+            return seen
+        return self._look(stored, world, reading=self._quotas.read(stored.definition))
+
+    def _look(
+        self,
+        stored: StoredGroup,
+        world: World,
+        *,
+        accept_vanished: bool = False,
+        only: MemberName | None = None,
+        reading: Reading | None = None,
+    ) -> _Look:
+        used = self._store.creates(stored.id, stored.definition.cloud.id, self._clock())
+        snapshot = self._snapshot(stored, world, used, accept_vanished=accept_vanished, only=only)
+        headroom = self._quotas.left(stored.id, reading)
+        if headroom is not None:
+            snapshot = replace(snapshot, limits=replace(snapshot.limits, headroom=headroom))
+        planned = _planned(snapshot)
+        return _Look(snapshot=snapshot, plan=planned if only is None else planned.of(only), used=used)
+
+    def _snapshot(
+        self,
+        stored: StoredGroup,
+        world: World,
+        used: Creates,
+        *,
+        accept_vanished: bool = False,
+        only: MemberName | None = None,
+    ) -> Snapshot:
+        left, _ = budgets_left(stored, used)
+        now = self._clock()
+        return Snapshot(
+            desired=DesiredState(
+                size=stored.state.desired,
+                revision=stored.state.revision,
+                deleting=stored.deleting,
+                paused=all_stopped(stored),
+                roll=rolling_of(stored),
+                unconfirmed=stored.state.older is not None,
+                earlier=stored.state.earlier,
+            ),
+            world=world,
+            definition=stored.definition,
+            limits=Limits(
+                creates=left.creates,
+                budget=left.words,
+                back_off_until=None if only is not None else stored.builds.back_off_until,
+                accept_vanished=accept_vanished,
+                calls=self._traffic.left(stored.definition.cloud, now),
+                full=self._traffic.is_full(stored.definition.cloud, now),
+                accept_members=() if only is None else (only,),
+            ),
+            at=now,
+        )
+
+    def _mint(self, stored: StoredGroup, seen: _Look, reading: Reading | None) -> tuple[Record, ...]:
+        minted = self._intend(stored, seen.plan)
+        self._quotas.promise(stored.id, reading, [*(record.name for record in minted), *seen.intended()])
+        return minted
+
+    def _intend(self, stored: StoredGroup, planned: Plan) -> tuple[Record, ...]:
+        count = sum(isinstance(step, Create) and step.member is None for step in planned.steps)
+        if not count:
+            return ()
+        group, cloud = stored.definition.group, stored.definition.cloud.id
+        balancers = tuple((use.balancer, use.port) for use in group.balancers)
+        made_of = stored.definition.profile_digest
+        return self._store.intend(stored.id, cloud, count, balancers, self._clock(), made_of)
+
+    def _tools(self, definition: Definition, world: World) -> Tools:
+        readable = [balancer for balancer, seating in world.seatings.items() if seating.seats is not None]
+        return Tools(
+            installation=self._installation,
+            store=self._store,
+            orchestrator=self._orchestrator_for(definition.cloud),
+            balancers={balancer: self._balancer_for(definition.balancers[balancer]) for balancer in readable},
+            definition=definition,
+            clock=self._clock,
+            workers=self._workers,
+            traffic=self._traffic,
+            leases=self._leases,
+            quotas=self._quotas,
+            claim=None if self._generation is None else self._generation.own,
+        )
+
+    def _concluded(self, stored: StoredGroup, before_it: _Look, outcomes: tuple[Outcome, ...]) -> Pass:
+        world, planned, now = before_it.snapshot.world, before_it.plan, self._clock()
+        before = stored.builds
+        builds = builds_after(before, outcomes, world, Limits(creates=0, back_off_until=None), now)
+        if builds != before:
+            builds = replace(builds, of=stored.definition.build_digest)
+        self.witnesses.acted(world, planned.believed, evened=planned.evened)
+        minted = sum(isinstance(step, Create) and step.member is None for step in planned.steps)
+        seen = before_it.only(stored)
+        done = replace(
+            seen,
+            outcomes=outcomes,
+            next_in=next_in(planned, outcomes, builds, now),
+            vanished=tuple(surrendered(planned.vanished, world, now)),
+            refused=tuple(ungiven(outcomes, world, now)),
+            returned=tuple(restored(planned.returned, world, stored.definition, now)),
+            builds=builds,
+            creates_left=max(seen.creates_left - minted, 0),
+            failures=(*seen.failures, *told(outcomes, planned.held, world, failed=True)),
+            retries=(*told(outcomes, planned.held, world, failed=False), *seen.retries),
+        )
+        if builds == before:
+            return done
+        try:
+            self._store.save_builds(stored.id, builds)
+        except StoreError as error:
+            return halted(done, str(error))
+        return done
+
+
+def _planned(snapshot: Snapshot) -> Plan:
+    with uncollected(len(snapshot.world.members)):
+        return snapshot.plan()
+
+
+def _is_doubted(stored: StoredGroup, world: World, now: Instant) -> bool:
+    """Whether what was seen changes how far the store is believed: that is written down before anything is done."""
+    if stored.deleting:
+        return False
+    seen = inventory_of(world, stored.state.desired)
+    return compared(stored.definition.group, stored.state, seen, now) is not stored.state

@@ -1,0 +1,375 @@
+"""Carries out the steps of one plan: what must be durable first, then the call, then what became of it.
+
+Note [Intents before calls]: every call stands between two writes. The first holds the journal line and whatever must be
+on disk before the call; if it fails, the call is not made, nor any other of the pass. The second holds what follows
+from the answer; if it is lost, the next pass finds the world as it is and plans from that.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TypeVar, assert_never
+
+from collector.clients.abreast import abreast
+from config.errors import DriverError, Full, Permanent, StoreError, Transient
+from config.units import BalancerId, Instant, MemberName, PartName
+from handler.convergence.leases import Leases
+from handler.convergence.quotas import Quotas
+from handler.convergence.traffic import Traffic
+from handler.planning.attempts import counted, judged, succeeded
+from handler.planning.desired import Definition
+from handler.planning.launches import Claim, LaunchId
+from handler.planning.lines import UNTOLD, Begun, Call, Line, Notice, changed, done, failed, head, parted, told
+from handler.planning.records import before, before_parting, forgotten, made, taken_up, unmade
+from handler.planning.removals import is_stuck
+from handler.planning.steps import (
+    NAMES,
+    BalancerCall,
+    CloudCall,
+    Create,
+    Destroy,
+    Drain,
+    Enable,
+    Forget,
+    Join,
+    Leave,
+    MakePart,
+    Mark,
+    Outcome,
+    PartStep,
+    ReleasePart,
+    RemovePart,
+    Result,
+    Step,
+    TakeUp,
+    Unmark,
+    Wait,
+)
+from handler.planning.world import Member, Record, Server, World
+from handler.ports.balancer import Balancer, Batched, Change, Move
+from handler.ports.endings import Endings
+from handler.ports.orchestrator import Launch, Orchestrator
+from handler.ports.parts import change_part
+from handler.ports.store import Event, EventKind, Store
+
+_AT_ONCE = 500
+"""Steps without a call in one transaction: others who write do not wait for long."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tools:
+    """What steps are carried out with."""
+
+    installation: str
+    store: Store
+    orchestrator: Orchestrator
+    balancers: Mapping[BalancerId, Balancer]
+    """Those that could be read in this pass."""
+    definition: Definition
+    clock: Callable[[], Instant]
+    workers: int
+    traffic: Traffic
+    leases: Leases
+    quotas: Quotas
+    claim: Claim | None = None
+    """What new members bear; ``None``: nothing."""
+
+
+class Execution:
+    """One plan being carried out.
+
+    ``halted`` says why it ended early, if it did; ``waits``, what was left to the next pass, though it was planned.
+    """
+
+    def __init__(
+        self, tools: Tools, world: World, minted: Sequence[Record], *, goes_on: Callable[[], bool] = lambda: True
+    ) -> None:
+        self._tools = tools
+        self._goes_on = goes_on
+        self._world = world
+        self._members: dict[MemberName, Member] = {member.name: member for member in world.members}
+        self._records: dict[MemberName, Record] = {
+            member.name: member.record for member in world.members if member.record is not None
+        }
+        self._records.update((record.name, record) for record in minted)
+        self._minted = tuple(record.name for record in minted)
+        self._halt = threading.Lock()
+        self.halted: str | None = None
+        self.waits: Counter[Wait] = Counter()
+        self._may_change: Callable[[BalancerId], bool] = lambda balancer: False
+
+    def run(self, steps: Sequence[Step]) -> tuple[Outcome, ...]:
+        """Carry out everything: removals and balancers first, then creations; members side by side, each in order."""
+        lines: dict[MemberName, list[tuple[MemberName, Step]]] = {}
+        births: dict[MemberName, list[tuple[MemberName, Step]]] = {}
+        minted = iter(self._minted)
+        for step in steps:
+            if isinstance(step, Create | MakePart):
+                name = next(minted) if step.member is None else step.member
+                births.setdefault(name, []).extend((name, first) for first in self._beginning(name, step))
+            else:
+                lines.setdefault(step.member, []).append((step.member, step))
+        notices, called = parted(lines.values())
+        noted = self._noted_all(notices)
+        lanes = self._tools.traffic.abreast(self._tools.definition.cloud, self._tools.workers)
+        with self._tools.leases.taken(changed(called), self._world.group, self._tools.clock) as self._may_change:
+            batched, left = self._in_batches(called)
+            moved = abreast([partial(self._line, line) for line in left], lanes)
+        born = abreast([partial(self._line, birth) for birth in births.values()], lanes)
+        return (*noted, *batched, *(outcome for line in (*moved, *born) for outcome in line))
+
+    def _in_batches(self, lines: Sequence[Line]) -> tuple[list[Outcome], list[Line]]:
+        """Hand what lines begin with to balancers that take many changes in one go; say what is left of the lines."""
+        outcomes: list[Outcome] = []
+        left = list(lines)
+        for balancer, driver in self._tools.balancers.items():
+            heads = [head(line, balancer) for line in left] if isinstance(driver, Batched) else []
+            if not any(heads) or not isinstance(driver, Batched) or not self._may_go_on(balancer):
+                continue
+            answered = self._kept(partial(self._together, driver, [each for line in heads for each in line])) or []
+            outcomes += answered
+            stopped = {outcome.member for outcome in answered if outcome.result is not Result.DONE}
+            whole = self.halted is None
+            parts = [(line[len(begun) :], begun) for line, begun in zip(left, heads, strict=True)]
+            left = [rest for rest, begun in parts if not begun or (whole and begun[0][0] not in stopped)]
+        return outcomes, [line for line in left if line]
+
+    def _may_go_on(self, balancer: BalancerId) -> bool:
+        return self.halted is None and self._goes_on() and self._may_change(balancer)
+
+    def _together(self, driver: Batched, steps: Line) -> list[Outcome]:
+        """Make several changes of one balancer: a line of history for each before, and after."""
+        begun = [self._begun(name, step) for name, step in steps]
+        try:
+            answers = driver.apply([self._change(name, step) for name, step in steps])
+        except DriverError as error:
+            answers = [error] * len(steps)
+        return [self._ended(one, answer) for one, answer in zip(begun, answers, strict=True)]
+
+    def _change(self, name: MemberName, step: Step) -> Change:
+        if not isinstance(step, Join):
+            return Change(move=Move(NAMES[type(step)]), member=name)
+        return Change(move=Move.JOIN, member=name, at=self._place(name, step.balancer))
+
+    def _place(self, name: MemberName, balancer: BalancerId) -> tuple[str, int]:
+        """Address and port at which a member serves behind a balancer."""
+        server = self._members[name].server
+        if server is None or server.address is None:
+            raise Transient(f"{name} has no address yet")
+        return server.address, dict(self._records[name].balancers)[balancer]
+
+    def _beginning(self, name: MemberName, step: Create | MakePart) -> tuple[Step, ...]:
+        """Parts come before the machine of a new member: that is for a pass that has seen them ready."""
+        parts = self._tools.definition.profile.parts if step.member is None else ()
+        return tuple(MakePart(member=name, part=part.name) for part in parts) or (step,)
+
+    def _noted_all(self, steps: Sequence[tuple[MemberName, Notice]]) -> tuple[Outcome, ...]:
+        """Write down what has no call, many steps in one transaction, up to the first that cannot be written."""
+        outcomes: list[Outcome] = []
+        for first in range(0, len(steps), _AT_ONCE):
+            if self.halted is not None or not self._goes_on():
+                break
+            outcomes += self._kept(partial(self._noted, steps[first : first + _AT_ONCE])) or ()
+        return tuple(outcomes)
+
+    def _line(self, line: Line) -> tuple[Outcome, ...]:
+        """Carry out one member's steps in order, up to the first that is not done."""
+        outcomes: list[Outcome] = []
+        for name, step in line:
+            may = self.halted is None and self._goes_on()
+            outcome = self._kept(partial(self._admitted, name, step)) if may else None
+            if outcome is None:
+                break
+            outcomes.append(outcome)
+            if outcome.result is not Result.DONE:
+                break
+        return tuple(outcomes)
+
+    def _kept(self, carry_out: Callable[[], T]) -> T | None:
+        """Carry out what writes to the store; if that fails, nothing more is done."""
+        try:
+            return carry_out()
+        except StoreError as error:
+            with self._halt:
+                self.halted = self.halted or f"nothing more is done: {error}"
+            return None
+
+    def _admitted(self, name: MemberName, step: Step) -> Outcome | None:
+        """Carry a step out, unless cloud or balancer may not be called now: then nothing is begun."""
+        tools = self._tools
+        if isinstance(step, BalancerCall) and not self._may_change(step.balancer):
+            self._leave(Wait.BALANCER_BUSY)
+            return None
+        if not isinstance(step, CloudCall):
+            return self._carry_out(name, step)
+        makes = isinstance(step, Create | MakePart)
+        with tools.traffic.call(tools.definition.cloud, tools.clock, makes=makes) as admitted:
+            if admitted:
+                return self._carry_out(name, step)
+        self._leave(Wait.RATE_LIMIT)
+        return None
+
+    def _leave(self, wait: Wait) -> None:
+        """Count a step that is left to the next pass."""
+        with self._halt:
+            self.waits[wait] += 1
+
+    def _carry_out(self, name: MemberName, step: Step) -> Outcome:
+        if isinstance(step, Notice):
+            return self._noted([(name, step)])[0]
+        begun = self._begun(name, step)
+        try:
+            answer: Server | DriverError | None = self._call(name, step)
+        except DriverError as error:
+            answer = error
+        return self._ended(begun, answer)
+
+    def _begun(self, name: MemberName, step: Step) -> Begun:
+        """Write down that a call is about to be made."""
+        group, cloud = self._world.group, self._tools.definition.cloud.id
+        started = self._tools.clock()
+        durable = self._durable(name, step, started)
+        saved = () if durable is None else (durable,)
+        line = self._tools.store.begin_step(group, NAMES[type(step)], name, started, saved, cloud)
+        if durable is not None:
+            self._records[name] = durable
+        return Begun(line=line, name=name, step=step, started=started)
+
+    def _ended(self, begun: Begun, answer: Server | DriverError | None) -> Outcome:
+        """Write down what became of a call."""
+        ended = self._tools.clock()
+        outcome, after = self._judged(begun, answer, ended)
+        saved = () if after is None else (after,)
+        said = outcome.because or str(getattr(begun.step, "balancer", ""))
+        self._tools.store.end_step(begun.line, outcome.result, said, ended, saved, self._tools.definition.cloud.id)
+        if after is not None:
+            self._records[begun.name] = after
+        return outcome
+
+    def _durable(self, name: MemberName, step: Step, now: Instant) -> Record | None:
+        """What must be on disk before the call, if it is not there yet."""
+        record, profile = self._records[name], self._world.profile
+        if isinstance(step, Create):
+            return None if record.profile == profile else replace(record, profile=profile)
+        if isinstance(step, PartStep):
+            return before_parting(step, record, self._tools.definition)
+        return before(step, record, self._server(name), now)
+
+    def _noted(self, steps: Sequence[tuple[MemberName, Notice]]) -> list[Outcome]:
+        now, changed = self._tools.clock(), dict[MemberName, Record]()
+        for name, step in steps:
+            record = self._remembered(name, step, changed.get(name), now)
+            if record is not None:
+                changed[name] = record
+        lines = [self._line_of(name, step, now) for name, step in steps if type(step) not in UNTOLD]
+        self._tools.store.note_steps(lines, tuple(changed.values()), self._tools.definition.cloud.id)
+        self._records.update(changed)
+        return [done(name, step, now, now) for name, step in steps]
+
+    def _remembered(self, name: MemberName, step: Notice, changed: Record | None, now: Instant) -> Record | None:
+        member, server = self._members.get(name), self._server(name)
+        if isinstance(step, Forget):
+            return forgotten(self._records[name] if changed is None else changed, self._world, now)
+        if not isinstance(step, TakeUp):
+            return before(step, self._records[name] if changed is None else changed, server, now)
+        if member is None or server is None:
+            return None
+        return taken_up(member, server, self._world, self._tools.definition, now)
+
+    def _line_of(self, name: MemberName, step: Notice, now: Instant) -> Event:
+        return Event(
+            at=now,
+            group=self._world.group,
+            kind=EventKind.STEP,
+            name=NAMES[type(step)],
+            by=name,
+            result=Result.DONE,
+            message=told(step) or self._ending(name, step),
+            took=0.0,
+        )
+
+    def _ending(self, name: MemberName, step: Notice) -> str:
+        """How a machine ended that is gone, where its cloud can tell."""
+        cloud = self._tools.orchestrator
+        return cloud.ending(name) if isinstance(step, Forget) and isinstance(cloud, Endings) else ""
+
+    def _server(self, name: MemberName) -> Server | None:
+        member = self._members.get(name)
+        return None if member is None else member.server
+
+    def _judged(
+        self, begun: Begun, answer: Server | DriverError | None, ended: Instant
+    ) -> tuple[Outcome, Record | None]:
+        """Say what became of a call, and what follows for its member."""
+        step, record, definition = begun.step, self._records[begun.name], self._tools.definition
+        outcome = done(begun.name, step, begun.started, ended)
+        if isinstance(answer, DriverError):
+            if isinstance(step, CloudCall):
+                makes = isinstance(step, Create | MakePart)
+                self._tools.traffic.heard(definition.cloud, answer, ended, makes=makes)
+            failure = judged(step, record, answer, room_comes=self._room_comes())
+            is_first = isinstance(step, Create | MakePart | Mark)
+            final = is_first and isinstance(answer, Permanent) and not isinstance(answer, Full)
+            outcome = failed(outcome, failure, answer, final=final)
+            known = outcome.because, ended, outcome.cause
+            is_unmade = final and not isinstance(step, Mark)  # one that cannot be given is forgotten with its place
+            after = unmade(record, ended) if is_unmade else counted(step, record, failure, *known)
+            if is_stuck(after, definition.group.grace, ended):  # a warning of its own says so
+                outcome, failure = replace(outcome, result=Result.LIMITED), replace(failure, result=Result.LIMITED)
+                after = counted(step, record, failure, *known)
+            return outcome, after
+        if answer is not None:
+            return outcome, made(record, answer, ended)
+        return outcome, succeeded(step, record, definition.group.grace, ended)
+
+    def _room_comes(self) -> bool:
+        return any(record.leaving is not None for record in list(self._records.values()))
+
+    def _call(self, name: MemberName, step: Call) -> Server | None:
+        tools = self._tools
+        match step:
+            case Create():
+                profile, parts = tools.definition.profile, self._parts(name)
+                launch = Launch(id=self._launch(name), profile=profile, parts=parts, claim=tools.claim)
+                with tools.quotas.making(name):
+                    return tools.orchestrator.create(launch)
+            case MakePart() | RemovePart() | ReleasePart():
+                change_part(tools.orchestrator, step, tools.definition.profile)
+            case Destroy():
+                tools.orchestrator.destroy(name, grace=tools.definition.group.grace)
+            case Mark():
+                return tools.orchestrator.mark(self._records[name].server_id or "", self._launch(name))
+            case Unmark():
+                tools.orchestrator.unmark(name)
+            case Join() | Enable() | Drain() | Leave():
+                self._steer(name, step, tools.balancers[step.balancer])
+            case _:
+                assert_never(step)
+        return None
+
+    def _launch(self, name: MemberName) -> LaunchId:
+        sequence = self._records[name].sequence
+        return LaunchId(installation=self._tools.installation, group=self._world.group, sequence=sequence)
+
+    def _parts(self, name: MemberName) -> Mapping[PartName, str]:
+        member = self._members.get(name)
+        return {part.name: part.id for part in (() if member is None else member.parts)}
+
+    def _steer(self, name: MemberName, step: Join | Enable | Drain | Leave, balancer: Balancer) -> None:
+        match step:
+            case Join():
+                balancer.join(name, *self._place(name, step.balancer))
+            case Enable():
+                balancer.enable(name)
+            case Drain():
+                balancer.drain(name)
+            case Leave():
+                balancer.leave(name)
+            case _:
+                assert_never(step)

@@ -1,0 +1,320 @@
+"""Gathers the world of one group: what its cloud lists, its balancers seat, its members answer, and we remember."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import partial
+
+from collector.clients.abreast import abreast
+from config.errors import DriverError, NotFound, Permanent
+from config.model.catalogue import Balancer as DeclaredBalancer
+from config.model.catalogue import Cloud, ReadyProbe
+from config.units import BalancerId, GroupId, Instant, MemberName, Seconds
+from handler.convergence.absence import Absence, missed
+from handler.convergence.evidence import Witnesses
+from handler.convergence.gather_parts import with_parts
+from handler.convergence.traffic import Traffic
+from handler.convergence.vanished import check_made
+from handler.planning.desired import Definition
+from handler.planning.distrust import Streak, lengthened
+from handler.planning.launches import LaunchId
+from handler.planning.provisioning import closed
+from handler.planning.roles import sequence_of
+from handler.planning.world import (
+    Listing,
+    Member,
+    Phase,
+    Record,
+    Seat,
+    Seating,
+    SeatState,
+    Server,
+    ServerState,
+    World,
+)
+from handler.ports.balancer import Balancer, Mending, Provisioner
+from handler.ports.orchestrator import Orchestrator, Proving
+from handler.ports.store import Store
+from trigger.moving import moved
+
+_UNASKED = object()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gatherer:
+    """Looks, and changes no member. It remembers of whom listings said the same, in a row, and its last look."""
+
+    installation: str
+    store: Store
+    orchestrator_for: Callable[[Cloud], Orchestrator]
+    balancer_for: Callable[[DeclaredBalancer], Balancer]
+    probe: Callable[[str, ReadyProbe], str]
+    """Says why a member is not ready; empty: it is."""
+    clock: Callable[[], Instant]
+    workers: int
+    traffic: Traffic
+    witnesses: Witnesses
+    _passing: dict[GroupId, Mapping[MemberName, Instant]] = field(default_factory=dict, init=False, repr=False)
+    _streaks: dict[GroupId, Mapping[MemberName, Streak]] = field(default_factory=dict, init=False, repr=False)
+    _absences: dict[tuple[GroupId, BalancerId], Absence] = field(default_factory=dict, init=False, repr=False)
+    reverted: dict[GroupId, Mapping[BalancerId, Set[MemberName]]] = field(default_factory=dict, init=False, repr=False)
+    """Of the last look: whom balancers give work though they are proved gone and on no listing."""
+
+    def gather(self, group: GroupId, definition: Definition, *, mends: bool = False) -> World:
+        """Look once. A cloud or balancer that does not answer makes the world incomplete, never an exception.
+
+        Whoever ``mends`` has balancers put right that cannot be read (`handler.ports.balancer.Mending`).
+
+        Raises:
+            StoreError: what we remember cannot be read.
+        """
+        at = self.clock()
+        orchestrator = self.orchestrator_for(definition.cloud)
+        records = {record.name: record for record in self.store.members(group)}
+        listing = self._list(orchestrator, group, definition.cloud)
+        listed = self._ours(listing.servers, group)
+        seatings = self._seatings(definition, records.values(), mends=mends)
+        served = frozenset(name for name in _served(seatings) - records.keys() if self._is_ours(name, group))
+        let_go = self._let_go(group, (listed.keys() | served) - records.keys())
+        listed = {name: server for name, server in listed.items() if name not in let_go}
+        unseen, lately = self._strangers(group, listed.keys() - records.keys(), served - let_go)
+        gone = lately.keys()
+        over = served - let_go - unseen - listed.keys() if listing.complete else frozenset()
+        self.reverted[group] = {balancer: names for balancer, names in _worked(seatings, over) if names}
+        missing = unseen | (records.keys() - listed.keys()) if listing.complete else frozenset()
+        found = self._found(orchestrator, definition.cloud, (listed.keys() - records.keys()) | missing)
+        waited_for = (unseen - found.keys()) | {name for name in gone if found.get(name, _UNASKED) is not None}
+        silent = self._unsettled(group, waited_for, listing, at)
+        servers = {name: server for name, server in {**listed, **found}.items() if name not in silent}
+        members = tuple(self._timed(group, _members(records, servers, found, lately), at))
+        admitted = partial(self.traffic.look, definition.cloud, self.clock)
+        lanes = self.traffic.abreast(definition.cloud, self.workers)
+        members = with_parts(members, orchestrator, definition, admitted, lanes)
+        ours = frozenset(member.name for member in members)
+        world = World(
+            group=group,
+            at=at,
+            complete=listing.complete,
+            because=listing.because,
+            members=members,
+            seatings={balancer: _only(ours, seating) for balancer, seating in seatings.items()},
+            untraced=tuple(sorted(silent & unseen)),
+            relisted=tuple(sorted(silent & gone)),
+            profile=definition.profile_digest,
+            ahead=self._ahead(group, servers.keys() - records.keys()),
+        )
+        world, probed = self._probed(world, definition)
+        proof = isinstance(orchestrator, Proving) and orchestrator.proves_absence
+        return self.witnesses.with_losses(world, definition, servers, probed, proof=proof)
+
+    def follow(self, step: Seconds) -> None:
+        """Keep how long everything has lasted that is remembered here: the clock was set by ``step``."""
+        self._passing.update(moved(self._passing, Mapping[GroupId, Mapping[MemberName, Instant]], step))
+        self._streaks.update(moved(self._streaks, Mapping[GroupId, Mapping[MemberName, Streak]], step))
+        self._absences.update(moved(self._absences, Mapping[tuple[GroupId, BalancerId], Absence], step))
+
+    def _timed(self, group: GroupId, members: Iterable[Member], at: Instant) -> Iterator[Member]:
+        """Tell since when members are between two states. Who is not seen now has not arrived."""
+        before, now = self._passing.get(group, {}), dict[MemberName, Instant]()
+        for member in members:
+            if member.server is None and member.name in before:
+                now[member.name] = before[member.name]
+            elif member.server is not None and member.server.state is ServerState.PASSING:
+                now[member.name] = before.get(member.name, at)
+            yield replace(member, passing_since=now[member.name]) if member.name in now else member
+        self._passing[group] = now
+
+    def _ahead(self, group: GroupId, unknown: Set[MemberName]) -> int:
+        """The highest launch sequence of these that is above the store's last one; 0: none is."""
+        launches = (LaunchId.parse(name) for name in unknown)
+        highest = max((launch.sequence for launch in launches if launch is not None), default=0)
+        return highest if highest and highest > self.store.last_sequence(group) else 0
+
+    def _let_go(self, group: GroupId, unknown: Set[MemberName]) -> frozenset[MemberName]:
+        """Those whom a person has told us to leave alone for ever."""
+        return self.store.abandoned_of(group) if unknown else frozenset()
+
+    def _strangers(
+        self, group: GroupId, listed: Set[MemberName], served: Set[MemberName]
+    ) -> tuple[frozenset[MemberName], Mapping[MemberName, Record]]:
+        """Return the names that are not remembered, given work and not listed, and the last records of listed ones."""
+        if not (listed or served):
+            return frozenset(), {}
+        gone = self.store.gone(group, listed | served)
+        return frozenset(served - listed - gone.keys()), {name: gone[name] for name in gone.keys() & listed}
+
+    def _unsettled(
+        self, group: GroupId, silent: Set[MemberName], listing: Listing, at: Instant
+    ) -> frozenset[MemberName]:
+        """Of whom the cloud would say nothing: those for whom not enough listings have said the same in a row."""
+        before = self._streaks.get(group, {})
+        if not listing.complete:
+            return frozenset(name for name in silent if name not in before or not before[name].is_settled(at))
+        self._streaks[group] = streaks = lengthened(before, silent, at)
+        return frozenset(name for name in silent if not streaks[name].is_settled(at))
+
+    def _list(self, orchestrator: Orchestrator, group: GroupId, cloud: Cloud) -> Listing:
+        closed_until = self.traffic.closed_until(cloud, self.clock())
+        if closed_until is not None:
+            until = datetime.fromtimestamp(closed_until, UTC).strftime("%H:%M:%S")
+            because = f"cloud {cloud.id} asked for time: it is left alone until {until} UTC"
+            return Listing(servers=(), complete=False, because=because)
+        try:
+            return orchestrator.list(group)
+        except DriverError as error:
+            self.traffic.heard(cloud, error, self.clock())
+            return Listing(servers=(), complete=False, because=str(error))
+
+    def _ours(self, servers: Iterable[Server], group: GroupId) -> dict[MemberName, Server | None]:
+        """Keep machines of this installation and group; of two under one name, the older."""
+        oldest_last = sorted(servers, key=lambda server: (server.created_at, server.id), reverse=True)
+        return {server.name: server for server in oldest_last if self._is_ours(server.name, group)}
+
+    def _is_ours(self, name: str, group: GroupId) -> bool:
+        launch = LaunchId.parse(name)
+        return launch is not None and launch.installation == self.installation and launch.group == group
+
+    def _found(
+        self, orchestrator: Orchestrator, cloud: Cloud, names: Iterable[MemberName]
+    ) -> dict[MemberName, Server | None]:
+        """Ask for machines by name, as many as the cloud may be asked; only definite answers are in the result."""
+
+        def ask(name: MemberName) -> tuple[tuple[MemberName, Server | None], ...]:
+            try:
+                with self.traffic.call(cloud, self.clock, asks=True) as admitted:
+                    return ((name, orchestrator.find(name)),) if admitted else ()
+            except DriverError:
+                return ()  # nothing was proved
+
+        answers = abreast([partial(ask, name) for name in sorted(names)], self.traffic.abreast(cloud, self.workers))
+        return dict(answer for said in answers for answer in said)
+
+    def _seatings(
+        self, definition: Definition, records: Iterable[Record], *, mends: bool
+    ) -> Mapping[BalancerId, Seating]:
+        involved = {use.balancer for use in definition.group.balancers}
+        involved.update(balancer for record in records for balancer, _ in record.balancers)
+        ids = sorted(involved)
+        answers = abreast([partial(self._seating, definition, balancer, mends=mends) for balancer in ids], self.workers)
+        return dict(zip(ids, answers, strict=True))
+
+    def _seating(self, definition: Definition, balancer: BalancerId, *, mends: bool) -> Seating:
+        declared = definition.balancers.get(balancer)
+        if declared is None:
+            return Seating(seats=None, because=f"balancer {balancer} is no longer declared, and members are behind it")
+        whose = definition.group.id, balancer
+        try:
+            port = self.balancer_for(declared)
+            shut = self._shut(definition.group.id, port) if isinstance(port, Provisioner) else ""
+            seating = Seating(seats=_seats(port, mends=mends), closed=shut)
+        except NotFound as error:
+            self._absences[whose] = absence = missed(self._absences.get(whose), self.clock(), definition.group.interval)
+            return _missing(balancer, error, absence, definition.group.interval)
+        except DriverError as error:
+            seating = Seating(seats=None, because=f"balancer {balancer}: {error}")
+        self._absences.pop(whose, None)
+        return seating
+
+    def _shut(self, group: GroupId, port: Provisioner) -> str:
+        """Say why no member can join a balancer that is made for a group; empty: they can. Raises as `check_made`."""
+        found = port.parts()
+        bindings = self.store.bindings(group)
+        check_made(port, next((each for each in bindings if each.balancer == port.declared.id), None), found)
+        return closed(port.declared, found)
+
+    def _probed(self, world: World, definition: Definition) -> tuple[World, Mapping[MemberName, str]]:
+        """Ask the probe about members on whose readiness something depends; return also what it said."""
+        ready = definition.profile.ready
+        if ready is None:
+            return world, {}
+        asked = {
+            member.name: member.server.address
+            for member in world.members
+            if member.server is not None and member.server.address is not None and _is_asked(member, world)
+        }
+        answers = abreast([partial(self.probe, address, ready) for address in asked.values()], self.workers)
+        said = dict(zip(asked, answers, strict=True))
+        if not said:
+            return world, {}
+        members = tuple(
+            replace(member, ready=not said[member.name], unready=said[member.name]) if member.name in said else member
+            for member in world.members
+        )
+        return replace(world, members=members), said
+
+
+def _members(
+    records: Mapping[MemberName, Record],
+    servers: Mapping[MemberName, Server | None],
+    found: Mapping[MemberName, Server | None],
+    gone: Mapping[MemberName, Record],
+) -> tuple[Member, ...]:
+    """Everyone who is remembered or there, by sequence."""
+    members = [
+        Member(
+            name=name,
+            record=records.get(name),
+            server=servers.get(name),
+            disproved=name in found and found[name] is None,
+            ready=None,
+            gone=gone.get(name),
+        )
+        for name in records.keys() | servers.keys()
+        if name in records or servers[name] is not None
+    ]
+    return tuple(sorted(members, key=lambda member: (sequence_of(member), member.name)))
+
+
+def _missing(balancer: BalancerId, error: NotFound, absence: Absence, interval: Seconds) -> Seating:
+    """Tell of a balancer that is missing; until that is proved it counts as one that cannot be read."""
+    if absence.is_proved(interval):
+        return Seating(seats=None, because=f"balancer {balancer} is not found: {error}", not_found=True)
+    from_ = datetime.fromtimestamp(absence.proved_from(interval), UTC).strftime("%H:%M:%S")
+    because = f"balancer {balancer} is missing, and counts as not found from {from_} UTC on: {error}"
+    return Seating(seats=None, because=because)
+
+
+def _seats(port: Balancer, *, mends: bool) -> Mapping[MemberName, Seat]:
+    try:
+        return port.seats()
+    except Permanent:
+        if not mends or not isinstance(port, Mending):
+            raise
+    port.mend()
+    return port.seats()
+
+
+def _served(seatings: Mapping[BalancerId, Seating]) -> frozenset[MemberName]:
+    """Whom balancers give work, whoever they are."""
+    seats = (seat for seating in seatings.values() if seating.seats is not None for seat in seating.seats.values())
+    return frozenset(seat.member for seat in seats if seat.works)
+
+
+def _worked(
+    seatings: Mapping[BalancerId, Seating], names: Set[MemberName]
+) -> Iterator[tuple[BalancerId, Set[MemberName]]]:
+    """Which of these each balancer gives work."""
+    for balancer, seating in seatings.items():
+        yield balancer, {seat.member for seat in (seating.seats or {}).values() if seat.works and seat.member in names}
+
+
+def _only(ours: frozenset[MemberName], seating: Seating) -> Seating:
+    if seating.seats is None:
+        return seating
+    return replace(seating, seats={name: seat for name, seat in seating.seats.items() if name in ours})
+
+
+def _is_asked(member: Member, world: World) -> bool:
+    """Whether the probe's answer decides anything: on the way into service, or when a seat has been lost."""
+    if member.record is None or member.server is None or member.server.state is not ServerState.RUNNING:
+        return False
+    if member.record.phase is not Phase.IN_SERVICE:
+        return member.record.phase is not Phase.LEAVING
+    for balancer, _ in member.record.balancers:
+        seats = world.seatings[balancer].seats
+        seat = None if seats is None else seats.get(member.name)
+        if seats is not None and (seat is None or seat.state is not SeatState.SERVING):
+            return True
+    return False

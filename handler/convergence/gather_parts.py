@@ -1,0 +1,85 @@
+"""Gathers the parts of members, where something depends on them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from functools import partial
+
+from collector.clients.abreast import abreast
+from config.errors import DriverError
+from config.units import GroupId, MemberName, PartName
+from handler.planning.assembly import wants_parts
+from handler.planning.desired import Definition
+from handler.planning.parts import MadePart, PartListing
+from handler.planning.world import Member
+from handler.ports.orchestrator import Orchestrator
+from handler.ports.parts import PartMaker
+
+_Key = tuple[MemberName, PartName]
+_Answer = tuple[_Key, MadePart | None]
+
+Admitted = Callable[[], AbstractContextManager[bool]]
+"""Around a question: whether the cloud may be asked now."""
+
+
+def with_parts(
+    members: tuple[Member, ...], orchestrator: Orchestrator, definition: Definition, admitted: Admitted, workers: int
+) -> tuple[Member, ...]:
+    """Look for the parts of members whose steps depend on them. What the cloud does not say stays unknown."""
+    wanted = {member.name: member for member in members if wants_parts(member, definition)}
+    if not wanted:
+        return members
+    found: dict[MemberName, dict[PartName, MadePart | None]] = {}
+    for (whose, name), part in _told(wanted.values(), orchestrator, definition, admitted, workers):
+        found.setdefault(whose, {})[name] = part
+    return tuple(_fitted(member, found.get(member.name, {})) if member.name in wanted else member for member in members)
+
+
+def _told(
+    members: Iterable[Member], orchestrator: Orchestrator, definition: Definition, admitted: Admitted, workers: int
+) -> Iterator[_Answer]:
+    if not isinstance(orchestrator, PartMaker):  # there is no part, whatever was to be made
+        yield from ((key, None) for member in members for key in _expected(member, definition, complete=True))
+        return
+    listing = _listed(orchestrator, definition.group.id, admitted)
+    listed = {(member, part.name): part for member, part in listing.parts}
+    yield from listed.items()
+    expected = (key for member in members for key in _expected(member, definition, complete=listing.complete))
+    missing = [key for key in expected if key not in listed]
+    for said in abreast([partial(_asked, orchestrator, key, admitted) for key in missing], workers):
+        yield from said
+
+
+def _expected(member: Member, definition: Definition, *, complete: bool) -> Iterator[_Key]:
+    """What is asked for by name. Of one who is not known, that is all declared parts, once everything was listed."""
+    if member.record is not None:
+        yield from ((member.name, name) for name, _ in member.record.parts)
+    elif complete:
+        yield from ((member.name, part.name) for part in definition.profile.parts)
+
+
+def _listed(orchestrator: PartMaker, group: GroupId, admitted: Admitted) -> PartListing:
+    """What is listed; if that fails nothing was seen, and each is asked for by name."""
+    try:
+        with admitted() as may:
+            return orchestrator.parts(group) if may else PartListing(parts=(), complete=False)
+    except DriverError as error:
+        return PartListing(parts=(), complete=False, because=str(error))
+
+
+def _asked(orchestrator: PartMaker, key: _Key, admitted: Admitted) -> tuple[_Answer, ...]:
+    try:
+        with admitted() as may:
+            return ((key, orchestrator.find_part(*key)),) if may else ()
+    except DriverError:
+        return ()  # nothing was proved
+
+
+def _fitted(member: Member, own: Mapping[PartName, MadePart | None]) -> Member:
+    return replace(
+        member,
+        parts=tuple(part for _, part in sorted(own.items()) if part is not None),
+        lacking=tuple(sorted(name for name, part in own.items() if part is None)),
+    )

@@ -1,0 +1,247 @@
+"""What clouds say of their quotas, shared by the groups that use them, and who has been promised what.
+
+Note [One room for all]: groups are converged side by side, and each pass asks how much room there is. So what one group
+is about to make is taken from what the others see, until the cloud counts it itself.
+
+Note [Counted late]: Nova counts a server some seconds after it has answered that it will make it. So each promise knows
+what will be used once it is counted, those before it included, and is counted by the first reading that says so. Where
+others leave meanwhile none may ever say so: a while after the call is over, it is counted all the same.
+
+Nothing is read while there is nothing to make. A reading is believed for a few seconds.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from config.errors import DriverError
+from config.model.catalogue import Cloud
+from config.units import CloudId, GroupId, Instant, MemberName, Seconds
+from handler.convergence.traffic import Traffic
+from handler.planning.desired import Definition
+from handler.planning.headroom import Headroom, Quota, headroom_of
+from handler.planning.steps import Forget, Outcome
+from handler.ports.metered import Metered
+from handler.ports.orchestrator import Orchestrator
+from trigger.moving import moved
+
+_BELIEVED: Seconds = 5.0
+_COUNTED_AFTER: Seconds = 10.0
+"""How long after its answer a machine is counted at the latest."""
+_COUNTED_WITHIN: Seconds = 60.0
+"""How long after it was asked for, though the answer may take minutes."""
+_KEPT: Seconds = 60.0
+"""For how long room is kept, between two passes, for members that are intended and wait for something else."""
+
+_Key = tuple[CloudId, str]
+"""A cloud, and by digest what is made of it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What a cloud said of its quotas."""
+
+    turn: int
+    """Its place among all that was begun and ended here: clocks are too coarse, and may be set back."""
+    cloud: Cloud
+    """As it was declared then."""
+    began: Instant
+    ended: Instant
+    quotas: tuple[Quota, ...]
+    """Empty too if they could not be read: then nothing is known to be in the way."""
+    unread: str = ""
+    """Why they could not be read."""
+
+    @property
+    def used(self) -> Mapping[str, float]:
+        """What is used of everything that a new member takes, and that is limited."""
+        bounded = (quota for quota in self.quotas if quota.each > 0 and quota.limit.most is not None)
+        return {quota.limit.what: quota.limit.used for quota in bounded}
+
+    def stands(self, now: Instant) -> bool:
+        """Whether it is young enough."""
+        return self.ended <= now <= self.ended + _BELIEVED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Promise:
+    """Room for a member that is about to be made."""
+
+    group: GroupId
+    cloud: CloudId
+    takes: Mapping[str, float]
+    used: Mapping[str, float]
+    """What is used once it is counted."""
+    began: Instant | None = None
+    """When the call began that makes it…"""
+    ended: Instant | None = None
+    """…and when it was over, whatever came of it."""
+    until: Instant | None = None
+    """When it lapses if no call begins; ``None``: the pass goes on in which it was given."""
+
+    def owed(self, reading: Reading) -> Mapping[str, float]:
+        """What has to be taken off what was read: clouds count one thing sooner than the other."""
+        if self.ended is not None and self.ended + _COUNTED_AFTER < reading.began:
+            return {}
+        if self.began is not None and self.began + _COUNTED_WITHIN < reading.began:
+            return {}
+        limited = ((what, used) for what, used in reading.used.items() if what in self.takes)
+        return {what: self.takes[what] for what, used in limited if self.began is None or used < self.used[what]}
+
+    def lapsed(self, now: Instant) -> bool:
+        """Whether nobody has asked for it any more."""
+        return self.began is None and self.until is not None and self.until <= now
+
+
+class Quotas:
+    """Reads, shares out and remembers. Any thread may ask."""
+
+    def __init__(
+        self, orchestrator_for: Callable[[Cloud], Orchestrator], traffic: Traffic, clock: Callable[[], Instant]
+    ) -> None:
+        self._orchestrator_for = orchestrator_for
+        self._traffic = traffic
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._turns = itertools.count()
+        self._asking: defaultdict[CloudId, threading.Lock] = defaultdict(threading.Lock)
+        self._readings: dict[_Key, Reading] = {}
+        self._outdated: dict[CloudId, int] = {}
+        """Turns at which members had gone: what was read before is worth reading anew."""
+        self._promises: dict[MemberName, _Promise] = {}
+        self._unread: set[CloudId] = set()
+
+    def follow(self, step: Seconds) -> None:
+        """Keep what is left of every promise, and read quotas anew: the clock was set by ``step``."""
+        with self._lock:
+            self._readings.clear()
+            self._promises = dict(moved(self._promises, Mapping[MemberName, _Promise], step))
+
+    # Reading.
+
+    def _known(self, definition: Definition) -> Reading | None:
+        """What was read a moment ago, by whomever."""
+        with self._lock:
+            reading = self._readings.get((definition.cloud.id, definition.profile_digest))
+            outdated = self._outdated.get(definition.cloud.id, -1)
+        if reading is None or reading.turn < outdated or reading.cloud != definition.cloud:
+            return None
+        return reading if reading.stands(self._clock()) else None
+
+    def read(self, definition: Definition) -> Reading | None:
+        """Look for room, unless somebody else has just done so; ``None``: this cloud does not say, or not now."""
+        orchestrator = self._orchestrator_for(definition.cloud)
+        if not isinstance(orchestrator, Metered):
+            return None
+        with self._lock:
+            asking = self._asking[definition.cloud.id]
+        with asking:
+            known = self._known(definition)
+            return self._asked(definition, orchestrator) if known is None else known
+
+    def _asked(self, definition: Definition, orchestrator: Metered) -> Reading | None:
+        turn, began, cloud = next(self._turns), self._clock(), definition.cloud
+        quotas, unread = tuple[Quota, ...](), ""
+        try:
+            with self._traffic.look(cloud, self._clock) as may:
+                if not may:
+                    return None
+                quotas = tuple(orchestrator.quotas(definition.profile))
+        except DriverError as error:
+            unread = str(error)
+        ended = self._clock()
+        reading = Reading(turn=turn, cloud=cloud, began=began, ended=ended, quotas=quotas, unread=unread)
+        self._take_in(definition, reading)
+        return reading
+
+    def _take_in(self, definition: Definition, reading: Reading) -> None:
+        """Keep a reading, and no promise that it and all others of its cloud count already."""
+        cloud = definition.cloud.id
+        with self._lock:
+            kept = {key: one for key, one in self._readings.items() if one.stands(reading.ended)}
+            self._readings = {**kept, (cloud, definition.profile_digest): reading}
+            own = [one for (of, _), one in self._readings.items() if of == cloud and one.quotas]
+            self._promises = {
+                name: one
+                for name, one in self._promises.items()
+                if one.cloud != cloud or (not one.lapsed(reading.ended) and (not own or any(map(one.owed, own))))
+            }
+
+    def news(self, reading: Reading | None) -> str:
+        """Why quotas cannot be read, if they could be before, or nobody had asked; else nothing."""
+        if reading is None:
+            return ""
+        cloud = reading.cloud.id
+        with self._lock:
+            known = cloud in self._unread
+            (self._unread.add if reading.unread else self._unread.discard)(cloud)
+        return "" if known else reading.unread
+
+    # Sharing out. Between `left` and `promise` nobody else may be given any.
+
+    def left(self, group: GroupId, reading: Reading | None) -> Headroom | None:
+        """What a group may make now; ``None``: nothing is known to be in its way.
+
+        Room that was kept for its own members is its own to plan with.
+        """
+        if reading is None or not reading.quotas:
+            return None
+        return headroom_of(reading.quotas, self._promised(group, reading))
+
+    def promise(self, group: GroupId, reading: Reading | None, names: Iterable[MemberName]) -> None:
+        """Keep room for these members, which a group is about to make or has intended, and for no others of it."""
+        promised: dict[MemberName, _Promise] = {}
+        if reading is not None and reading.quotas:
+            takes = {quota.limit.what: quota.each for quota in reading.quotas}
+            before = self._promised(group, reading)
+            base = {quota.limit.what: quota.limit.used + before.get(quota.limit.what, 0.0) for quota in reading.quotas}
+            for number, name in enumerate(dict.fromkeys(names), 1):
+                used = {what: base[what] + number * each for what, each in takes.items()}
+                promised[name] = _Promise(group=group, cloud=reading.cloud.id, takes=takes, used=used)
+        with self._lock:
+            kept = {name: one for name, one in self._promises.items() if one.group != group or one.began is not None}
+            self._promises = {**kept, **promised}
+
+    def _promised(self, group: GroupId, reading: Reading) -> Mapping[str, float]:
+        """What is about to be used and was not read, without what a group did not begin."""
+        now, taken = self._clock(), defaultdict[str, float](float)
+        with self._lock:
+            promises = [one for one in self._promises.values() if one.cloud == reading.cloud.id]
+        for one in promises:
+            is_own = one.group == group and one.began is None
+            if not is_own and not one.lapsed(now):
+                for what, amount in one.owed(reading).items():
+                    taken[what] += amount
+        return taken
+
+    @contextmanager
+    def making(self, name: MemberName) -> Iterator[None]:
+        """Around the call that makes a member."""
+        self._stamp(name, lambda one: replace(one, began=self._clock()))
+        try:
+            yield
+        finally:
+            self._stamp(name, lambda one: replace(one, ended=self._clock()))
+
+    def passed(self, group: GroupId, cloud: CloudId, outcomes: Iterable[Outcome]) -> None:
+        """A pass is over: what it did not begin is kept for a while from then on, for another one to ask for.
+
+        Where members have gone there is other room than was read.
+        """
+        until = Instant(self._clock() + _KEPT)
+        with self._lock:
+            if any(isinstance(outcome.step, Forget) for outcome in outcomes):
+                self._outdated[cloud] = next(self._turns)
+            for name, one in self._promises.items():
+                if one.group == group and one.began is None and one.until is None:
+                    self._promises[name] = replace(one, until=until)
+
+    def _stamp(self, name: MemberName, change: Callable[[_Promise], _Promise]) -> None:
+        with self._lock:
+            if name in self._promises:
+                self._promises[name] = change(self._promises[name])

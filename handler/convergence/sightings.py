@@ -1,0 +1,139 @@
+"""When the balancers and the readiness probe of a group heard each member last, from look to look.
+
+It lives in memory: after a restart nothing has been heard.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from config.units import BalancerId, Instant, MemberName, Seconds
+from handler.convergence.probes import READY, is_answer
+from handler.planning.testimony import Saying, Testimony
+from handler.planning.world import Health, Member, Seat, Seating, Server, World
+
+_SAYS = {Health.HEALTHY: Saying.HEARD, Health.FAILING: Saying.SILENT}
+_NEVER = Instant(float("-inf"))
+
+_Seat = tuple[BalancerId, MemberName]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    """When the probe asked a member last, and what came of it."""
+
+    at: Instant
+    says: Saying
+    heard_at: Instant | None
+    silent_since: Instant | None
+
+
+@dataclass(slots=True)
+class Sightings:
+    """Of one group. Only members that are not found healthy cost anything to keep."""
+
+    listed: Mapping[MemberName, Server | None] = field(default_factory=dict)
+    """Its machines at the last look."""
+    _addresses: dict[MemberName, str] = field(default_factory=dict)
+    """Where members were that are not listed now."""
+    _looks: dict[BalancerId, tuple[Instant, Mapping[MemberName, Seat]]] = field(default_factory=dict)
+    """What each balancer answered last."""
+    _healthy: dict[_Seat, Instant] = field(default_factory=dict)
+    """When those members were found healthy last that are not now."""
+    _failing: dict[_Seat, Instant] = field(default_factory=dict)
+    """Since when they have failed their checks, look by look."""
+    _probed: dict[MemberName, _Asked] = field(default_factory=dict)
+
+    def see(self, world: World, listed: Mapping[MemberName, Server | None]) -> None:
+        """Take note of a look: where members are, and what balancers find."""
+        before, self.listed = self.listed, listed
+        self._addresses = dict(self._last_addresses(world, before))
+        self._see_seats(world)
+        if self._probed:
+            here = {member.name for member in world.members}
+            self._probed = {name: asked for name, asked in self._probed.items() if name in here}
+
+    def hear(self, said: Mapping[MemberName, str], at: Instant) -> dict[MemberName, Saying]:
+        """Take note of what the probe got. An answer that does not say ready is an answer all the same."""
+        told: dict[MemberName, Saying] = {}
+        for name, words in said.items():
+            before = self._probed.get(name)
+            if words == READY or is_answer(words):
+                now = _Asked(at=at, says=Saying.HEARD, heard_at=at, silent_since=None)
+            else:
+                since = at if before is None or before.silent_since is None else before.silent_since
+                last = None if before is None else before.heard_at
+                now = _Asked(at=at, says=Saying.SILENT, heard_at=last, silent_since=since)
+            self._probed[name] = now
+            told[name] = now.says
+        return told
+
+    def address(self, member: Member) -> str | None:
+        """Return where a member is, or was when it was listed last."""
+        here = None if member.server is None else member.server.address
+        return self._addresses.get(member.name) if here is None else here
+
+    def asked_at(self, member: Member) -> Instant:
+        """Return when the probe asked a member last."""
+        asked = self._probed.get(member.name)
+        return _NEVER if asked is None else asked.at
+
+    def by_balancer(self, name: MemberName, balancer: BalancerId, world: World) -> Testimony:
+        """Return what a balancer's health check says of a member."""
+        seating = world.seatings.get(balancer)
+        seats = None if seating is None else seating.seats
+        seat = None if seats is None else seats.get(name)
+        says = Saying.UNCLEAR if seat is None or seat.health is None else _SAYS.get(seat.health, Saying.UNCLEAR)
+        return Testimony(
+            source=f"balancer {balancer}",
+            heard_at=world.at if says is Saying.HEARD else self._healthy.get((balancer, name)),
+            says=says,
+            answers=seats is not None,
+            silent_since=self._failing.get((balancer, name)),
+        )
+
+    def by_probe(self, name: MemberName, now: Instant, interval: Seconds, *, works: bool) -> Testimony | None:
+        """Return what the probe says of a member; ``None``: it never asked it. ``works``: it hears others now."""
+        asked = self._probed.get(name)
+        if asked is None:
+            return None
+        says = asked.says if now - asked.at <= interval else Saying.UNCLEAR
+        since = asked.silent_since if says is Saying.SILENT else None
+        return Testimony(source="probe", heard_at=asked.heard_at, says=says, answers=works, silent_since=since)
+
+    def _last_addresses(
+        self, world: World, before: Mapping[MemberName, Server | None]
+    ) -> Iterator[tuple[MemberName, str]]:
+        for member in world.members:
+            if member.server is None:
+                last = before.get(member.name)
+                address = self._addresses.get(member.name) if last is None else last.address
+                if address is not None:
+                    yield member.name, address
+
+    def _see_seats(self, world: World) -> None:
+        healthy: dict[_Seat, Instant] = {}
+        failing: dict[_Seat, Instant] = {}
+        for balancer, seating in world.seatings.items():
+            if seating.seats is None:
+                healthy |= {key: at for key, at in self._healthy.items() if key[0] == balancer}
+                continue
+            at, seats = self._looks.get(balancer, (world.at, {}))
+            for name in _not_healthy(seating, seats):
+                before, key = seats.get(name), (balancer, name)
+                last = at if before is not None and before.health is Health.HEALTHY else self._healthy.get(key)
+                if last is not None:
+                    healthy[key] = last
+                seat = seating.seats.get(name)
+                if seat is not None and seat.health is Health.FAILING:
+                    failing[key] = self._failing.get(key, world.at)
+            self._looks[balancer] = world.at, seating.seats
+        self._healthy, self._failing = healthy, failing
+
+
+def _not_healthy(seating: Seating, before: Mapping[MemberName, Seat]) -> Iterator[MemberName]:
+    """Yield the members that are not found healthy, also those that have lost their seats."""
+    seats = seating.seats or {}
+    yield from (name for name, seat in seats.items() if seat.health is not None and seat.health is not Health.HEALTHY)
+    yield from before.keys() - seats.keys()

@@ -1,0 +1,111 @@
+"""Looks for garbage: over all groups that are remembered, and all clouds and balancers that anybody declares."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+from collector.clients.abreast import abreast
+from config.errors import DriverError
+from config.model.catalogue import Balancer as DeclaredBalancer
+from config.model.catalogue import Catalogue, Cloud
+from config.units import BalancerId, CloudId, GroupId, Instant, MemberName
+from handler.planning.desired import Definition
+from handler.planning.garbage import Found, Known, garbage_of
+from handler.planning.launches import LaunchId
+from handler.planning.parts import PartListing
+from handler.planning.world import Listing
+from handler.ports.balancer import Balancer
+from handler.ports.orchestrator import Orchestrator
+from handler.ports.parts import PartMaker
+from handler.ports.store import Store
+
+_WORKERS = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sweep:
+    """Looks, and changes nothing."""
+
+    installation: str
+    store: Store
+    orchestrator_for: Callable[[Cloud], Orchestrator]
+    balancer_for: Callable[[DeclaredBalancer], Balancer]
+    clock: Callable[[], Instant]
+
+    def look(self, catalogue: Catalogue) -> Found:
+        """Look once. A cloud or balancer that does not answer is told of, never an exception.
+
+        Raises:
+            StoreError: what we remember cannot be read.
+        """
+        definitions = {stored.id: stored.definition for stored in self.store.groups()}
+        clouds = {each.cloud.id: each.cloud for each in definitions.values()} | dict(catalogue.clouds)
+        balancers = _balancers(definitions.values()) | dict(catalogue.balancers)
+        told = abreast([partial(self._listing, each) for each in clouds.values()], _WORKERS)
+        listings = dict(zip(clouds, told, strict=True))
+        making = [each for each in clouds.values() if each.id in _with_parts(definitions.values(), catalogue)]
+        shown = abreast([partial(self._parts, each) for each in making], _WORKERS)
+        parts = {cloud.id: listing for cloud, listing in zip(making, shown, strict=True) if listing is not None}
+        read = abreast([partial(self._seated, each) for each in balancers.values()], _WORKERS)
+        seats = dict(zip(balancers, read, strict=True))
+        items = garbage_of(
+            self._known(definitions, listings.values()),
+            {cloud: listing for cloud, listing in listings.items() if listing.complete or listing.servers},
+            parts,
+            {balancer: names for balancer, names in seats.items() if not isinstance(names, str)},
+            self.clock(),
+        )
+        partly = (f"cloud {cloud}: {listing.because}" for cloud, listing in listings.items() if not listing.complete)
+        lacking = (f"parts on cloud {cloud}: {each.because}" for cloud, each in parts.items() if not each.complete)
+        unread = (f"balancer {balancer}: {because}" for balancer, because in seats.items() if isinstance(because, str))
+        return Found(items=items, unseen=(*partly, *lacking, *unread))
+
+    def _known(self, definitions: Mapping[GroupId, Definition], listings: Iterable[Listing]) -> Known:
+        records = {record.name: record for group in definitions for record in self.store.members(group)}
+        unknown: dict[GroupId, set[MemberName]] = {}
+        for listing in listings:
+            for server in listing.servers:
+                launch = LaunchId.parse(server.name)
+                if launch is not None and launch.group in definitions and server.name not in records:
+                    unknown.setdefault(launch.group, set()).add(server.name)
+        gone = (self.store.gone(group, names) for group, names in unknown.items())
+        return Known(
+            installation=self.installation,
+            definitions=definitions,
+            records=records,
+            gone=frozenset().union(*gone),
+            abandoned={let_go.name: let_go for let_go in self.store.abandoned()},
+        )
+
+    def _listing(self, cloud: Cloud) -> Listing:
+        try:
+            return self.orchestrator_for(cloud).list_all()
+        except DriverError as error:
+            return Listing(servers=(), complete=False, because=str(error))
+
+    def _parts(self, cloud: Cloud) -> PartListing | None:
+        """Parts of members; ``None``: the cloud makes none."""
+        try:
+            maker = self.orchestrator_for(cloud)
+            return maker.all_parts() if isinstance(maker, PartMaker) else None
+        except DriverError as error:
+            return PartListing(parts=(), complete=False, because=str(error))
+
+    def _seated(self, balancer: DeclaredBalancer) -> Collection[MemberName] | str:
+        """Whom it seats, or why that cannot be read."""
+        try:
+            return tuple(self.balancer_for(balancer).seats())
+        except DriverError as error:
+            return str(error) or type(error).__name__
+
+
+def _with_parts(definitions: Iterable[Definition], catalogue: Catalogue) -> set[CloudId]:
+    """The clouds on which a profile declares parts: of others nobody needs the permission to list them."""
+    profiles = [*(each.profile for each in definitions), *catalogue.profiles.values()]
+    return {profile.cloud for profile in profiles if profile.parts}
+
+
+def _balancers(definitions: Iterable[Definition]) -> dict[BalancerId, DeclaredBalancer]:
+    return {own: declared for definition in definitions for own, declared in definition.balancers.items()}

@@ -1,0 +1,171 @@
+"""The connections of one listening socket: a bounded number, none of which waits for its client without an end."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from config.units import Seconds
+from handler import logs
+from handler.runtime.guard import Guard
+from handler.web.admission import WITHIN, Phase, evicted, is_overdue
+from handler.web.gate import BEARER, READING
+
+CONNECTIONS = 512
+"""Of each listening socket."""
+_EVICTED_AT_ONCE = 16
+"""To choose takes a look at every connection, so that room is made for some more than the one that comes."""
+_HEAD_AT_MOST = 16 * 1024
+"""Bytes of a request's head that does not end; the parser itself knows no bound."""
+_SWEPT_EVERY: Seconds = 0.5
+
+
+class Connection(HttpToolsProtocol):
+    """One connection. `Sweep` ends it when it is overdue; a new one that finds no room has idle ones make it.
+
+    It has no timer: one of each would keep every request's memory for as long as it runs.
+    """
+
+    peer = ""
+    phase = Phase.HEAD
+    since: Seconds = 0.0
+    _head: int | None = 0
+    """Bytes of the head that is being read, if one is."""
+    _stalled = False
+
+    @property
+    def trusted(self) -> bool:
+        """Whether its last request bore the token, or came over the unix socket."""
+        return bool(getattr(self.cycle, "scope", {}).get(BEARER))  # there is no cycle before the first request
+
+    @property
+    def reads(self) -> bool:
+        """Whether its request changes nothing; of several at once that is not looked for."""
+        return not self.pipeline and getattr(self.cycle, "scope", {}).get("method") in READING
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Take it, if there is room or room can be made, or turn it away."""
+        super().connection_made(transport)
+        self.peer = self.client[0] if self.client else ""
+        self.since = self.loop.time()
+        if len(self.connections) > CONNECTIONS:
+            self._make_room()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait for nothing any more."""
+        super().connection_lost(exc)
+        self._stalled = False
+
+    def data_received(self, data: bytes) -> None:
+        """Take more of a request; of a head only so much."""
+        if self.transport.is_closing():
+            return  # what comes after the last answer, or after the connection was given up
+        if self._head is not None:
+            self._head += len(data)
+        super().data_received(data)
+        if self._head is not None and self._head > _HEAD_AT_MOST and not self.transport.is_closing():
+            self.send_400_response("The request's head is too long.")
+
+    def on_headers_complete(self) -> None:
+        """Begin a request."""
+        self._head = None
+        super().on_headers_complete()
+        self.look()
+
+    def on_message_complete(self) -> None:
+        """Count what comes now as another head."""
+        self._head = 0
+        super().on_message_complete()
+        self.look()
+
+    def on_response_complete(self) -> None:
+        """Wait for the next request."""
+        super().on_response_complete()
+        self.look()
+
+    def pause_writing(self) -> None:
+        """Wait for the client to read."""
+        super().pause_writing()
+        self._stalled = True
+        self.look()
+
+    def resume_writing(self) -> None:
+        """Go on: the client has read."""
+        super().resume_writing()
+        self._stalled = False
+        self.look()
+
+    def look(self) -> None:
+        """Note what it waits for, and since when if that has changed."""
+        phase = self._phase()
+        if phase is not self.phase:
+            self.phase, self.since = phase, self.loop.time()
+
+    def _phase(self) -> Phase:
+        if self.transport.is_closing():
+            return Phase.CLOSING
+        if self._stalled:
+            return Phase.STALLED
+        if self.pipeline:
+            return Phase.ANSWER
+        if getattr(self.cycle, "response_complete", True):
+            return Phase.HEAD
+        return Phase.BODY if self.cycle.more_body else Phase.ANSWER
+
+    def end(self) -> None:
+        """Close it; what its client has not read within the time for that is lost."""
+        if self.transport.is_closing() or self._stalled:
+            self.transport.abort()
+        else:
+            self.transport.close()
+        self.look()
+
+    def _make_room(self) -> None:
+        others = (each for each in self.connections if each is not self and isinstance(each, Connection))
+        given_up = evicted(others, _EVICTED_AT_ONCE)
+        for connection in given_up:
+            connection.transport.abort()
+            self.connections.discard(connection)  # it is told of its end only with the loop's next turn
+        if not given_up:
+            self.transport.abort()
+
+
+class Sweep:
+    """Ends overdue connections of one server, and tells once when it is full and once when it is not any more."""
+
+    def __init__(
+        self, connections: Iterable[object], name: str, within: Mapping[Phase, Seconds | None] = WITHIN
+    ) -> None:
+        self._connections = connections
+        self._name = name
+        self._within = within
+        self._full = False
+
+    async def run(self) -> None:
+        """Sweep until cancelled."""
+        guard = Guard("sweep", listener=self._name)
+        while True:
+            await guard.run(self.sweep)
+            await asyncio.sleep(_SWEPT_EVERY)
+
+    async def sweep(self) -> None:
+        """Look at every connection once."""
+        now = asyncio.get_running_loop().time()
+        connections = [each for each in self._connections if isinstance(each, Connection)]
+        for connection in connections:
+            connection.look()
+            if is_overdue(connection, now, self._within):
+                connection.end()
+        self._tell(len(connections))
+
+    def _tell(self, count: int) -> None:
+        if count >= CONNECTIONS - _EVICTED_AT_ONCE and not self._full:
+            self._full = True
+            logs.warn(
+                "connections_full", listener=self._name, connections=count, note="the idlest make room for new ones"
+            )
+        elif count < CONNECTIONS // 2 and self._full:
+            self._full = False
+            logs.say("connections_free", listener=self._name, connections=count)

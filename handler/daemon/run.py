@@ -1,0 +1,108 @@
+"""``trimtab run FILE``: hold the state directory, start the engine, serve, and stop in order on a signal."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import sys
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from config.units import Seconds
+from handler import logs
+from handler.daemon import descriptors
+from handler.daemon.serving import bind_tcp, bind_unix, serving
+from handler.daemon.wiring import engine as build_engine
+from handler.engine.engine import Engine
+from handler.ingest.pushes.receiver import PATH
+from handler.operations.desk import Desk
+from handler.runtime.directory import StateDirectory
+from handler.runtime.guard import Guard
+from handler.runtime.memory import keep_settled
+
+_TURN: Seconds = 0.001
+"""How long a thread may keep the interpreter from the others. The event loop gives it up at every call to the system,
+and gets it back behind passes and the store's writer: with the usual 5 ms each, that made tens of milliseconds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Running:
+    """A daemon that is up."""
+
+    engine: Engine
+    desk: Desk
+    directory: StateDirectory
+    port: int
+
+
+@contextlib.asynccontextmanager
+async def running(file: Path, state: Path, *, host: str = "127.0.0.1", port: int = 8460) -> AsyncIterator[Running]:
+    """Run the daemon while the block runs. Leaving it stops the daemon and nothing else: members go on serving.
+
+    Raises:
+        Refused: another daemon holds the state directory, another account could have changed it, the port is taken, or
+            the store is newer than this release.
+        DeclarationError: the file is refused.
+        StoreError: the store cannot be opened or written.
+    """
+    directory = StateDirectory(state)
+    directory.hold()
+    with contextlib.ExitStack() as undo:
+        undo.callback(directory.release)
+        token = directory.token()
+        tcp = undo.enter_context(bind_tcp(host, port))
+        unix = undo.enter_context(bind_unix(directory.socket))
+        undo.callback(directory.socket.unlink, missing_ok=True)
+        engine = build_engine(file, directory, _push_url(host, tcp.getsockname()[1]))
+        desk = Desk(engine)
+        try:
+            await engine.start()
+            async with serving(desk, (engine.alerting, engine.pushing), unix, tcp, token):
+                actual = tcp.getsockname()[1]
+                logs.say("listening", url=f"http://{host}:{actual}", socket=directory.socket)
+                yield Running(engine=engine, desk=desk, directory=directory, port=actual)
+        finally:
+            await engine.stop()
+            logs.say("stopped")
+
+
+def _push_url(host: str, port: int) -> str:
+    return f"http://[{host}]:{port}{PATH}" if ":" in host else f"http://{host}:{port}{PATH}"
+
+
+async def run_until_signal(file: Path, state: Path, *, host: str, port: int) -> None:
+    """Run until INT or TERM; HUP reloads. Raises as `running`."""
+    sys.setswitchinterval(_TURN)
+    limit = descriptors.take_all()
+    stop, reload = asyncio.Event(), asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop.set)
+    loop.add_signal_handler(signal.SIGHUP, reload.set)  # from the start: by default it would end the process
+    async with running(file, state, host=host, port=port) as daemon:
+        reloading = asyncio.create_task(_reload_on(reload, daemon.desk))
+        settling = asyncio.create_task(keep_settled(daemon.engine.alerting.busy))
+        _tell_limit(limit, descriptors.wanted(daemon.engine.catalogue()))
+        await stop.wait()
+        reloading.cancel()
+        settling.cancel()
+
+
+def _tell_limit(limit: int, wanted: int) -> None:
+    if limit < wanted:
+        logs.warn(
+            "few_descriptors",
+            limit=limit,
+            wanted=wanted,
+            remedy="raise LimitNOFILE= of the service, or the hard limit of ulimit -n: polls open a socket each now",
+        )
+
+
+async def _reload_on(asked: asyncio.Event, desk: Desk) -> None:
+    guard = Guard("reload")
+    while True:
+        await asked.wait()
+        asked.clear()
+        await guard.run(lambda: desk.reload(by="signal HUP"))

@@ -1,0 +1,158 @@
+"""Builds the object graph; nothing else constructs drivers, sources or the store."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import string
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from pathlib import Path
+
+from collector.boards.alerts import Board
+from collector.boards.pushes import Pushes
+from collector.clients.circuits import Circuits
+from collector.clients.http.client import HttpClient
+from collector.sources.alerted import AlertedSource
+from collector.sources.cloudstack.source import CloudstackSource
+from collector.sources.haproxy.source import HaproxySource
+from collector.sources.http.source import HttpSource
+from collector.sources.netscaler.source import NetscalerSource
+from collector.sources.opennebula.source import OpennebulaSource
+from collector.sources.openstack.gnocchi import GnocchiSource
+from collector.sources.openstack.keystone import Keystone
+from collector.sources.openstack.nova import NovaSource
+from collector.sources.openstack.nova_servers import NovaServers
+from collector.sources.plugins import PluginSource
+from collector.sources.poll import Poller
+from collector.sources.prometheus.source import PrometheusSource
+from collector.sources.pushed import PushedSource
+from collector.sources.snmp import SnmpSource
+from config.model.access import SecretRef
+from config.model.catalogue import Balancer, Cloud
+from config.settings import read_secret
+from config.units import MemberName, Moment
+from handler import logs
+from handler.balancers.table import balancer_for
+from handler.convergence.claiming import Generation
+from handler.convergence.converge import Converger
+from handler.convergence.probes import probe
+from handler.engine.engine import Engine, Parts
+from handler.ingest.pushes.member_keys import MemberKeys
+from handler.observability.courier import Courier
+from handler.orchestrators.table import orchestrator_for
+from handler.ports.balancer import Balancer as BalancerPort
+from handler.ports.held import HeldClock
+from handler.ports.orchestrator import Orchestrator
+from handler.runtime import clock
+from handler.runtime.directory import StateDirectory
+from handler.store.sqlite import SqliteStore
+
+_LETTERS = string.ascii_lowercase + string.digits
+
+
+def engine(file: Path, directory: StateDirectory, push_url: str) -> Engine:
+    """Build the engine of one daemon over a held state directory; members push values to ``push_url``.
+
+    Raises:
+        Refused: the store belongs to a newer release, or the installation id is damaged.
+        StoreError: the store cannot be opened.
+    """
+    lost = directory.known_installation() is not None and not directory.store.exists()
+    installation, held = directory.installation(), HeldClock(clock.moment)
+    directory.listeners.mkdir(mode=0o700, exist_ok=True)
+
+    keys = MemberKeys(directory.member_keys)
+    keys.load()
+
+    def papers(member: MemberName) -> Mapping[str, str]:
+        return {"TRIMTAB_PUSH_URL": push_url, "TRIMTAB_PUSH_TOKEN": keys.token(member)}
+
+    circuits = Circuits(held.moment)
+
+    @lru_cache(maxsize=256)
+    def cloud(declared: Cloud) -> Orchestrator:
+        return orchestrator_for(
+            declared, installation, directory.path, held.wall, papers, secret, circuits, held.elapsed
+        )
+
+    @lru_cache(maxsize=256)
+    def balancer(declared: Balancer) -> BalancerPort:
+        return balancer_for(declared, directory.listeners, held.elapsed, secret, installation, circuits)
+
+    board, pushes = Board(), Pushes()
+    store = SqliteStore.open(directory.store, installation=installation)
+    generation = Generation(
+        stored=store.generation(),
+        save=store.save_generation,
+        nonce="".join(secrets.choice(_LETTERS) for _ in range(8)),
+        installation=installation,
+        clock=held.wall,
+    )
+    return Engine(
+        Parts(
+            file=file,
+            store=store,
+            converger=Converger(
+                installation=installation,
+                store=store,
+                orchestrator_for=cloud,
+                balancer_for=balancer,
+                probe=probe,
+                clock=held.wall,
+                generation=generation,
+            ),
+            poller=poller(board, pushes, held.moment),
+            balancer_for=balancer,
+            clock=held.moment,
+            held=held,
+            lost=lost,
+            courier=Courier(environ=os.environ, clock=held.wall),
+            board=board,
+            pushes=pushes,
+            member_keys=keys,
+            read_secret=secret,
+            recordings=directory.recordings,
+            endpoints=circuits.told,
+        )
+    )
+
+
+def poller(
+    board: Board | None = None, pushes: Pushes | None = None, moment: Callable[[], Moment] = clock.moment
+) -> Poller:
+    """Build the poller with every source there is; what is left out brings nothing."""
+    http = HttpClient(clock=moment, read_secret=secret)
+    keystone = Keystone(http)
+    servers = NovaServers(keystone)
+    sources = (
+        SnmpSource(),
+        HaproxySource(http),
+        NetscalerSource(http),
+        PrometheusSource(http),
+        HttpSource(http),
+        OpennebulaSource(http),
+        CloudstackSource(http),
+        NovaSource(keystone, servers),
+        GnocchiSource(keystone, servers),
+        PluginSource(_tell),
+        AlertedSource(board or Board()),
+        PushedSource(pushes or Pushes()),
+    )
+    return Poller(clock=moment, read_secret=secret, sources=sources, http=http)
+
+
+def _tell(plugin: str, wrong: str | None) -> None:
+    if wrong is None:
+        logs.say("plugin_recovered", plugin=plugin)
+    else:
+        logs.warn("plugin_failed", plugin=plugin, error=wrong)
+
+
+def secret(ref: SecretRef) -> str:
+    """Read a secret from where the file says it is.
+
+    Raises:
+        Refused: there is none, or others can read it.
+    """
+    return read_secret(ref, os.environ)

@@ -1,0 +1,447 @@
+"""The engine: rooms and loops of one daemon, from start to stop, through every reload."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from collector.boards.alerts import Board
+from collector.boards.pushes import Pushes
+from collector.clients.circuits import EndpointStatus
+from collector.sources.poll import Poller
+from config.document.edits import Edit
+from config.errors import DeclarationError, Refused, StoreError
+from config.load import load
+from config.model.access import SecretRef
+from config.model.catalogue import Balancer, Catalogue, Mode
+from config.settings import loose_secrets
+from config.units import CloudId, GroupId, Instant, Moment, PolicyId, Seconds
+from handler import logs
+from handler.convergence.converge import Converger
+from handler.convergence.passes import Pass
+from handler.ingest.alerts.alerting import Alerting
+from handler.ingest.alerts.hooks import Hooks
+from handler.ingest.alerts.passing import Passage
+from handler.ingest.pushes.member_keys import MemberKeys
+from handler.ingest.pushes.pushing import Pushing
+from handler.observability.courier import Courier
+from handler.observability.metrics import Metrics
+from handler.observability.notifying import Notifier
+from handler.observability.reporting import Reporter
+from handler.operations.interface import Health, Reloaded
+from handler.ports.balancer import Balancer as BalancerPort
+from handler.ports.held import HeldClock
+from handler.ports.store import Store, StoredGroup
+from handler.recording.recorder import Recordings
+from handler.runtime.balancer_watch import BalancerWatch
+from handler.runtime.clock import boot_id
+from handler.runtime.converging import Keeper
+from handler.runtime.deciding import Decider
+from handler.runtime.definitions import definitions, edited_by
+from handler.runtime.door import Door, Question
+from handler.runtime.guard import Guard
+from handler.runtime.recent import Recent
+from handler.runtime.rooms import Room
+from handler.runtime.services import Services
+from handler.runtime.standstill import Standstill
+from handler.runtime.timekeeper import Timekeeper
+from trigger.requests import Decision
+
+_HEARTBEAT: Seconds = 0.1
+_WATCH: Seconds = 2.0
+_FLUSH: Seconds = 30.0
+_PRUNE: Seconds = 3600.0
+_TOLD = 20
+"""Problems of a refused file, and edits of one that is taken, that the log repeats; the reload's answer has all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retention:
+    """How much history is kept."""
+
+    span: Seconds = 30 * 86400.0
+    bytes_at_most: int = 1 << 30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """What an engine is built from; `handler.daemon.wiring` makes the real ones."""
+
+    file: Path
+    store: Store
+    converger: Converger
+    poller: Poller
+    balancer_for: Callable[[Balancer], BalancerPort]
+    clock: Callable[[], Moment]
+    courier: Courier
+    board: Board
+    """Where alerts' values are put, and a source reads them."""
+    pushes: Pushes
+    """Likewise of pushed values."""
+    member_keys: MemberKeys
+    read_secret: Callable[[SecretRef], str]
+    held: HeldClock | None = None
+    """What ``clock`` reads, where the system's clock may be set; ``None``: it never is."""
+    lost: bool = False
+    """The store is new and the installation is not: whatever is declared first may have been known before."""
+    retention: Retention = Retention()
+    recordings: Path | None = None
+    """Where samples are recorded, if they are."""
+    endpoints: Callable[[], Sequence[EndpointStatus]] = tuple
+    """Who is called for clouds and balancers, and whether they answer."""
+
+
+def rules_of(catalogue: Catalogue, policies: Iterable[PolicyId]) -> tuple[object, ...]:
+    """Everything that policies judge by: equal rules judge equal counters equally."""
+    declared = [catalogue.policies[policy] for policy in policies]
+    conditions = [catalogue.conditions[condition] for policy in declared for condition in policy.when]
+    counters = (catalogue.counters[counter] for condition in conditions for counter in condition.counters)
+    return (*declared, *conditions, *counters)
+
+
+class Engine:
+    """Rooms, the door, and the loops around them."""
+
+    def __init__(self, parts: Parts) -> None:
+        self.parts = parts
+        self.rooms: dict[GroupId, Room] = {}
+        self.recordings = Recordings(parts.recordings, parts.clock)
+        self.metrics = Metrics(
+            self.rooms,
+            lambda: parts.clock().wall,
+            pushes=lambda: parts.pushes.count,
+            windows=lambda: self._decider.window_bytes,
+            recording=self.recordings.figures,
+            fleet_pause=lambda: self.standstill.pause,
+            endpoints=parts.endpoints,
+            generation=lambda: parts.converger.generation,
+        )
+        self._reporter = Reporter(self.metrics)
+        self.recent = Recent(self.rooms)
+        self._catalogue: Catalogue | None = None
+        self._services = Services(self.rooms)
+        self.door = Door(
+            parts.store,
+            self.catalogue,
+            self._decided,
+            storing=self.metrics.storing,
+            clock=parts.clock,
+            superseded=lambda: parts.converger.rival is not None,
+            ahead=self._services.ahead,
+            life=parts.clock().wall,
+        )
+        self.standstill = Standstill(parts.store, self.door, self.rooms)
+        self.keeper = Keeper(
+            converger=parts.converger, store=parts.store, door=self.door, clock=parts.clock, saw=self._saw
+        )
+        self._decider = Decider(
+            rooms=self.rooms,
+            poller=parts.poller,
+            door=self.door,
+            clock=parts.clock,
+            report=self._reporter.ticked,
+            heard=self.recordings.heard,
+            witness=parts.converger.witnesses.hear,
+        )
+        self.hooks = Hooks(parts.store, parts.read_secret, lambda: parts.clock().wall)
+        self.passage = Passage(
+            rooms=self.rooms,
+            catalogue=self.catalogue,
+            door=self.door,
+            store=parts.store,
+            board=parts.board,
+            clock=parts.clock,
+        )
+        self.alerting = Alerting(
+            hooks=self.hooks,
+            passage=self.passage,
+            catalogue=self.catalogue,
+            now=lambda: parts.clock().wall,
+            count=self.metrics.knocked,
+        )
+        self.pushing = Pushing(
+            pushes=parts.pushes,
+            keys=parts.member_keys,
+            hooks=self.hooks,
+            rooms=self.rooms,
+            catalogue=self.catalogue,
+            clock=parts.clock,
+            count=self.metrics.pushed,
+        )
+        self.notifier = Notifier(
+            store=parts.store,
+            rooms=self.rooms,
+            courier=parts.courier,
+            clock=lambda: parts.clock().wall,
+            count=self.metrics.noticed,
+        )
+        self._timekeeper = self._keeps_time(parts.held)
+        self._chores: list[asyncio.Task[None]] = []
+        self.changing = asyncio.Lock()
+        self._balancer_watch = BalancerWatch(self.rooms, parts.balancer_for)
+
+    def _keeps_time(self, held: HeldClock | None) -> Timekeeper | None:
+        if held is None:
+            return None
+        return Timekeeper(
+            clock=held,
+            boot=boot_id(),
+            store=self.parts.store,
+            rooms=self.rooms,
+            keeper=self.keeper,
+            door=self.door,
+            follow=(self.parts.converger.follow, self.notifier.follow, self.recordings.follow),
+        )
+
+    def catalogue(self) -> Catalogue:
+        """The catalogue in force."""
+        if self._catalogue is None:
+            raise Refused("the daemon has not started yet")
+        return self._catalogue
+
+    async def start(self) -> None:
+        """Read the file and the store, and start the loops.
+
+        Raises:
+            DeclarationError: the file is refused, also for what it would do to members that are there.
+            StoreError: the store cannot be written.
+        """
+        if self._timekeeper is not None:
+            await self._timekeeper.recall()
+        await self.notifier.recall()
+        await self.standstill.recall()
+        async with self.changing:
+            await self._take(await asyncio.to_thread(load, self.parts.file), by="start")
+        self.notifier.start()
+        await self.hooks.load()
+        self.alerting.start()
+        self._chores = [
+            asyncio.create_task(self._every(_FLUSH, "flush", self._flush)),
+            asyncio.create_task(self._every(_PRUNE, "prune", self._prune)),
+            asyncio.create_task(self._every(_WATCH, "watch", self._balancer_watch.look)),
+            asyncio.create_task(self._every(_WATCH, "clock", self._look_at_clock)),
+            asyncio.create_task(self._every(_WATCH, "recording", self.recordings.keep)),
+            asyncio.create_task(self._heartbeat()),
+        ]
+
+    async def stop(self) -> None:
+        """Stop the loops. Members and balancers go on; calls under way finish."""
+        for chore in self._chores:
+            chore.cancel()
+        await asyncio.gather(*self._chores, return_exceptions=True)
+        await self.alerting.stop()
+        await self._decider.stop()
+        await self.recordings.stop()
+        await self.keeper.stop()
+        await self.notifier.stop()
+        if self.parts.converger.generation is not None:
+            self.parts.converger.generation.close()
+        self.parts.courier.close()
+        await self.parts.poller.close()
+        try:
+            await asyncio.to_thread(self.parts.store.close)
+        except StoreError as error:
+            logs.warn("store_not_flushed", error=str(error))  # the last moments of spans, no decision
+
+    async def reload(self, *, by: str = "api") -> Reloaded:
+        """Take the file again: all or nothing. A refused file leaves the old catalogue in force."""
+        async with self.changing:
+            before = self.catalogue()
+            try:
+                after = await asyncio.to_thread(load, self.parts.file)
+                found = await self._take(after, by=by)
+            except DeclarationError as error:
+                self.metrics.refused()
+                logs.warn("reload_refused", problems=len(error.problems))
+                for problem in error.problems[:_TOLD]:
+                    logs.warn("reload_problem", at=f"{problem.file}:{problem.line}", message=problem.message)
+                return Reloaded(problems=error.problems, added=(), changed=(), orphaned=(), edits=())
+            await self.hooks.load()
+        kept = before.groups.keys() & after.groups.keys()
+        return Reloaded(
+            problems=(),
+            added=tuple(sorted(after.groups.keys() - before.groups.keys())),
+            changed=tuple(sorted(kept & {group for edit in found for group in edit.groups})),
+            orphaned=tuple(sorted(before.groups.keys() - after.groups.keys())),
+            edits=found,
+        )
+
+    def refuse_declared(self, room: Room) -> None:
+        """Only what the file has let go of can be deleted.
+
+        Raises:
+            Refused: the group is declared; says where.
+        """
+        if room.state.orphaned:
+            return
+        site = self.catalogue().sites.get(("groups", room.id))
+        where = f"{site.file}:{site.line}" if site else str(self.parts.file)
+        raise Refused(f"group {room.id} is declared at {where}: remove it there, reload, then delete it")
+
+    async def empty(self, room: Room) -> None:
+        """Have every member of an ORPHANED group leave, and then forget it.
+
+        Raises:
+            Refused: it has been declared again.
+            StoreError: it could not be written down, so nobody leaves.
+        """
+        async with self.changing:
+            self.refuse_declared(room)
+            await self.keeper.alter(room, lambda: self.parts.store.mark_deleting(room.id))
+            room.deleting = True
+
+    async def forget(self, room: Room) -> None:
+        """Drop an ORPHANED group from memory and store. Raises as `empty`."""
+        async with self.changing:
+            if self.rooms.get(room.id) is not room:
+                return  # forgotten already
+            self.refuse_declared(room)
+            await self.keeper.drop(room)
+            try:
+                await asyncio.to_thread(self.parts.store.drop_group, room.id)
+            except StoreError:
+                self.keeper.start(room)
+                raise
+            self.rooms.pop(room.id, None)
+            self._arrange()
+            self._reporter.forget(room)
+            self.recent.forget(room.id)
+            self.notifier.forget(room.id)
+            self.pushing.forget(room.id)
+            if self.parts.converger.generation is not None:
+                self.parts.converger.generation.forget(room.id)
+            logs.say("group_deleted", group=room.id)
+
+    def health(self) -> Health:
+        """Ready when every loop runs and every group is decided on time."""
+        now = self.parts.clock().wall
+        dead = [task.get_name() for task in self._loops() if task.done()]
+        late = sorted(room.id for room in self.rooms.values() if _late(room, now))
+        checks = {
+            "catalogue": "ok" if self._catalogue is not None else "not read yet",
+            "loops": f"ended: {', '.join(dead)}" if dead else "ok",
+            "decisions": f"late: {', '.join(late[:5])}" if late else "ok",
+            "store": next((room.unrecorded for room in self.rooms.values() if room.unrecorded is not None), "ok"),
+        }
+        return Health(ready=all(check == "ok" for check in checks.values()), checks=checks)
+
+    async def _take(self, catalogue: Catalogue, *, by: str) -> tuple[Edit, ...]:
+        now, store = self.parts.clock(), self.parts.store
+        await self._decider.stop()
+        try:
+            async with self.door.shut():
+                defined = await asyncio.to_thread(definitions, catalogue, store, self.parts.file)
+                edited = await asyncio.to_thread(edited_by, by, catalogue, store, self.parts.file)
+                lost = self.parts.lost and self._catalogue is None
+                await asyncio.to_thread(partial(store.declare, defined, now.wall, edited, lost=lost))
+                for stored in await asyncio.to_thread(store.groups):
+                    self._furnish(stored, catalogue)
+                self._arrange()
+                clouds = {room.id: room.definition.cloud.id for room in self.rooms.values()}
+                self.parts.converger.witnesses.expect(clouds)
+                self._catalogue = catalogue
+        finally:
+            if self._catalogue is not None:
+                self._decider.start(self._catalogue)  # the old one goes on if the new one could not be written down
+        await self.recordings.declare(catalogue.record)
+        self.metrics.took(catalogue, now.wall)
+        for warning in await asyncio.to_thread(loose_secrets, catalogue):
+            logs.warn("secret_exposed", at=f"{warning.file}:{warning.line}", message=warning.message)
+        logs.say("catalogue", digest=catalogue.digest[:12], groups=len(catalogue.groups))
+        for edit in edited.edits[:_TOLD]:
+            logs.say("edited", at=f"{edit.file}:{edit.line}", change=edit.words, groups=len(edit.groups), by=by)
+        for room in sorted(self.rooms.values(), key=lambda room: not room.is_pending):  # those that wait come first
+            self.keeper.start(room)
+            room.wake.set()
+        declared = [room for room in self.rooms.values() if room.state.desired is not None and not room.state.orphaned]
+        with contextlib.suppress(StoreError):  # the groups' status tells it, and the next tick looks again
+            await self.door.ask_all([Question(room=room, at=now) for room in declared])  # bounds may have changed
+        return edited.edits
+
+    def _arrange(self) -> None:
+        """Tell each group which others it shares a service or the budget of a cloud with."""
+        self._services.arrange()
+        maximum = Counter[CloudId]()
+        for room in self.rooms.values():
+            if not room.state.orphaned:
+                maximum[room.definition.cloud.id] += room.definition.group.maximum
+        for room in self.rooms.values():
+            own = 0 if room.state.orphaned else room.definition.group.maximum
+            room.beside = maximum[room.definition.cloud.id] - own
+
+    def _furnish(self, stored: StoredGroup, catalogue: Catalogue) -> None:
+        room = self.rooms.get(stored.id)
+        if room is None:
+            self.rooms[stored.id] = Room.of(stored)
+            return
+        if room.state.orphaned is not stored.state.orphaned:
+            logs.say("orphaned" if stored.state.orphaned else "declared_again", group=room.id)
+        room.definition, room.declared, room.pinned = stored.definition, stored.declared, stored.pinned
+        room.deleting, room.edited_at = stored.deleting, stored.edited_at
+        room.state = replace(room.state, orphaned=stored.state.orphaned, watched=stored.state.watched)
+        before = self._catalogue
+        same = {
+            policy
+            for policy in room.holds
+            if before is not None
+            and policy in catalogue.policies
+            and rules_of(before, (policy,)) == rules_of(catalogue, (policy,))
+        }
+        room.holds = {policy: hold for policy, hold in room.holds.items() if policy in same}
+
+    def _decided(self, decision: Decision) -> None:
+        self._reporter.decided(decision)
+        self.recent.decided(decision)
+
+    def _saw(self, room: Room, done: Pass) -> None:
+        self._reporter.superseded(self.parts.converger.rival)
+        self._reporter.passed(room, done)
+        self.recent.passed(room, self.parts.clock().wall)
+        self.notifier.saw(room)
+        self.pushing.saw(room, frozenset(member.name for member in done.world.members))
+        if room.deleting and not done.plan.doubts and not done.world.members and not done.bound:
+            guard = Guard("forget", group=room.id)
+            self._chores.append(asyncio.create_task(guard.run(partial(self.forget, room))))
+
+    async def _every(self, span: Seconds, what: str, chore: Callable[[], Awaitable[None]]) -> None:
+        guard = Guard(what)
+        while True:
+            await asyncio.sleep(span)
+            await guard.run(chore)
+
+    def _loops(self) -> tuple[asyncio.Task[None], ...]:
+        return (*self._decider.tasks(), *self.keeper.tasks(), *self.notifier.tasks(), *self.alerting.tasks())
+
+    async def _look_at_clock(self) -> None:
+        if self._timekeeper is not None:
+            async with self.changing:
+                await self._timekeeper.look()
+
+    async def _flush(self) -> None:
+        await self.hooks.flush()
+        await asyncio.to_thread(self.parts.store.flush)
+
+    async def _prune(self) -> None:
+        retention = self.parts.retention
+        before = Instant(self.parts.clock().wall - retention.span)
+        rows = await asyncio.to_thread(self.parts.store.prune, before=before, bytes_at_most=retention.bytes_at_most)
+        if rows:
+            logs.say("history_pruned", rows=rows)
+
+    async def _heartbeat(self) -> None:
+        while True:
+            due = self.parts.clock().steady + _HEARTBEAT
+            await asyncio.sleep(_HEARTBEAT)
+            self.metrics.held(max(self.parts.clock().steady - due, 0.0))
+
+
+def _late(room: Room, now: float) -> bool:
+    group = room.definition.group
+    if room.state.orphaned or group.mode is Mode.OFF or room.decided_at is None:
+        return False
+    return now - room.decided_at > 3 * group.interval + 10

@@ -1,1 +1,0 @@
-"""What a look at a group brings together beside its listing."""

@@ -1,1 +1,0 @@
-"""Whether this store, and this daemon, are the ones that fleets are kept by."""

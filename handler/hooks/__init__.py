@@ -1,1 +1,0 @@
-"""Alerts in: webhooks of Alertmanager and Grafana, from raw bytes to what they mean for each group."""

@@ -1,0 +1,1 @@
+"""Alerts in, from a payload to requests at the door."""

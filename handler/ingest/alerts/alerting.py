@@ -1,0 +1,226 @@
+"""Alerts in motion: from a knock at ``/hooks/alerts`` to an answer, given once all of it is decided and on disk.
+
+# Note [Batches of alerts]
+
+Alerts come in floods, and a decision costs a durable write. So knocks queue, and one loop takes all that wait: their
+earlier answers are looked up together, each group is asked once for all that they mean to it, and all of it shares
+the door's writes. While one batch is being written the next one gathers. A lone knock passes at once; in a flood,
+batches keep a pace, since most of what one costs is the same for any size. The queue is bounded; beyond it the sender
+is told to come back, which it does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from config.model.catalogue import Catalogue
+from config.units import Instant, Seconds
+from handler import logs
+from handler.ingest.alerts import payloads, replies, signatures
+from handler.ingest.alerts.hooks import Hooks
+from handler.ingest.alerts.mapping import Mapped, Nothing, Rules, mapped, permissions_of
+from handler.ingest.alerts.passing import Passage
+from handler.ingest.alerts.payloads import Payload, Sender
+from handler.ingest.alerts.receiver import Knock
+from handler.ingest.alerts.replies import Done, Reply, Result
+from handler.ports.outside import StoredHook
+from handler.runtime.guard import Guard
+
+_BATCH = 256
+_PACE: Seconds = 0.02
+_MEANINGS_A_BATCH = 2_000
+"""Beyond which no further delivery joins a batch."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """How much may wait before the door."""
+
+    deliveries: int = 2_000
+    size: int = 50_000_000
+    """Bytes, as they came."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Waiting:
+    """One delivery in the queue."""
+
+    hook: StoredHook
+    payload: Payload
+    mapped: Mapped
+    size: int
+    reply: asyncio.Future[Reply]
+
+
+class Alerting:
+    """Takes alerts in; implements `handler.ingest.alerts.receiver.Intake`. Lives on the event loop."""
+
+    def __init__(
+        self,
+        *,
+        hooks: Hooks,
+        passage: Passage,
+        catalogue: Callable[[], Catalogue],
+        now: Callable[[], Instant],
+        count: Callable[[Sender | None, Result], None],
+        bounds: Bounds = Bounds(),
+    ) -> None:
+        self._hooks = hooks
+        self._passage = passage
+        self._catalogue = catalogue
+        self._now = now
+        self._count = count
+        self._bounds = bounds
+        self._rules: tuple[Catalogue, Rules] | None = None
+        self._queue: list[_Waiting] = []
+        self._bytes = 0
+        self._arrived = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Begin to pass what waits."""
+        self._task = asyncio.create_task(self._serve(), name="alerts")
+
+    async def stop(self) -> None:
+        """Stop; what waits is told to come back."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+        self._give_up(self._queue)
+        await self._passage.stop()
+
+    def tasks(self) -> Sequence[asyncio.Task[None]]:
+        """The loop: the daemon watches that it has not died."""
+        return () if self._task is None else (self._task,)
+
+    def busy(self) -> bool:
+        """Whether anything waits to be passed."""
+        return bool(self._queue)
+
+    def rules(self) -> Rules:
+        """The alerts of the catalogue in force."""
+        catalogue = self._catalogue()
+        if self._rules is None or self._rules[0] is not catalogue:
+            self._rules = (catalogue, Rules.of(catalogue))
+        return self._rules[1]
+
+    # A knock
+
+    async def take(self, knock: Knock) -> Reply:
+        """Do all that a request asks for, and answer once that is on disk."""
+        reply = await self._take(knock)
+        self._count(reply.sender, reply.result)
+        return reply
+
+    async def _take(self, knock: Knock) -> Reply:
+        now = self._now()
+        hook = self._hooks.holder(knock.token, now)
+        if hook is None or hook.pushes:
+            return replies.UNKNOWN_TOKEN
+        refused = self._unsigned(hook, knock, now)
+        if refused is not None:
+            return refused
+        payload = payloads.read(knock.body)
+        if isinstance(payload, payloads.Unreadable):
+            logs.warn("alerts_unreadable", hook=hook.name, size=len(knock.body))
+            return replies.unreadable(payload)
+        if len(self._queue) >= self._bounds.deliveries or self._bytes + len(knock.body) > self._bounds.size:
+            return replies.unavailable(Result.OVERLOADED, "too many alerts wait to be decided", payload.sender)
+        rules = self.rules()
+        meant = mapped(rules, payload.alerts, permissions_of(hook), now)
+        refusal = replies.refusal(payload, meant, rules)
+        if refusal is not None:
+            logs.warn("alerts_refused", hook=hook.name, result=refusal.result.value, alerts=len(payload.alerts))
+            return refusal
+        return await self._wait(hook, payload, meant, len(knock.body))
+
+    def _unsigned(self, hook: StoredHook, knock: Knock, now: Instant) -> Reply | None:
+        if hook.hmac_secret is None:
+            return None
+        secret = self._hooks.secret(hook)
+        if secret is None:
+            return replies.unavailable(Result.NOT_RECORDED, "the secret for signatures cannot be read here")
+        forged = signatures.forged(secret, knock.headers, knock.body, now)
+        if forged is None:
+            return None
+        logs.warn("alerts_forged", hook=hook.name, why=forged.name.lower())
+        return replies.not_genuine(forged)
+
+    async def _wait(self, hook: StoredHook, payload: Payload, meant: Mapped, size: int) -> Reply:
+        reply: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+        self._queue.append(_Waiting(hook=hook, payload=payload, mapped=meant, size=size, reply=reply))
+        self._bytes += size
+        self._arrived.set()
+        return await reply
+
+    # A batch: see Note [Batches of alerts]
+
+    async def _serve(self) -> None:
+        guard = Guard("alerts")
+        while True:
+            await self._arrived.wait()
+            batch = self._next()
+            pace = asyncio.create_task(asyncio.sleep(_PACE if len(batch) > 1 else 0.0))
+            try:
+                await guard.run(partial(self._pass, batch))
+            finally:
+                self._give_up(batch)
+            await pace
+
+    def _next(self) -> list[_Waiting]:
+        """What waited longest, as much as may be passed at once."""
+        meanings, count = 0, 0
+        for waiting in self._queue[:_BATCH]:
+            meanings += len(waiting.mapped.meanings)
+            if count and meanings > _MEANINGS_A_BATCH:
+                break
+            count += 1
+        batch, self._queue = self._queue[:count], self._queue[count:]
+        self._bytes -= sum(waiting.size for waiting in batch)
+        if not self._queue:
+            self._arrived.clear()
+        return batch
+
+    @staticmethod
+    def _give_up(batch: Sequence[_Waiting]) -> None:
+        """Whoever has no answer by now is to come back: nothing of theirs is known to be on disk."""
+        for waiting in batch:
+            if not waiting.reply.done():
+                reply = replies.unavailable(
+                    Result.NOT_RECORDED, "the alerts could not be recorded", waiting.payload.sender
+                )
+                waiting.reply.set_result(reply)
+
+    async def _pass(self, batch: Sequence[_Waiting]) -> None:
+        done = await self._passage.passed([waiting.mapped.meanings for waiting in batch])
+        _say(batch, done)
+        for waiting, mine in zip(batch, done, strict=True):
+            if not waiting.reply.done():
+                waiting.reply.set_result(replies.accepted(waiting.payload, waiting.mapped, mine))
+
+
+def _say(batch: Sequence[_Waiting], done: Sequence[Sequence[Done]]) -> None:
+    """One line for what came through one webhook at a time, if it did anything; of payloads only what is declared."""
+    by_hook: dict[str, list[tuple[_Waiting, Sequence[Done]]]] = {}
+    for waiting, mine in zip(batch, done, strict=True):
+        by_hook.setdefault(waiting.hook.name, []).append((waiting, mine))
+    for hook, come in by_hook.items():
+        acted = [each for _, mine in come for each in mine if _acted(each)]
+        effects = sorted({f"{each.meaning.alert}={replies.effect_of(each.meaning)}" for each in acted})
+        if effects:
+            logs.say(
+                "alerts",
+                hook=hook,
+                deliveries=len(come),
+                alerts=sum(len(waiting.payload.alerts) for waiting, _ in come),
+                truncated=sum(waiting.payload.truncated for waiting, _ in come) or None,
+                effects=",".join(effects[:10]),
+                groups=len({each.meaning.group for each in acted}),
+            )
+
+
+def _acted(done: Done) -> bool:
+    return not done.repeated and not isinstance(done.meaning.act, Nothing)

@@ -1,0 +1,166 @@
+"""The webhooks of a running daemon: made, rotated, revoked, and told apart by their tokens."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from config.errors import Refused
+from config.model.access import SecretRef
+from config.units import GroupId, HookId, Instant
+from handler import logs
+from handler.ingest.alerts import tokens
+from handler.ingest.alerts.tokens import Wanted
+from handler.ports.outside import StoredHook
+from handler.ports.store import Store
+
+HOOKS_AT_MOST = 100
+"""Every one of them is compared with every token that comes."""
+
+
+class Hooks:
+    """Kept in memory as they are on disk; only the event loop writes. Changes are durable before they count."""
+
+    def __init__(self, store: Store, read_secret: Callable[[SecretRef], str], now: Callable[[], Instant]) -> None:
+        self._store = store
+        self._read_secret = read_secret
+        self._now = now
+        self._hooks: dict[str, StoredHook] = {}
+        self._secrets: dict[HookId, str | None] = {}
+        self._used: dict[HookId, Instant] = {}
+        self._turn = asyncio.Lock()
+
+    async def load(self) -> None:
+        """Read the store, and every secret afresh; one that cannot be read shuts its webhook and is logged."""
+        self._hooks = {hook.name: hook for hook in await asyncio.to_thread(self._store.hooks)}
+        for hook in self._hooks.values():
+            self._secrets[hook.id] = await asyncio.to_thread(self._secret_of, hook)
+
+    def all(self) -> tuple[StoredHook, ...]:
+        """Every one ever made, by name, with its last use."""
+        return tuple(
+            replace(self._hooks[name], last_used_at=self._used.get(hook.id, hook.last_used_at))
+            for name, hook in sorted(self._hooks.items())
+        )
+
+    def named(self, name: str) -> StoredHook | None:
+        """One of them."""
+        return self._hooks.get(name)
+
+    def holder(self, token: str, now: Instant) -> StoredHook | None:
+        """Whose token it is; noted as used."""
+        hook = tokens.holder(self._hooks.values(), token, now)
+        if hook is not None:
+            self._used[hook.id] = now
+        return hook
+
+    def secret(self, hook: StoredHook) -> str | None:
+        """What a hook's bodies are signed with; ``None`` if it could not be read."""
+        return self._secrets.get(hook.id)
+
+    async def make(self, wanted: Wanted, groups: Iterable[GroupId]) -> str:
+        """Make a webhook; its token, which is told this once.
+
+        Raises:
+            Refused: the name is no name or taken, a group is not declared, nothing is allowed, there are too many, or
+                its secret cannot be read.
+            StoreError: it could not be written down.
+        """
+        async with self._turn:
+            self._check(wanted, frozenset(groups))
+            if wanted.hmac_secret is not None:
+                await asyncio.to_thread(self._read_secret, wanted.hmac_secret)
+            token = tokens.mint()
+            await self._save(
+                StoredHook(
+                    id=tokens.mint_id(),
+                    name=wanted.name,
+                    token=tokens.hashed(token),
+                    groups=wanted.groups,
+                    effects=wanted.effects,
+                    directions=wanted.directions,
+                    hmac_secret=wanted.hmac_secret,
+                    pushes=wanted.pushes,
+                    created_at=self._now(),
+                )
+            )
+        logs.say("hook_made", hook=wanted.name)
+        return token
+
+    async def rotate(self, name: str) -> str:
+        """Give a new token, told this once; the one before goes on until `finish` or the next rotation.
+
+        Raises as `make`.
+        """
+        async with self._turn:
+            token = tokens.mint()
+            await self._save(tokens.rotated(self._living(name), tokens.hashed(token)))
+        logs.say("hook_rotated", hook=name)
+        return token
+
+    async def finish(self, name: str) -> None:
+        """End the old token of a rotation. Raises as `make`."""
+        async with self._turn:
+            await self._save(tokens.finished(self._living(name)))
+        logs.say("hook_rotation_finished", hook=name)
+
+    async def revoke(self, name: str) -> None:
+        """Have it take nothing any more. Raises as `make`."""
+        async with self._turn:
+            await self._save(replace(self._living(name), revoked_at=self._now()))
+        logs.say("hook_revoked", hook=name)
+
+    async def flush(self) -> None:
+        """Write down when webhooks were used. Raises StoreError."""
+        used, self._used = self._used, {}
+        if used:
+            self._hooks = {
+                name: replace(hook, last_used_at=used.get(hook.id, hook.last_used_at))
+                for name, hook in self._hooks.items()
+            }
+            await asyncio.to_thread(self._store.use_hooks, used)
+
+    def _check(self, wanted: Wanted, groups: frozenset[GroupId]) -> None:
+        if not tokens.is_name(wanted.name):
+            raise Refused(f"{wanted.name[:70]!r} is no name: lower-case letters, digits, '-' and '_', at most 64")
+        if wanted.name in self._hooks:
+            raise Refused(f"there is a webhook {wanted.name} already, or was: names are not used twice")
+        if len(self._hooks) >= HOOKS_AT_MOST:
+            raise Refused(f"there are {HOOKS_AT_MOST} webhooks already")
+        strangers = sorted(set(wanted.groups) - groups)
+        if strangers:
+            raise Refused(f"there is no group {strangers[0]}")
+        if wanted.pushes:
+            _check_pushing(wanted)
+        elif not wanted.effects:
+            raise Refused("a webhook that may do nothing is of no use: name an effect")
+
+    def _living(self, name: str) -> StoredHook:
+        hook = self._hooks.get(name)
+        if hook is None:
+            raise Refused(f"there is no webhook {name}")
+        if hook.revoked_at is not None:
+            raise Refused(f"webhook {name} is revoked: make another one")
+        return hook
+
+    async def _save(self, hook: StoredHook) -> None:
+        await asyncio.to_thread(self._store.save_hook, hook)
+        self._hooks[hook.name] = hook
+        self._secrets[hook.id] = await asyncio.to_thread(self._secret_of, hook)
+
+    def _secret_of(self, hook: StoredHook) -> str | None:
+        if hook.hmac_secret is None or hook.revoked_at is not None:
+            return None
+        try:
+            return self._read_secret(hook.hmac_secret)
+        except Refused as error:
+            logs.warn("hook_secret_unreadable", hook=hook.name, error=str(error))
+            return None
+
+
+def _check_pushing(wanted: Wanted) -> None:
+    if not wanted.groups:
+        raise Refused("say of which groups values may be pushed: a token for all of them is one too many")
+    if wanted.effects or wanted.hmac_secret is not None:
+        raise Refused("a webhook for values takes no alerts: effects and signatures are for those that do")

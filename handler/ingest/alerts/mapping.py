@@ -1,0 +1,270 @@
+"""What the alerts of a payload mean here: alerts × declared alerts × what the webhook may do → acts on groups.
+
+* An alert means something by labels that are exactly those declared; its group is one that is declared, too.
+* ``DatasourceNoData`` and ``DatasourceError``, and whatever Grafana says it fires for want of data, mean that the
+  source is blind: no scale-in, and never a policy, a floor or a value. Such an alert lacks the labels that its query
+  would have given, so what it lacks is taken to fit: blind are all groups that it may be about.
+* Grafana resolves an alert for want of data, too, if told to. That ends nothing: what lasts ends by its time to live.
+
+Source: the mapping table of docs/alerts.md.
+"""
+
+from __future__ import annotations
+
+import enum
+import hashlib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import assert_never
+
+from config.model.catalogue import Catalogue, Policy, Verb
+from config.model.effects import Alert, BringValue, EffectKind, FirePolicy, Freeze, RaiseFloor, Shield, kind_of
+from config.units import AlertId, GroupId, Instant, PolicyId
+from handler.ingest.alerts.payloads import ToldAlert
+from handler.ports.outside import AlertStatus, StoredHook
+from trigger.policies.signals import blinded, signals_of
+from trigger.requests import Signal
+from trigger.verdicts import Direction
+
+MEANINGS_AT_MOST = 5_000
+"""Of one payload: alerts times groups. Beyond it the event loop would be held for too long."""
+
+_NAME = "alertname"
+_RULE_NAME = "rulename"
+_NO_DATA = frozenset({"DatasourceNoData", "DatasourceError"})
+_STATE_REASON = "grafana_state_reason"
+_NO_DATA_REASONS = frozenset({"NoData", "Error"})
+_NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?\s*", re.ASCII)
+
+_DIRECTIONS: Mapping[Verb, frozenset[Direction]] = {
+    Verb.ADD: frozenset({Direction.OUT}),
+    Verb.REMOVE: frozenset({Direction.IN}),
+    Verb.SET: frozenset(Direction),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Permissions:
+    """What a webhook may do."""
+
+    groups: frozenset[GroupId]
+    """Empty: every group."""
+    effects: frozenset[EffectKind]
+    directions: frozenset[Direction]
+    """Which way it may move a size. A policy that sets one needs both; shields, freezes and values move none."""
+
+
+EVERYTHING = Permissions(groups=frozenset(), effects=frozenset(EffectKind), directions=frozenset(Direction))
+
+
+class Why(enum.Enum):
+    """Why an alert that means something does nothing."""
+
+    NOT_PERMITTED = "not_permitted"
+    """The webhook may not do this, or not to this group."""
+    NO_SUCH_GROUP = "no_such_group"
+    """The label that names the group names none of the declared alert's groups."""
+    NO_START = "no_start"
+    """Without a start, a policy would be fired again by every repetition."""
+    NO_NUMBER = "no_number"
+    """There is no number where the value should be."""
+    OVER = "over"
+    """It was resolved before it was told: the notifications came in the wrong order."""
+    BEGUN_AGAIN = "begun_again"
+    """Resolved is an earlier one; the same alert has begun again since."""
+    RESOLVED_BLIND = "resolved_blind"
+    """Resolved only for want of data."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fire:
+    """Ask the door to carry out a policy."""
+
+    policy: PolicyId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Begin:
+    """Begin or renew what lasts."""
+
+    signals: tuple[Signal, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class End:
+    """End all that lasts of it, and its value."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bring:
+    """Bring a reading."""
+
+    value: float
+    until: Instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Nothing:
+    """Do nothing, and say why."""
+
+    why: Why
+
+
+Act = Fire | Begin | End | Bring | Nothing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Meaning:
+    """What one alert means for one group, by one declared alert."""
+
+    id: str
+    """The same for every repetition: of (declared alert, fingerprint, start, status). A policy's request has it."""
+    group: GroupId | None
+    """``None`` only with NO_SUCH_GROUP."""
+    alert: AlertId
+    told: ToldAlert
+    act: Act
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mapped:
+    """What a payload means."""
+
+    meanings: tuple[Meaning, ...]
+    unmatched: int
+    """Alerts that fit no declared one."""
+    too_many: bool = False
+    """It means more than `MEANINGS_AT_MOST`; nothing of it is to be done."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """A catalogue's alerts, found by a label."""
+
+    policies: Mapping[PolicyId, Policy]
+    alerts: Mapping[AlertId, Alert]
+    by_label: Mapping[tuple[str, str], tuple[Alert, ...]] = field(repr=False)
+
+    @classmethod
+    def of(cls, catalogue: Catalogue) -> Rules:
+        """Index a catalogue's alerts, each under one of its labels: the alert's name if that is declared."""
+        by_label: dict[tuple[str, str], tuple[Alert, ...]] = {}
+        for alert in catalogue.alerts.values():
+            label = _NAME if _NAME in alert.match else min(alert.match)
+            key = (label, alert.match[label])
+            by_label[key] = (*by_label.get(key, ()), alert)
+        return cls(policies=catalogue.policies, alerts=catalogue.alerts, by_label=by_label)
+
+
+def mapped(rules: Rules, alerts: Sequence[ToldAlert], may: Permissions, now: Instant) -> Mapped:
+    """Say what alerts mean, in their order. Total; depends on nothing else."""
+    meanings: list[Meaning] = []
+    unmatched = 0
+    for told in alerts:
+        found = [meaning for alert in _fitting(rules, told) for meaning in _meanings(rules, alert, told, may, now)]
+        unmatched += not found
+        meanings += found
+        if len(meanings) > MEANINGS_AT_MOST:
+            return Mapped(meanings=(), unmatched=0, too_many=True)
+    return Mapped(meanings=tuple(meanings), unmatched=unmatched)
+
+
+def permissions_of(hook: StoredHook) -> Permissions:
+    """What a webhook may do."""
+    return Permissions(
+        groups=frozenset(hook.groups), effects=frozenset(hook.effects), directions=frozenset(hook.directions)
+    )
+
+
+def is_blind(told: ToldAlert) -> bool:
+    """Whether it is about missing data, not about what data say."""
+    return told.labels.get(_NAME) in _NO_DATA or (
+        told.status is AlertStatus.FIRING and told.annotations.get(_STATE_REASON) in _NO_DATA_REASONS
+    )
+
+
+def _labels(told: ToldAlert) -> Mapping[str, str]:
+    """Its labels; a ``DatasourceNoData`` goes by the name of its rule."""
+    if told.labels.get(_NAME) not in _NO_DATA or _RULE_NAME not in told.labels:
+        return told.labels
+    return {**told.labels, _NAME: told.labels[_RULE_NAME]}
+
+
+def _fitting(rules: Rules, told: ToldAlert) -> Iterator[Alert]:
+    labels, lenient = _labels(told), is_blind(told)
+    for pair in labels.items():
+        for alert in rules.by_label.get(pair, ()):
+            if all(
+                labels.get(label) == value or (lenient and _NAME in alert.match and label not in labels)
+                for label, value in alert.match.items()
+            ):
+                yield alert
+
+
+def _meanings(rules: Rules, alert: Alert, told: ToldAlert, may: Permissions, now: Instant) -> Iterator[Meaning]:
+    known = meaning_id(alert.id, told)
+    groups = _groups(alert, told)
+    if not groups:
+        yield Meaning(id=known, group=None, alert=alert.id, told=told, act=Nothing(why=Why.NO_SUCH_GROUP))
+        return
+    act = _act(alert, told, now)
+    permitted = is_blind(told) or _permitted(rules, alert, may)
+    for group in groups:
+        allowed = permitted and (not may.groups or group in may.groups)
+        done = act if allowed else Nothing(why=Why.NOT_PERMITTED)
+        yield Meaning(id=known, group=group, alert=alert.id, told=told, act=done)
+
+
+def meaning_id(alert: AlertId, told: ToldAlert) -> str:
+    """The id that all repetitions of one alert, start and status share."""
+    text = f"{told.fingerprint} {told.starts_at!r} {told.status.value}"
+    return f"{alert}-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+
+
+def _groups(alert: Alert, told: ToldAlert) -> Sequence[GroupId]:
+    if alert.group_label is None:
+        return alert.groups
+    named = told.labels.get(alert.group_label)
+    if named is None and is_blind(told):
+        return alert.groups
+    return (alert.groups[alert.groups.index(GroupId(named))],) if named in alert.groups else ()
+
+
+def _permitted(rules: Rules, alert: Alert, may: Permissions) -> bool:
+    match alert.effect:
+        case FirePolicy(policy=policy):
+            ways = _DIRECTIONS[rules.policies[policy].adjustment.verb]
+        case RaiseFloor():
+            ways = frozenset({Direction.OUT})
+        case Shield() | Freeze() | BringValue():
+            ways = frozenset()
+        case _:
+            assert_never(alert.effect)
+    return kind_of(alert.effect) in may.effects and ways <= may.directions
+
+
+def _act(alert: Alert, told: ToldAlert, now: Instant) -> Act:
+    if told.status is AlertStatus.RESOLVED:
+        for_want_of_data = told.annotations.get(_STATE_REASON) in _NO_DATA_REASONS
+        return Nothing(why=Why.RESOLVED_BLIND) if for_want_of_data and not is_blind(told) else End()
+    match alert.effect:
+        case FirePolicy(policy=policy) if not is_blind(told):
+            return Fire(policy=policy) if told.starts_at is not None else Nothing(why=Why.NO_START)
+        case BringValue(field=name) if not is_blind(told):
+            value = _number(told, name)
+            if value is None:
+                return Nothing(why=Why.NO_NUMBER)
+            return Bring(value=value, until=Instant(now + alert.ttl))
+        case _:
+            since = told.starts_at if told.starts_at is not None else now
+            if is_blind(told):
+                return Begin(signals=(blinded(alert, told.fingerprint, since=since, now=now),))
+            return Begin(signals=signals_of(alert, told.fingerprint, since=since, now=now))
+
+
+def _number(told: ToldAlert, name: str) -> float | None:
+    if name in told.values:
+        return told.values[name]
+    text = told.annotations.get(name, told.labels.get(name, ""))
+    return float(text) if _NUMBER.fullmatch(text) else None

@@ -1,0 +1,1 @@
+"""Pushed values in, from a request to the board."""

@@ -1,0 +1,90 @@
+"""Reads JSON: an object with ``values``, for whoever sends it, or a list of them, for many members and groups.
+
+>>> read(b'{"values": {"ORDERS_PENDING": 12}}')[0].value
+12.0
+>>> read(b'[{"member": "web-k3f9ab-1", "values": {"CPU": "42 %"}}]').message
+'expected a number at [0].values."CPU", found "42 %"'
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Sequence
+
+from handler.ingest.pushes.said import Said, TooMany, Unreadable, WrongShape, quoted, whole
+
+_KEYS = ("values", "member", "group")
+
+
+def read(body: bytes) -> tuple[Said, ...] | Unreadable:
+    """Read a body.
+
+    Total: any bytes give what was said, or what was not understood.
+    """
+    try:
+        told = json.loads(body, object_pairs_hook=_object)
+    except WrongShape as error:
+        return Unreadable(message=str(error))
+    except (ValueError, RecursionError):
+        return Unreadable(message=f"expected JSON, found {len(body)} bytes that are none")
+    entries = told if isinstance(told, list) else [told]
+    try:
+        return whole(_all(entries, listed=isinstance(told, list)))
+    except WrongShape as error:
+        return Unreadable(message=str(error))
+    except TooMany as error:
+        return Unreadable(message=str(error), too_large=True)
+
+
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """A key that is there twice says two things, and nobody knows which is meant."""
+    told: dict[str, object] = {}
+    for key, value in pairs:
+        if key in told:
+            raise WrongShape(f"the key {quoted(key)} is there twice in one object")
+        told[key] = value
+    return told
+
+
+def _all(entries: Sequence[object], *, listed: bool) -> Iterator[Said]:
+    for index, entry in enumerate(entries):
+        yield from _entry(entry, f"[{index}]" if listed else "")
+
+
+def _entry(entry: object, at: str) -> Iterator[Said]:
+    if not isinstance(entry, dict):
+        raise WrongShape(f'expected an object with "values"{_place(at)}, found {quoted(entry)}')
+    strange = next((key for key in entry if key not in _KEYS), None)
+    if strange is not None:
+        raise WrongShape(f"expected only {', '.join(_KEYS)}{_place(at)}, found {quoted(strange)}")
+    values, dot = entry.get("values"), "." if at else ""
+    if not isinstance(values, dict):
+        raise WrongShape(f"expected an object at {at}{dot}values, found {quoted(values)}")
+    member, group = _word(entry, "member", at + dot), _word(entry, "group", at + dot)
+    for name, value in values.items():
+        yield Said(name=name, value=_number(value, f"{at}{dot}values.{quoted(name)}"), member=member, group=group)
+
+
+def _word(entry: dict[str, object], key: str, at: str) -> str | None:
+    word = entry.get(key)
+    if word is not None and not isinstance(word, str):
+        raise WrongShape(f"expected a name at {at}{key}, found {quoted(word)}")
+    return word
+
+
+def _number(told: object, at: str) -> float | None:
+    if told is None:
+        return None
+    if isinstance(told, int | float) and not isinstance(told, bool):
+        try:
+            value = float(told)
+        except OverflowError:
+            value = math.inf
+        if math.isfinite(value):
+            return value
+    raise WrongShape(f"expected a number at {at}, found {quoted(told)}")
+
+
+def _place(at: str) -> str:
+    return f" at {at}" if at else ""

@@ -1,0 +1,178 @@
+"""Values in motion: from a push to where they wait for the next poll. Lives on the event loop; nothing here waits.
+
+A push is judged and taken in one go, so whatever it is answered is true, and no queue can grow. What bounds the load
+is how often each sender may knock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+
+from collector.boards.pushes import Pushed, Pushes
+from collector.targets import counters_of
+from config.model.catalogue import Catalogue
+from config.model.counters import Per, PushedValue
+from config.units import GroupId, MemberName, Moment, Monotonic, Seconds
+from handler import logs
+from handler.ingest.alerts.hooks import Hooks
+from handler.ingest.pushes import replies
+from handler.ingest.pushes.judging import Listener, Members, Reading, Refusal, Result, Speaker, judged
+from handler.ingest.pushes.member_keys import MemberKeys
+from handler.ingest.pushes.pace import Pace, Rate
+from handler.ingest.pushes.receiver import Push, read
+from handler.ingest.pushes.replies import Reply
+from handler.ingest.pushes.said import Shape, Unreadable
+from handler.planning.launches import LaunchId
+from handler.runtime.rooms import Room, Seen
+
+_MEMBER = Rate(per_second=5.0, at_once=60.0)
+_APPLICATION = Rate(per_second=500.0, at_once=2_000.0)
+_TELL_AGAIN: Seconds = 600.0
+"""That a sender is refused is logged once in so long, for each kind of refusal."""
+_TOLD = 1_000
+"""Refusals that are remembered for that."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Sender:
+    """Who has knocked."""
+
+    name: str
+    """For the log, and for counting."""
+    speaker: Speaker
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Reads:
+    """What each group's counters read, worked out once for a catalogue."""
+
+    catalogue: Catalogue
+    by_group: Mapping[GroupId, Mapping[str, frozenset[Per]]]
+
+
+class Pushing:
+    """Takes values in; implements `handler.ingest.pushes.receiver.Intake`."""
+
+    def __init__(  # noqa: PLR0913  # the composition root's list
+        self,
+        *,
+        pushes: Pushes,
+        keys: MemberKeys,
+        hooks: Hooks,
+        rooms: Mapping[GroupId, Room],
+        catalogue: Callable[[], Catalogue],
+        clock: Callable[[], Moment],
+        count: Callable[[Shape, Result], None],
+    ) -> None:
+        self._pushes = pushes
+        self.keys = keys
+        self._hooks = hooks
+        self._rooms = rooms
+        self._catalogue = catalogue
+        self._clock = clock
+        self._count = count
+        self._pace = Pace()
+        self._known: _Reads | None = None
+        self._members: dict[GroupId, tuple[Seen, Members]] = {}
+        self._told: dict[str, Monotonic] = {}
+
+    def take(self, push: Push) -> Reply:
+        """Take all that a push says, or nothing."""
+        reply = self._take(push, self._clock())
+        self._count(push.shape, reply.result)
+        return reply
+
+    def saw(self, room: Room, members: Collection[MemberName]) -> None:
+        """A convergence pass has seen who the members are: forget what others have said."""
+        self._pushes.keep(room.id, members, self._reads(room.id))
+
+    def forget(self, group: GroupId) -> None:
+        """Forget a group."""
+        self._pushes.forget(group)
+        self._members.pop(group, None)
+
+    def _take(self, push: Push, now: Moment) -> Reply:
+        sender = self._sender(push.token, now)
+        if sender is None:
+            return replies.refused(replies.UNKNOWN_TOKEN)
+        rate = _APPLICATION if sender.speaker.member is None else _MEMBER
+        if not self._pace.admits(sender.name, rate, now.steady):
+            return self._refuse(sender, replies.TOO_OFTEN, now)
+        said = read(push)
+        if isinstance(said, Unreadable):
+            return self._refuse(sender, said, now)
+        listeners = {group: self._listener(group) for group in sender.speaker.groups if self._declared(group)}
+        readings = judged(sender.speaker, said, listeners, now.wall)
+        if isinstance(readings, Refusal):
+            return self._refuse(sender, readings, now)
+        for reading in readings:
+            self._write(reading, now)
+        return Reply(result=Result.ACCEPTED, taken=len(readings))
+
+    def _sender(self, token: str, now: Moment) -> _Sender | None:
+        member = self.keys.bearer(token)
+        if member is not None:
+            launched = LaunchId.parse(member)
+            if launched is None:
+                return None
+            return _Sender(name=f"member {member}", speaker=Speaker(member=member, groups=frozenset({launched.group})))
+        hook = self._hooks.holder(token, now.wall)
+        if hook is None or not hook.pushes:
+            return None
+        return _Sender(name=f"hook {hook.name}", speaker=Speaker(member=None, groups=frozenset(hook.groups)))
+
+    def _refuse(self, sender: _Sender, refusal: Refusal | Unreadable, now: Moment) -> Reply:
+        reply = replies.refused(refusal)
+        kind = f"{sender.name} {reply.result.value}"
+        before = self._told.get(kind)
+        told = before is not None and now.steady - before <= _TELL_AGAIN
+        if not told and reply.result is not Result.NOT_READY:  # which passes by itself
+            logs.warn("push_refused", by=sender.name, result=reply.result.value, said=reply.error)
+            if len(self._told) >= _TOLD:
+                self._told.clear()
+            self._told[kind] = now.steady
+        return reply
+
+    def _write(self, reading: Reading, now: Moment) -> None:
+        if reading.value is None:
+            self._pushes.drop(reading.group, reading.member, reading.name)
+        else:
+            self._pushes.put(reading.group, reading.member, reading.name, Pushed(reading.value, now))
+
+    # What is known of groups
+
+    def _declared(self, group: GroupId) -> bool:
+        return group in self._rooms and group in self._catalogue().groups
+
+    def _listener(self, group: GroupId) -> Listener:
+        declared = self._catalogue().groups[group]
+        return Listener(
+            reads=self._reads(group),
+            members=self._members_of(self._rooms[group]),
+            fresh=declared.freshness * declared.interval,
+        )
+
+    def _members_of(self, room: Room) -> Members | None:
+        if room.seen is None:
+            return None
+        known = self._members.get(room.id)
+        if known is None or known[0] is not room.seen:
+            ids = {one.name: None if one.server is None else one.server.id for one in room.seen.world.members}
+            known = self._members[room.id] = (room.seen, Members.of(ids))
+        return known[1]
+
+    def _reads(self, group: GroupId) -> Mapping[str, frozenset[Per]]:
+        catalogue = self._catalogue()
+        if self._known is None or self._known.catalogue is not catalogue:
+            by_group = {declared: _names(catalogue, declared) for declared in catalogue.groups}
+            self._known = _Reads(catalogue=catalogue, by_group=by_group)
+        return self._known.by_group.get(group, {})
+
+
+def _names(catalogue: Catalogue, group: GroupId) -> dict[str, frozenset[Per]]:
+    names: dict[str, frozenset[Per]] = {}
+    for counter in (catalogue.counters[wanted] for wanted in counters_of(catalogue, group)):
+        if isinstance(counter.source, PushedValue):
+            names[counter.source.name] = names.get(counter.source.name, frozenset()) | {counter.per}
+    return names

@@ -1,0 +1,175 @@
+"""``/push`` and OneGate's ``/vm``: where values come in. Plain ASGI, since they come often.
+
+The shape is told by the path and the content type. `onegate` asks for ``/vm`` of a host whatever path its endpoint
+has, while ``curl "$ONEGATE_ENDPOINT/vm"`` keeps the path: both are served.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from http import HTTPStatus
+from typing import Protocol
+
+from handler.ingest.alerts.receiver import Receive, Scope, Send
+from handler.ingest.pushes import bulk, exposition, lines
+from handler.ingest.pushes.judging import Result
+from handler.ingest.pushes.replies import Reply, encoded
+from handler.ingest.pushes.said import Said, Shape, Unreadable, quoted
+
+PATH = "/push"
+ONEGATE = "/onegate"
+_PATHS = (PATH, ONEGATE, "/vm", "/vms")
+_GATEWAY = f"{PATH}/metrics/"
+_KINDS: Mapping[str, Shape] = {
+    "application/json": Shape.JSON,
+    "application/openmetrics-text": Shape.OPENMETRICS,
+    "text/plain": Shape.TEXT,
+    "application/x-www-form-urlencoded": Shape.LINES,
+}
+KINDS = frozenset(_KINDS) | {""}
+"""Content types of pushes; OneGate's client for Windows names none."""
+_BASE64 = "@base64"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Push:
+    """One request, as it came."""
+
+    token: str = field(repr=False)
+    shape: Shape
+    member: str | None
+    """Whose all of its values are, where the address or a header says so; ``None``: the body says it."""
+    group: str | None
+    """Likewise."""
+    body: bytes = field(repr=False)
+
+
+class Intake(Protocol):
+    """Who takes values in."""
+
+    def take(self, push: Push) -> Reply:
+        """Take all that it says, or nothing."""
+        ...
+
+
+def is_push(path: str) -> bool:
+    """Whether values come in there."""
+    return any(path == place or path.startswith(f"{place}/") for place in _PATHS)
+
+
+def read(push: Push) -> tuple[Said, ...] | Unreadable:
+    """What a push says, in whichever shape it is; what its address says goes for all of its values."""
+    said = _body(push)
+    if isinstance(said, Unreadable) or (push.member is None and push.group is None):
+        return said
+    for one in said:
+        if one.member not in {None, push.member} or one.group not in {None, push.group}:
+            return Unreadable(message=f"{quoted(one.name)} names a member or group other than the request does")
+    return tuple(replace(one, member=push.member, group=push.group) for one in said)
+
+
+def _body(push: Push) -> tuple[Said, ...] | Unreadable:
+    match push.shape:
+        case Shape.LINES:
+            return lines.read(push.body)
+        case Shape.JSON:
+            return bulk.read(push.body)
+        case Shape.TEXT | Shape.OPENMETRICS:
+            return exposition.read(push.body, openmetrics=push.shape is Shape.OPENMETRICS)
+
+
+class Receiver:
+    """The ASGI application. The body has been read, and bounded, by the gate."""
+
+    def __init__(self, intake: Intake) -> None:
+        self._intake = intake
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        path, plain = scope["path"], not scope["path"].startswith(PATH)
+        headers = {key.decode("latin-1").lower(): value.decode("latin-1") for key, value in scope["headers"]}
+        methods = ("PUT",) if plain else ("POST", "PUT")
+        if scope["method"] not in methods:
+            allow = (b"allow", ", ".join(methods).encode())
+            said = f"only {' or '.join(methods)}: values come in here, nothing is told"
+            await _decline(send, HTTPStatus.METHOD_NOT_ALLOWED, said, plain, allow)
+        elif headers.get("content-encoding", "identity") != "identity":
+            await _decline(send, HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "the body is compressed: send it as it is", plain)
+        elif (push := _push(path, headers, (await receive()).get("body", b""))) is None:
+            await _decline(send, HTTPStatus.NOT_FOUND, f"there is nothing at {path[:100]}", plain)
+        else:
+            reply = self._intake.take(push)
+            await _answer(send, reply.status, encoded(reply, plain=plain))
+
+
+def _push(path: str, headers: Mapping[str, str], body: bytes) -> Push | None:
+    if path.startswith(_GATEWAY):
+        return _gateway(path.removeprefix(_GATEWAY), headers, body)
+    if path == PATH:
+        return Push(token=_token(headers), shape=_shape(headers), member=None, group=None, body=body)
+    place = path.removeprefix(ONEGATE)
+    member = headers.get("x-onegate-vmid") or None
+    if place.startswith("/vms/"):
+        member = place.removeprefix("/vms/")
+    elif place != "/vm":
+        return None
+    token = headers.get("x-onegate-token") or _token(headers)
+    return Push(token=token, shape=Shape.LINES, member=member, group=None, body=body)
+
+
+def _gateway(path: str, headers: Mapping[str, str], body: bytes) -> Push | None:
+    """The path of a Pushgateway: ``metrics/job/JOB/LABEL/VALUE…``, where a label may be followed by ``@base64``."""
+    parts = path.strip("/").split("/")
+    if len(parts) % 2:
+        return None
+    labels = {}
+    for label, value in zip(parts[::2], parts[1::2], strict=True):
+        name = label.removesuffix(_BASE64)
+        labels[name] = value if name == label else _from_base64(value)
+    if "job" not in labels:
+        return None
+    shape = _shape(headers)
+    if shape not in {Shape.TEXT, Shape.OPENMETRICS}:
+        shape = Shape.TEXT
+    return Push(token=_token(headers), shape=shape, member=labels.get("member"), group=labels.get("group"), body=body)
+
+
+def _shape(headers: Mapping[str, str]) -> Shape:
+    return _KINDS.get(headers.get("content-type", "").partition(";")[0].strip().lower(), Shape.LINES)
+
+
+def _token(headers: Mapping[str, str]) -> str:
+    """A bearer's; or the password of a basic authorization, whoever the user is; empty if there is none."""
+    scheme, _, given = headers.get("authorization", "").partition(" ")
+    match scheme.lower():
+        case "bearer":
+            return given.strip()
+        case "basic":
+            return _from_base64(given).partition(":")[2]
+        case _:
+            return ""
+
+
+def _from_base64(text: str) -> str:
+    padded = text.strip().rstrip("=")
+    try:
+        return base64.b64decode(padded + "=" * (-len(padded) % 4), altchars=b"-_", validate=True).decode(
+            "utf-8", "replace"
+        )
+    except (binascii.Error, ValueError):
+        return ""
+
+
+async def _decline(send: Send, status: HTTPStatus, said: str, plain: bool, *more: tuple[bytes, bytes]) -> None:
+    """It is no push at all, so nobody counts it."""
+    headers, body = encoded(Reply(result=Result.UNREADABLE, error=said), plain=plain)
+    await _answer(send, status, ([*headers, *more], body))
+
+
+async def _answer(send: Send, status: int, answer: tuple[list[tuple[bytes, bytes]], bytes]) -> None:
+    headers, body = answer
+    await send({"type": "http.response.start", "status": int(status), "headers": headers})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,265 @@
+"""``/metrics``: Prometheus names under ``trimtab_``. Labels are bounded: no member, address or error text in any."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib.metadata import version
+
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    ProcessCollector,
+    disable_created_metrics,
+)
+
+from collector.clients.circuits import EndpointStatus
+from config.errors import StoreError
+from config.model.catalogue import Catalogue
+from config.units import GroupId, Instant
+from handler.convergence.claiming import Generation
+from handler.convergence.passes import Pass
+from handler.ingest.alerts.payloads import Sender
+from handler.ingest.alerts.replies import Result as KnockResult
+from handler.ingest.pushes.judging import Result as PushResult
+from handler.ingest.pushes.said import Shape
+from handler.observability.endpoint_gauges import EndpointGauges
+from handler.observability.exposition import written
+from handler.observability.gauges import Gauges
+from handler.observability.generation_gauges import GenerationGauges
+from handler.observability.recording_gauges import NOTHING, RecordingGauges
+from handler.observability.replies import Replies
+from handler.planning.steps import KINDS, Create, Destroy, Drain, Enable, Join, Leave, Mark, Result, Unmark, worst
+from handler.recording.status import Figures
+from handler.runtime.deciding import TickReport
+from handler.runtime.rooms import Room
+from trigger.reasons import Reason
+from trigger.requests import Decision, FleetPause
+from trigger.verdicts import Direction
+
+_SECONDS = (0.001, 0.005, 0.02, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300)
+_CALLS = (Create, Destroy, Drain, Enable, Join, Leave, Mark, Unmark)
+_STEPS = tuple(KINDS[step] for step in _CALLS)
+_MOVES = (
+    *(("out", reason) for reason in (Reason.SCALED_OUT, Reason.FORCED, Reason.BOUNDS, Reason.BLIND_FLOOR)),
+    *(("in", reason) for reason in (Reason.SCALED_IN, Reason.FORCED, Reason.BOUNDS)),
+)
+"""Decisions that move a size: counted from zero, so that the first one shows in a rate."""
+_GRANTED = frozenset({Reason.SCALED_OUT, Reason.SCALED_IN, Reason.FORCED, Reason.ADVISED})
+_UNASKED = frozenset(
+    {
+        Reason.FIRST_LISTING,
+        Reason.BOUNDS,
+        Reason.BLIND_FLOOR,
+        Reason.VANISHED,
+        Reason.RETURNED,
+        Reason.STEADY,
+        Reason.UNHEARD,
+    }
+)
+_UNREADY = frozenset({Reason.NOT_MET, Reason.HOLDING, Reason.BLIND})
+_REFUSALS = tuple(reason for reason in Reason if reason not in _GRANTED | _UNASKED | _UNREADY)
+
+
+class Metrics:
+    """Everything that is exported: events as they are reported, states as they are when scraped."""
+
+    def __init__(  # noqa: PLR0913  # the composition root's list
+        self,
+        rooms: Mapping[GroupId, Room],
+        now: Callable[[], Instant],
+        *,
+        pushes: Callable[[], int] = lambda: 0,
+        windows: Callable[[], int] = lambda: 0,
+        recording: Callable[[], Figures] = lambda: NOTHING,
+        fleet_pause: Callable[[], FleetPause | None] = lambda: None,
+        endpoints: Callable[[], Sequence[EndpointStatus]] = tuple,
+        generation: Callable[[], Generation | None] = lambda: None,
+    ) -> None:
+        disable_created_metrics()  # type: ignore[no-untyped-call]  # a second series a counter, which nobody asks for
+        self._registry = registry = _hold(CollectorRegistry(), pushes, windows)
+        self._rooms = rooms
+        self._begun: set[GroupId] = set()
+        self._decisions = Counter(
+            "trimtab_decisions",
+            "Decisions by what became of them.",
+            ["group", "direction", "reason"],
+            registry=registry,
+        )
+        self._restrictions = Counter(
+            "trimtab_restrictions", "Requests that a guard refused.", ["group", "reason"], registry=registry
+        )
+        self._actions = Counter(
+            "trimtab_actions", "Calls to clouds and balancers.", ["group", "step", "result"], registry=registry
+        )
+        self._action_seconds = Histogram(
+            "trimtab_action_duration_seconds",
+            "How long such calls took.",
+            ["step"],
+            buckets=_SECONDS,
+            registry=registry,
+        )
+        self._poll_seconds = Histogram(
+            "trimtab_poll_duration_seconds", "How long polls took.", buckets=_SECONDS, registry=registry
+        )
+        self._replies = Replies(registry, _SECONDS)
+        self._lag = Histogram(
+            "trimtab_evaluation_lag_seconds", "How late ticks began.", buckets=_SECONDS, registry=registry
+        )
+        self._decide_seconds = Histogram(
+            "trimtab_evaluation_duration_seconds", "How long deciding a slot took.", buckets=_SECONDS, registry=registry
+        )
+        self._passes = Counter("trimtab_converge_passes", "Convergence passes.", ["group", "result"], registry=registry)
+        self._notices = Counter(
+            "trimtab_notices", "Attempts to tell of a group's trouble.", ["kind", "result"], registry=registry
+        )
+        self._holds = Histogram(
+            "trimtab_loop_hold_seconds", "How long the event loop was held.", buckets=_SECONDS, registry=registry
+        )
+        self._store_seconds = Histogram(
+            "trimtab_store_write_seconds",
+            "How long decisions waited for the disk.",
+            buckets=_SECONDS,
+            registry=registry,
+        )
+        self._store_failures = Counter(
+            "trimtab_store_write_failures", "Writes of decisions that failed.", registry=registry
+        )
+        self._webhooks = Counter(
+            "trimtab_webhook_requests", "Requests at /hooks/alerts.", ["source", "result"], registry=registry
+        )
+        self._pushes = _pushes(registry)
+        self.reloads = Gauge(
+            "trimtab_config_last_reload_success_timestamp_seconds", "When the file was last taken.", registry=registry
+        )
+        self._reload_well = Gauge(
+            "trimtab_config_last_reload_successful",
+            "1 if the file was taken when last read, 0 if it was refused.",
+            registry=registry,
+        )
+        self.config_hash = Gauge("trimtab_config_hash_info", "The configuration in force.", ["hash"], registry=registry)
+        Gauge("trimtab_build_info", "The running version.", ["version"], registry=registry).labels(
+            version("trimtab")
+        ).set(1)
+        for step in _STEPS:
+            self._action_seconds.labels(step)
+        ProcessCollector(registry=registry)
+        for sender in (*Sender, None):
+            for outcome in KnockResult:
+                self._webhooks.labels(_source(sender), outcome.value)
+        for kind in ("command", "url"):
+            for became in ("delivered", "failed", "given_up"):
+                self._notices.labels(kind, became)
+        registry.register(Gauges(rooms, now, fleet_pause))
+        for gauges in (RecordingGauges(recording), EndpointGauges(endpoints), GenerationGauges(generation)):
+            registry.register(gauges)
+
+    def text(self) -> bytes:
+        """The exposition. For thousands of groups it takes a while: call it beside the event loop, from any thread."""
+        return written(self._registry.collect())
+
+    def decided(self, decision: Decision) -> None:
+        """Count a decision and every request that it refused."""
+        before, after = decision.desired_from, decision.desired_to
+        direction = "none" if before is None or after is None or before == after else _way(before, after).value
+        self._decisions.labels(decision.group, direction, decision.reason.value).inc()
+        for answer in decision.answers:
+            if answer is not decision.winner:
+                self._restrictions.labels(decision.group, answer.reason.value).inc()
+
+    def ticked(self, report: TickReport) -> None:
+        """Count a slot's tick."""
+        self._lag.observe(max(report.lag, 0.0))
+        self._poll_seconds.observe(report.poll_took)
+        self._decide_seconds.observe(report.decide_took)
+        self._replies.count(report.slot.groups, report.scrape)
+
+    def passed(self, group: GroupId, done: Pass) -> None:
+        """Count a convergence pass and its calls."""
+        results = [outcome.result for outcome in done.outcomes] + [Result.FAILED] * bool(done.failures)
+        self._passes.labels(group, worst(results).value).inc()
+        for outcome in done.outcomes:
+            if isinstance(outcome.step, _CALLS):
+                name = KINDS[type(outcome.step)]
+                self._actions.labels(group, name, outcome.result.value).inc()
+                self._action_seconds.labels(name).observe(max(outcome.finished_at - outcome.started_at, 0.0))
+
+    def knocked(self, sender: Sender | None, result: KnockResult) -> None:
+        """Count a request at ``/hooks/alerts``; whose it is, is unknown until its body has been read."""
+        self._webhooks.labels(_source(sender), result.value).inc()
+
+    def pushed(self, shape: Shape, result: PushResult) -> None:
+        """Count a request that brings values."""
+        self._pushes.labels(shape.value, result.value).inc()
+
+    def noticed(self, kind: str, result: str) -> None:
+        """Count an attempt to send a notice."""
+        self._notices.labels(kind, result).inc()
+
+    def held(self, seconds: float) -> None:
+        """The event loop was held this long."""
+        self._holds.observe(seconds)
+
+    @contextlib.contextmanager
+    def storing(self) -> Iterator[None]:
+        """Around a write of decisions: how long it takes, and whether it fails."""
+        with self._store_seconds.time(), self._store_failures.count_exceptions(StoreError):
+            yield
+
+    def forget(self, group: GroupId) -> None:
+        """Remove a group's series."""
+        for metric in (self._decisions, self._restrictions, self._actions, self._passes):
+            metric.remove_by_labels({"group": group})
+        self._begun.discard(group)
+
+    def took(self, catalogue: Catalogue, at: Instant) -> None:
+        """A configuration is in force: its series begin at zero."""
+        self.config_hash.clear()
+        self.config_hash.labels(catalogue.digest).set(1)
+        self.reloads.set(at)
+        self._reload_well.set(1)
+        self._replies.declare(catalogue)
+        for group in self._rooms.keys() - self._begun:
+            self._begin(group)
+
+    def refused(self) -> None:
+        """A changed file was not taken; the configuration before it stays in force."""
+        self._reload_well.set(0)
+
+    def _begin(self, group: GroupId) -> None:
+        self._begun.add(group)
+        for direction, reason in _MOVES:
+            self._decisions.labels(group, direction, reason.value)
+        for reason in _REFUSALS:
+            self._restrictions.labels(group, reason.value)
+        for result in Result:
+            self._passes.labels(group, result.value)
+            for step in _STEPS:
+                self._actions.labels(group, step, result.value)
+
+
+def _hold(registry: CollectorRegistry, pushes: Callable[[], int], windows: Callable[[], int]) -> CollectorRegistry:
+    """Tell what is held in memory."""
+    Gauge("trimtab_pushed_values", "Pushed values that are held.", registry=registry).set_function(pushes)
+    told = "Memory that the windows of all groups take."
+    Gauge("trimtab_window_bytes", told, registry=registry).set_function(windows)
+    return registry
+
+
+def _pushes(registry: CollectorRegistry) -> Counter:
+    """Requests that bring values, every series at zero."""
+    requests = Counter("trimtab_push_requests", "Requests that bring values.", ["shape", "result"], registry=registry)
+    for shape in Shape:
+        for result in PushResult:
+            requests.labels(shape.value, result.value)
+    return requests
+
+
+def _source(sender: Sender | None) -> str:
+    return "unknown" if sender is None else sender.value
+
+
+def _way(before: int, after: int) -> Direction:
+    return Direction.OUT if after > before else Direction.IN

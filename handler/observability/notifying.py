@@ -1,0 +1,236 @@
+"""The notice loop: what is news of a group is filed in the store, and sent from there until it has arrived.
+
+# Note [At least once]
+
+A notice counts as told once it is filed; sending comes after. A daemon that is killed between the two sends it when it
+runs again. One that is killed after sending, and before that is written down, sends it a second time, with the same id:
+whoever must not be told twice keeps the ids. Each target has a lane of its own: there its notices go out one after
+another, in the order of filing, and a target that hangs keeps nobody else waiting.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Protocol
+
+from config.model.notices import NotifyTarget
+from config.units import GroupId, Instant, Seconds
+from handler import logs
+from handler.observability.courier import Unsent
+from handler.ports.notices import Filed, Notice, Tried, Watch, channel, delivered, failed, look, watch_after
+from handler.ports.store import Store
+from handler.runtime.guard import Guard
+from handler.runtime.rooms import Room
+from handler.runtime.statuses import condition_of, messages_of
+from handler.runtime.waiting import until_set
+from trigger.moving import moved
+
+_LOOK: Seconds = 5.0
+_BATCH = 200
+_LANES = 32
+"""Targets that are spoken to at once."""
+
+
+class Carries(Protocol):
+    """What makes an attempt: `handler.observability.courier.Courier`."""
+
+    async def send(self, target: NotifyTarget, notice: Notice) -> Unsent | None:
+        """Make one attempt; ``None``: it has arrived."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _News:
+    """A notice that is not filed yet, and what to remember of its group once it is."""
+
+    filed: Filed
+    watch: Watch
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Attempt:
+    """An attempt that was made, and may not be written down yet."""
+
+    tried: Tried
+    befalls_all: bool
+
+
+class Notifier:
+    """Watches groups, and sees to it that whoever is to be told is told."""
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        rooms: Mapping[GroupId, Room],
+        courier: Carries,
+        clock: Callable[[], Instant],
+        count: Callable[[str, str], None],
+    ) -> None:
+        self._store = store
+        self._rooms = rooms
+        self._courier = courier
+        self._clock = clock
+        self._count = count
+        self._watches: dict[GroupId, Watch] = {}
+        self._news: dict[GroupId, _News] = {}
+        self._lanes: dict[NotifyTarget, asyncio.Task[None]] = {}
+        self._waits: dict[NotifyTarget, Instant] = {}
+        self._guards: dict[NotifyTarget, Guard] = {}
+        """Targets that are left alone, and until when."""
+        self._made: dict[str, _Attempt] = {}
+        """By the id of the notice: if the disk is full, it is still not sent twice."""
+        self._slots = asyncio.Semaphore(_LANES)
+        self._wake = asyncio.Event()
+        self._loop: asyncio.Task[None] | None = None
+
+    async def recall(self) -> None:
+        """Read what was told last. To be called before the first pass.
+
+        Raises:
+            StoreError: it cannot be read.
+        """
+        last = await asyncio.to_thread(self._store.last_notices)
+        self._watches = {notice.group: watch_after(notice) for notice in last}
+
+    def start(self) -> None:
+        """Send what is to be told, now and for ever."""
+        self._loop = asyncio.create_task(self._keep(), name="notices")
+
+    async def stop(self) -> None:
+        """Stop. What is under way is given up, and sent by the next start."""
+        tasks = [*self._lanes.values(), *self.tasks()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def tasks(self) -> tuple[asyncio.Task[None], ...]:
+        """The running loop: the daemon watches that it has not died."""
+        return () if self._loop is None else (self._loop,)
+
+    def saw(self, room: Room) -> None:
+        """Look at a group after a pass. Never blocks; until the last news of it are filed, there are no others."""
+        if room.id in self._news:
+            return
+        now, group = self._clock(), room.definition.group
+        watch, notice = look(
+            self._watches.get(room.id, Watch()), group, condition_of(room, now), messages_of(room, now), now
+        )
+        if notice is None or group.notify is None:
+            self._watches[room.id] = watch
+            return
+        self._news[room.id] = _News(filed=Filed(notice=notice, target=group.notify.target), watch=watch)
+        self._wake.set()
+
+    def forget(self, group: GroupId) -> None:
+        """A group is gone; what is to be told of it is told."""
+        self._watches.pop(group, None)
+
+    def follow(self, step: Seconds) -> None:
+        """Keep what is left of every wait: the clock was set by ``step``."""
+        self._waits = dict(moved(self._waits, Mapping[NotifyTarget, Instant], step))
+        self._watches = {
+            group: replace(watch, turned_at=moved(watch.turned_at, Instant | None, step))
+            for group, watch in self._watches.items()
+        }
+
+    async def round(self) -> None:
+        """File what is news, and begin to send what is due.
+
+        Raises:
+            StoreError: the store cannot be read or written; the next round tries again.
+        """
+        await self._file()
+        now = self._clock()
+        self._waits = {target: until for target, until in self._waits.items() if until > now}
+        left_out = (*self._lanes, *self._waits)
+        due = await asyncio.to_thread(partial(self._store.due_notices, now, _BATCH, besides=left_out))
+        queues: dict[NotifyTarget, list[Filed]] = {}
+        for filed in due:
+            queues.setdefault(self._target(filed), []).append(filed)
+        for target, queue in queues.items():
+            if target not in self._lanes and target not in self._waits:
+                self._lanes[target] = asyncio.create_task(self._keep_lane(target, queue), name="notices-lane")
+
+    async def idle(self) -> None:
+        """Wait until nothing is under way."""
+        await asyncio.gather(*self._lanes.values())
+
+    async def _keep(self) -> None:
+        guard = Guard("notices")
+        while True:
+            self._wake.clear()
+            await guard.run(self.round)
+            await until_set(self._wake, _LOOK)
+
+    async def _file(self) -> None:
+        news = dict(self._news)
+        if not news:
+            return
+        await asyncio.to_thread(self._store.file_notices, [told.filed for told in news.values()])
+        for group, told in news.items():
+            del self._news[group]
+            if group in self._rooms:
+                self._watches[group] = told.watch
+
+    def _target(self, filed: Filed) -> NotifyTarget:
+        """Whom the file names now: a mended address also counts for what waits already."""
+        room = self._rooms.get(filed.notice.group)
+        notify = None if room is None else room.definition.group.notify
+        return filed.target if notify is None else notify.target
+
+    async def _keep_lane(self, target: NotifyTarget, queue: list[Filed]) -> None:
+        try:
+            async with self._slots:
+                guard = self._guards.setdefault(target, Guard("notify", by=channel(target)))
+                done = await guard.run(partial(self._send_all, target, queue))
+            if not done:
+                self._waits[target] = Instant(self._clock() + _LOOK)
+        finally:
+            del self._lanes[target]
+            self._wake.set()
+
+    async def _send_all(self, target: NotifyTarget, queue: list[Filed]) -> bool:
+        """Send one after another; of a group whose notice failed, and to a target that cannot be reached, no more."""
+        held: set[GroupId] = set()
+        for filed in queue:
+            if filed.notice.group in held:
+                continue
+            attempt = await self._send(target, filed)
+            if attempt.tried.delivered:
+                continue
+            held.add(filed.notice.group)
+            if attempt.befalls_all:
+                self._waits[target] = attempt.tried.next_at or Instant(attempt.tried.at + _LOOK)
+                break
+        return True
+
+    async def _send(self, target: NotifyTarget, filed: Filed) -> _Attempt:
+        notice = filed.notice
+        if notice.id not in self._made:
+            unsent = await self._courier.send(target, notice)
+            now = self._clock()
+            tried = delivered(now) if unsent is None else failed(filed, unsent.because, now)
+            self._made[notice.id] = _Attempt(tried=tried, befalls_all=unsent is not None and unsent.befalls_all)
+            self._report(target, filed, tried)
+        attempt = self._made[notice.id]
+        await asyncio.to_thread(self._store.notice_tried, notice.id, attempt.tried)
+        del self._made[notice.id]
+        return attempt
+
+    def _report(self, target: NotifyTarget, filed: Filed, tried: Tried) -> None:
+        """Count every attempt; log the first that fails, and the last."""
+        given_up = not tried.delivered and tried.next_at is None
+        self._count(channel(target), "delivered" if tried.delivered else "given_up" if given_up else "failed")
+        notice = filed.notice
+        news = f"{notice.turn.value} {notice.severity.value}"
+        say = partial(logs.say if tried.delivered else logs.warn, group=notice.group, news=news, by=channel(target))
+        if tried.delivered:
+            say("notified", attempts=filed.attempts + 1)
+        elif given_up:
+            say("notice_given_up", attempts=filed.attempts + 1, because=tried.because)
+        elif not filed.attempts:
+            say("notice_failed", because=tried.because)

@@ -1,0 +1,94 @@
+"""Turns what the loops report into log lines (one per transition) and metrics."""
+
+from __future__ import annotations
+
+from handler import logs
+from handler.convergence.claiming import Rival
+from handler.convergence.passes import Pass
+from handler.observability.metrics import Metrics
+from handler.planning.status import GroupCondition
+from handler.planning.steps import KINDS, Create, Destroy, Drain, Enable, Join, Leave, Mark, Outcome, Result, Unmark
+from handler.runtime.deciding import TickReport
+from handler.runtime.rooms import Room
+from handler.runtime.statuses import condition_of
+from trigger.requests import Decision
+
+_CALLS = (Create, Destroy, Drain, Enable, Join, Leave, Mark, Unmark)
+
+
+class Reporter:
+    """Remembers what was said last, so that a state is logged when it begins and when it ends, not in between."""
+
+    def __init__(self, metrics: Metrics) -> None:
+        self.metrics = metrics
+        self._conditions: dict[str, GroupCondition] = {}
+        self._rival: Rival | None = None
+        self._troubles: dict[str, frozenset[str]] = {}
+
+    def decided(self, decision: Decision) -> None:
+        """Log a change of desired size, with who asked and why."""
+        self.metrics.decided(decision)
+        if not decision.changed:
+            return
+        winner = decision.winner
+        logs.say(
+            "desired",
+            group=decision.group,
+            reason=decision.reason.value,
+            size_from=decision.desired_from,
+            size_to=decision.desired_to,
+            revision=decision.state.revision,
+            cause=winner.request.cause.value if winner else None,
+            by=winner.request.by if winner else None,
+            clamps=",".join(clamp.guard.value for clamp in winner.clamps) or None if winner else None,
+        )
+
+    def ticked(self, report: TickReport) -> None:
+        """Count a tick."""
+        self.metrics.ticked(report)
+
+    def superseded(self, rival: Rival | None) -> None:
+        """Log that this daemon stops acting for another one, and that it acts again."""
+        before, self._rival = self._rival, rival
+        if rival is not None and (before is None or before.claim != rival.claim):
+            logs.warn("superseded", claim=rival.claim.text, seen=rival.where, remedy="trimtab store adopt")
+        elif rival is None and before is not None:
+            logs.say("acts_again")
+
+    def passed(self, room: Room, done: Pass) -> None:
+        """Log calls that were made, and a group's trouble when it begins and when it ends."""
+        self.metrics.passed(room.id, done)
+        for outcome in done.outcomes:
+            if isinstance(outcome.step, _CALLS) and outcome.result is Result.DONE:
+                _say_step(room, outcome)
+        troubles = frozenset((*done.failures, *done.retries))
+        for message in sorted(troubles - self._troubles.get(room.id, frozenset())):
+            logs.warn("trouble_began", group=room.id, message=message)
+        for message in sorted(self._troubles.get(room.id, frozenset()) - troubles):
+            logs.say("trouble_ended", group=room.id, message=message)
+        self._troubles[room.id] = troubles
+        self._condition(room, done)
+
+    def forget(self, room: Room) -> None:
+        """A group is gone."""
+        self._conditions.pop(room.id, None)
+        self._troubles.pop(room.id, None)
+        self.metrics.forget(room.id)
+
+    def _condition(self, room: Room, done: Pass) -> None:
+        condition = condition_of(room, done.world.at)
+        before = self._conditions.get(room.id)
+        self._conditions[room.id] = condition
+        if before is not condition:
+            logs.say("condition", group=room.id, before=before.value if before else None, now=condition.value)
+
+
+def _say_step(room: Room, outcome: Outcome) -> None:
+    logs.say(
+        "step",
+        group=room.id,
+        step=KINDS[type(outcome.step)].replace("_", ""),
+        member=outcome.member,
+        balancer=getattr(outcome.step, "balancer", None),
+        took=f"{outcome.finished_at - outcome.started_at:.3f}s",
+    )

@@ -1,0 +1,1 @@
+"""What people and alerts may ask of the daemon, each operation once, for every door."""

@@ -1,0 +1,64 @@
+"""Backups of a state directory: where they come from, and how one is put back. `trimtab backup` and `restore`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from config.errors import Refused
+from handler.runtime import clock
+from handler.runtime.directory import StateDirectory
+from handler.runtime.ownership import write_private
+from handler.store.backup import Content, put_back, read_backup, write_backup
+
+_BESIDE = ("member-keys",)
+"""Files without which members of the fleet are no longer believed."""
+
+
+def take(state: Path, target: Path) -> Content:
+    """Copy the store of a state directory, and what belongs to it, into one file. A daemon may be running.
+
+    Raises:
+        StoreError: there is no store, or it cannot be read, or the copy cannot be written.
+    """
+    directory = StateDirectory(state)
+    return write_backup(directory.store, target.absolute(), _beside(state))
+
+
+def restore(state: Path, backup: Path) -> tuple[Content, Path | None]:
+    """Put a backup back into a state directory that no daemon holds, and keep the store that was there.
+
+    Returns:
+        What the backup held, and where the replaced store is now (``None``: there was none).
+
+    Raises:
+        Refused: a daemon runs, or the backup is of another installation or of a newer release.
+        StoreError: the backup is damaged or no store, or the disk refuses.
+    """
+    content = read_backup(backup)
+    directory = StateDirectory(state)
+    directory.hold()
+    try:
+        own = directory.known_installation()
+        if own is not None and own != content.installation:
+            raise Refused(
+                f"backup {backup} belongs to installation {content.installation}, and {state} to {own}: "
+                "name the state directory that it was taken of, or an empty one"
+            )
+        aside = put_back(backup, directory.store, clock.wall())
+        directory.become(content.installation)
+        _lay_beside(state, content.beside)
+    finally:
+        directory.release()
+    return content, aside
+
+
+def _beside(state: Path) -> Mapping[str, bytes]:
+    return {name: (state / name).read_bytes() for name in _BESIDE if (state / name).exists()}
+
+
+def _lay_beside(state: Path, files: Mapping[str, bytes]) -> None:
+    """Write small files that are not there; one that is there is newer."""
+    for name in _BESIDE:
+        if name in files and not (state / name).exists():
+            write_private(state / name, files[name].decode())

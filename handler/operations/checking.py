@@ -1,0 +1,58 @@
+"""What a saved payload would do now: the same steps as for a live one, with nothing written and nobody told."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from config.model.catalogue import Catalogue
+from config.units import GroupId, Instant
+from handler.ingest.alerts import payloads, replies
+from handler.ingest.alerts.mapping import EVERYTHING, Fire, Mapped, Permissions, Rules, mapped
+from handler.ingest.alerts.passing import by_group, done_of, question_of
+from handler.ingest.alerts.payloads import Payload
+from handler.ingest.alerts.replies import Reply
+from trigger.decide import decide
+from trigger.requests import Decision
+
+if TYPE_CHECKING:
+    from handler.engine.engine import Engine
+
+
+async def checked(engine: Engine, body: bytes, may: Permissions) -> Reply:
+    """What a running daemon would answer, taking the notification as one that comes in order."""
+    now = engine.parts.clock()
+    meant = _meant(engine.alerting.rules(), body, may, now.wall)
+    if isinstance(meant, Reply):
+        return meant
+    payload, found = meant
+    asked = {(m.group, m.id) for m in found.meanings if m.group is not None and isinstance(m.act, Fire)}
+    answers = await asyncio.to_thread(engine.parts.store.answers_to, asked)
+    decisions: dict[GroupId, Decision] = {}
+    for group, mine in by_group(found.meanings).items():
+        room = engine.rooms.get(group)
+        question = None if room is None else question_of(engine.catalogue(), room, mine, answers, now)
+        if question is not None:
+            state = question.room.state if question.change is None else question.change(question.room.state)
+            declared, fleet = question.room.definition.group, question.room.fleet()
+            decisions[group] = decide(declared, question.requests, fleet, state, now, evaluation=None)
+    return replies.accepted(payload, found, [done_of(meaning, answers, decisions) for meaning in found.meanings])
+
+
+def checked_offline(catalogue: Catalogue, body: bytes, now: Instant) -> Reply:
+    """What a payload means to a file. What the door would say is not known without a daemon."""
+    meant = _meant(Rules.of(catalogue), body, EVERYTHING, now)
+    if isinstance(meant, Reply):
+        return meant
+    payload, found = meant
+    nobody: Mapping[GroupId, Decision] = {}
+    return replies.accepted(payload, found, [done_of(meaning, {}, nobody) for meaning in found.meanings])
+
+
+def _meant(rules: Rules, body: bytes, may: Permissions, now: Instant) -> tuple[Payload, Mapped] | Reply:
+    payload = payloads.read(body)
+    if isinstance(payload, payloads.Unreadable):
+        return replies.unreadable(payload)
+    found = mapped(rules, payload.alerts, may, now)
+    return replies.refusal(payload, found, rules) or (payload, found)

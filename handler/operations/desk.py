@@ -1,0 +1,334 @@
+"""The desk: what people and alarms may ask of a running engine. Implements `handler.operations.interface.Daemon`."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+
+from collector.clients.circuits import EndpointStatus
+from collector.outages.remedies import say_all
+from collector.targets import counters_of
+from config.errors import Refused
+from config.model.catalogue import Adjustment, Verb
+from config.model.counters import source_word
+from config.units import CounterId, GroupId, Instant, PolicyId, Seconds
+from handler.engine.engine import Engine
+from handler.operations.balancer_desk import BalancerDesk
+from handler.operations.executing import executable, requested
+from handler.operations.finding import nearest, room_of
+from handler.operations.garbage_desk import GarbageDesk
+from handler.operations.interface import Asked, Health, NoSuch, Reloaded
+from handler.operations.member_desk import MemberDesk
+from handler.operations.probing import probe
+from handler.operations.readings import Probed
+from handler.operations.roll_desk import RollDesk
+from handler.operations.store_desk import StoreDesk
+from handler.operations.webhook_desk import WebhookDesk
+from handler.operations.wishes import stopping, wish_of
+from handler.planning.desired import Definition
+from handler.planning.snapshot import Snapshot
+from handler.planning.status import GroupStatus
+from handler.planning.steps import Plan
+from handler.planning.world import World
+from handler.ports.pauses import told_of, told_of_fleet
+from handler.ports.store import EVERY_KIND, Event, EventKind, Span
+from handler.recording.status import RecordingStatus
+from handler.runtime.door import Question
+from handler.runtime.pulse import Pulse
+from handler.runtime.rooms import Room
+from handler.runtime.series import Series
+from handler.runtime.statuses import status_of
+from handler.store.recall import AT_MOST, Recalled, recalled
+from trigger.explain.explanation import Explanation
+from trigger.guards.pauses import fleet_paused, fleet_resumed, paused, resumed
+from trigger.requests import Decision, FleetPause, GroupState, Pause
+from trigger.verdicts import Direction
+
+_ACTS = frozenset({EventKind.DECISION, EventKind.NOTE})
+_PROBES = 2
+"""At once: people look, programs should scrape."""
+
+
+class Desk:
+    """Every public method is one act; each is recorded in the group's history with who asked."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._asked: dict[tuple[GroupId, str], asyncio.Task[Asked]] = {}
+        self._probes = asyncio.Semaphore(_PROBES)
+        self.members = MemberDesk(engine)
+        self.rolling = RollDesk(engine)
+        self.balancers = BalancerDesk(engine)
+        self.garbage = GarbageDesk(engine)
+        self.stores = StoreDesk(engine)
+        self.webhooks = WebhookDesk(engine)
+
+    # Looking
+
+    def status(self) -> tuple[GroupStatus, ...]:
+        """All groups, sorted by id."""
+        now = self._engine.parts.clock().wall
+        return tuple(status_of(self._engine.rooms[group], now) for group in sorted(self._engine.rooms))
+
+    def groups(self) -> tuple[GroupId, ...]:
+        """Their names, sorted."""
+        return tuple(sorted(self._engine.rooms))
+
+    def group(self, group: GroupId) -> GroupStatus:
+        """One group."""
+        return status_of(self._room(group), self._engine.parts.clock().wall)
+
+    async def why(self, group: GroupId, at: Instant | None) -> Explanation | Span | None:
+        """The last tick's explanation, or the span that covers ``at``."""
+        room = self._room(group)
+        if at is None and room.explanation is not None:
+            return room.explanation
+        await asyncio.to_thread(self._engine.parts.store.flush)
+        wanted = at if at is not None else self._engine.parts.clock().wall
+        return await asyncio.to_thread(self._engine.parts.store.span_at, group, wanted)
+
+    async def recall(self, group: GroupId, begin: Instant, end: Instant) -> Recalled:
+        """The decision that a person means who names a time: from ``begin`` until just before ``end``."""
+        room, store = self._room(group), self._engine.parts.store
+
+        def read() -> Recalled:
+            store.flush()
+            begun = store.spans_begun(room.id, begin, end, AT_MOST)
+            events = store.history(room.id, before=end, limit=AT_MOST, kinds=_ACTS)
+            return recalled(begun, store.span_at(room.id, begin), [event for event in events if event.at >= begin])
+
+        return await asyncio.to_thread(read)
+
+    def misses(self, group: GroupId) -> tuple[str, ...]:
+        """What the last poll did not bring, in words."""
+        declared = self._engine.catalogue().counters
+        misses = self._room(group).misses
+        words = {miss.counter: source_word(declared[miss.counter]) for miss in misses if miss.counter in declared}
+        return say_all(misses, words)
+
+    def doubts(self, group: GroupId) -> tuple[str, ...]:
+        """Why what the cloud lists is not believed, and what would confirm it, in words."""
+        seen = self._room(group).seen
+        return tuple(doubt.words for doubt in seen.plan.doubts) if seen is not None else ()
+
+    async def probe(self, group: GroupId, counters: Collection[CounterId]) -> tuple[Probed, ...]:
+        """Read counters of every member now."""
+        room, catalogue = self._room(group), self._engine.catalogue()
+        if group not in catalogue.groups:
+            raise Refused(f"group {group} is no longer declared: its members serve on, nothing is measured")
+        for counter in counters:
+            if counter not in catalogue.counters:
+                raise NoSuch(f"there is no counter {counter}{nearest(counter, catalogue.counters)}")
+        wanted = tuple(counters) or counters_of(catalogue, group)
+        parts = self._engine.parts
+        async with self._probes:
+            return await probe(parts.poller, parts.clock, catalogue, room.roster(parts.clock().wall), wanted)
+
+    async def history(
+        self, group: GroupId, *, before: Instant | None, limit: int, kinds: Collection[EventKind] = EVERY_KIND
+    ) -> tuple[Event, ...]:
+        """Newest first; also of a group that has been deleted."""
+        read = self._engine.parts.store.history
+        events = await asyncio.to_thread(read, group, before=before, limit=limit, kinds=kinds)
+        if not events and before is None:
+            self._room(group)
+        return events
+
+    def definition(self, group: GroupId) -> Definition:
+        """What one group's new members are made of."""
+        return self._room(group).definition
+
+    def recent(self, group: GroupId) -> Series:
+        """The last half hour of one group in numbers."""
+        return self._engine.recent.series(self._room(group))
+
+    @property
+    def pulse(self) -> Pulse:
+        """Where to listen for news of groups."""
+        return self._engine.recent.pulse
+
+    def now(self) -> Instant:
+        """The wall clock."""
+        return self._engine.parts.clock().wall
+
+    def metrics(self) -> bytes:
+        """Prometheus text."""
+        return self._engine.metrics.text()
+
+    def health(self) -> Health:
+        """Whether decisions and convergence are on time."""
+        return self._engine.health()
+
+    # Sizes
+
+    async def scale(self, group: GroupId, size: int, *, force: bool, by: str) -> Decision:
+        """A person sets the size."""
+        room = self._room(group)
+        now = self._engine.parts.clock()
+        request = wish_of(room, Adjustment(verb=Verb.SET, amount=size), now, by=by, force=force)
+        return await self._engine.door.ask(Question(room=room, at=now, requests=(request,)))
+
+    def fresh_id(self) -> str:
+        """A request id for someone who brings none."""
+        return f"execute-{secrets.token_hex(8)}"
+
+    async def alarm(self, group: GroupId, policy: PolicyId, *, id: str, by: str) -> Asked:
+        """An outside trigger carries out a policy; the same id again, even at the same moment, does it once."""
+        room = self._room(group)
+        known = executable(room.definition.group)
+        if policy not in known:
+            raise NoSuch(f"group {group} has no policy {policy}{nearest(policy, known)}")
+        key = (group, id)
+        running = self._asked.get(key)
+        if running is not None:
+            return replace(await asyncio.shield(running), repeated=True)
+        task = asyncio.create_task(self._alarm(room, policy, id, by))
+        self._asked[key] = task
+        task.add_done_callback(lambda _: self._asked.pop(key, None))
+        return await asyncio.shield(task)
+
+    async def _alarm(self, room: Room, policy: PolicyId, request_id: str, by: str) -> Asked:
+        before = await asyncio.to_thread(self._engine.parts.store.answered, room.id, request_id)
+        if before is not None:
+            return Asked(
+                request=request_id,
+                repeated=True,
+                reason=before.reason,
+                desired_from=before.desired_from,
+                desired_to=before.desired_to,
+                answer=None,
+            )
+        request = requested(self._engine.catalogue(), room.definition.group, policy, id=request_id, by=by)
+        now = self._engine.parts.clock()
+        decision = await self._engine.door.ask(Question(room=room, at=now, requests=(request,)))
+        answer = next(answer for answer in decision.answers if answer.request.id == request_id)
+        return Asked(
+            request=request_id,
+            repeated=False,
+            reason=answer.reason,
+            desired_from=decision.desired_from,
+            desired_to=decision.desired_to,
+            answer=answer,
+        )
+
+    async def pause(self, group: GroupId, *, decisions_only: bool, direction: Direction | None = None, by: str) -> None:
+        """Stop decisions, and (unless ``decisions_only``) convergence; or only changes in one direction."""
+        pause = stopping(decisions_only, direction)
+        await self._set_pause(group, lambda state: paused(state, pause), act="pause", message=told_of(pause), by=by)
+
+    async def resume(self, group: GroupId, *, direction: Direction | None = None, by: str) -> None:
+        """Undo a pause, or only that of one direction.
+
+        Raises:
+            Refused: of one direction, where all is paused.
+        """
+
+        def go_on(state: GroupState) -> GroupState:
+            if direction is None:
+                return paused(state, Pause.NO)
+            if state.pause is Pause.ALL:
+                raise Refused(f"{group} is paused as a whole, its convergence too: resume it without a direction")
+            return resumed(state, direction)
+
+        message = "" if direction is None else told_of(Pause(direction.value))
+        await self._set_pause(group, go_on, act="resume", message=message, by=by)
+
+    async def _set_pause(
+        self, group: GroupId, transition: Callable[[GroupState], GroupState], *, act: str, message: str, by: str
+    ) -> None:
+        room = self._room(group)
+        await self._engine.door.change(room, transition, act=act, by=by, message=message, at=self._engine.parts.clock())
+        room.wake.set()
+
+    def fleet_pause(self) -> FleetPause | None:
+        """What is stopped in all groups."""
+        return self._engine.standstill.pause
+
+    async def pause_all(
+        self, *, decisions_only: bool, direction: Direction | None = None, because: str = "", by: str
+    ) -> FleetPause | None:
+        """Pause the whole fleet, as `pause` does one group; each keeps its own pause beside it."""
+        pause, now = stopping(decisions_only, direction), self._engine.parts.clock().wall
+        return await self._engine.standstill.change(
+            lambda before: fleet_paused(before, pause, by=by, because=because, now=now),
+            act="pause_all",
+            by=by,
+            message=told_of_fleet(pause, because),
+            at=now,
+        )
+
+    async def resume_all(self, *, direction: Direction | None = None, by: str) -> FleetPause | None:
+        """Undo a pause of the whole fleet, or only that of one direction.
+
+        Raises:
+            Refused: of one direction, where all is paused.
+        """
+
+        def go_on(before: FleetPause | None) -> FleetPause | None:
+            if direction is not None and before is not None and before.pause is Pause.ALL:
+                raise Refused("the fleet is paused as a whole, its convergence too: resume it without a direction")
+            return fleet_resumed(before, direction)
+
+        message = "" if direction is None else told_of(Pause(direction.value))
+        now = self._engine.parts.clock().wall
+        return await self._engine.standstill.change(go_on, act="resume_all", by=by, message=message, at=now)
+
+    # Members
+
+    async def converge(self, group: GroupId, *, dry_run: bool, by: str) -> Plan:
+        """Gather and plan; carry it out unless ``dry_run``. A person's order also accepts that many vanished."""
+        room = self._room(group)
+        if dry_run:
+            return await asyncio.to_thread(self._engine.parts.converger.dry_run, room.stored())
+        await self._note(room, "converge", by, "")
+        room.accept_vanished = True
+        done = await self._engine.keeper.converge(room)
+        room.wake.set()
+        return done.plan
+
+    async def observe(self, group: GroupId) -> World:
+        """Gather now and say what was seen."""
+        return await self._engine.keeper.observe(self._room(group))
+
+    async def snapshot(self, group: GroupId) -> Snapshot:
+        """Gather now and say all that a pass would plan from. Nothing is changed."""
+        room = self._room(group)
+        return await asyncio.to_thread(self._engine.parts.converger.snapshot, room.stored())
+
+    async def delete(self, group: GroupId, *, members: bool, by: str) -> None:
+        """Forget an ORPHANED group; with ``members``, empty it first."""
+        room = self._room(group)
+        self._engine.refuse_declared(room)
+        await self._note(room, "delete", by, "with members" if members else "members are left as they are")
+        if members:
+            await self._engine.empty(room)
+        else:
+            await self._engine.forget(room)
+
+    def endpoints(self) -> Sequence[EndpointStatus]:
+        """Who is called for clouds and balancers, and whether they answer."""
+        return self._engine.parts.endpoints()
+
+    # Recording
+
+    async def recording(self) -> RecordingStatus:
+        """Whether samples are recorded, and what is there."""
+        return await self._engine.recordings.status()
+
+    async def record(self, *, on: bool, span: Seconds | None, by: str) -> RecordingStatus:
+        """Record or not, whatever the file says."""
+        await self._engine.recordings.switch(on=on, span=span, by=by)
+        return await self._engine.recordings.status()
+
+    async def reload(self, *, by: str = "api") -> Reloaded:
+        """Read the file again: all or nothing."""
+        return await self._engine.reload(by=by)
+
+    async def _note(self, room: Room, act: str, by: str, message: str) -> None:
+        now = self._engine.parts.clock().wall
+        await asyncio.to_thread(self._engine.parts.store.note, room.id, act, by, message, now)
+
+    def _room(self, group: GroupId) -> Room:
+        return room_of(self._engine, group)

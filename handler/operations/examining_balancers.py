@@ -1,0 +1,87 @@
+"""What `trimtab doctor` asks of balancers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from config.causes import MENDING, Cause
+from config.errors import DriverError, Permanent
+from config.model.catalogue import (
+    Balancer,
+    CloudstackRuleBalancer,
+    HaproxyBalancer,
+    NetscalerBalancer,
+    OctaviaBalancer,
+    SharedListener,
+    SimulatedCloud,
+)
+from config.model.managed import ManagedBalancer
+from handler.balancers.haproxy.remarks import remarks_on, versions_of
+from handler.ports.balancer import Balancer as Port
+from handler.ports.examination import About, Check, Inspected, Look, Verdict, fine, untold, wrong
+
+ACCESS = "access"
+PLAYED = "is played by Trimtab itself: there is nothing to reach"
+_CORRECT = "correct HAProxy's configuration as told, or the balancer's declaration"
+
+
+def checks_of(balancer: Balancer, most: int, driver_for: Callable[[Balancer], Port]) -> Iterator[Check]:
+    """Every check of one balancer.
+
+    Args:
+        balancer: as it is declared.
+        most: how many members all groups behind it may have.
+        driver_for: makes its driver.
+    """
+    named = partial(Check, about=About.BALANCER, name=balancer.id)
+    if words := _ours(balancer):
+        yield named(what=ACCESS, look=lambda: fine(words))
+        return
+    yield named(what=ACCESS, look=partial(_seats, driver_for, balancer), mend=MENDING[Cause.BALANCER])
+    match balancer:
+        case HaproxyBalancer():
+            yield named(what="version", look=lambda: fine(versions_of(balancer)), mend="use HAProxy 2.6 or later")
+            yield named(what="settings", look=partial(_settings, driver_for, balancer, most))
+        case CloudstackRuleBalancer() | NetscalerBalancer() | OctaviaBalancer():
+            yield from _inspected(balancer, driver_for)
+        case _:
+            return
+
+
+def _ours(balancer: Balancer) -> str:
+    """Why there is nothing to reach; empty: there is."""
+    match balancer:
+        case SharedListener():
+            return f"is held by the daemon itself, on {balancer.address}:{balancer.port}: there is nothing to reach"
+        case ManagedBalancer(cloud=SimulatedCloud()):
+            return PLAYED
+        case _:
+            return ""
+
+
+def _inspected(balancer: Balancer, driver_for: Callable[[Balancer], Port]) -> Iterator[Check]:
+    try:
+        driver = driver_for(balancer)
+    except Permanent:  # access says it
+        return
+    if isinstance(driver, Inspected):
+        yield from driver.checks(balancer.id)
+
+
+def _seats(driver_for: Callable[[Balancer], Port], balancer: Balancer) -> Look:
+    number = len(driver_for(balancer).seats())
+    return fine(f"answers, and shows {number} member{'' if number == 1 else 's'}")
+
+
+def _settings(driver_for: Callable[[Balancer], Port], balancer: HaproxyBalancer, most: int) -> Look:
+    try:
+        driver_for(balancer).seats()
+    except DriverError:
+        return untold("not looked at, since it does not show its members")
+    remarks = remarks_on(balancer, most)
+    grave = [remark.words for remark in remarks if remark.grave]
+    if grave:
+        return wrong("; ".join(grave), _CORRECT)
+    light = "; ".join(remark.words for remark in remarks)
+    return Look(verdict=Verdict.OK, words=light or "members can be added, as many as there may be")

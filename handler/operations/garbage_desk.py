@@ -1,0 +1,93 @@
+"""The desk for garbage: what is there, and what is to be forgotten. Implements `interface.Garbage`."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+from config.errors import Refused
+from config.units import CloudId, GroupId, Instant, MemberName
+from handler.convergence.sweep import Sweep
+from handler.engine.engine import Engine
+from handler.operations.finding import nearest
+from handler.operations.interface import NoSuch
+from handler.planning.garbage import Found, Item, Kind
+from handler.planning.records import gone
+from handler.planning.world import Record
+from handler.ports.store import Abandoned, Event, EventKind
+
+
+class GarbageDesk:
+    """Looking takes one listing of each cloud, and one of each balancer."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    async def look(self, group: GroupId | None) -> Found:
+        """All that bears our mark and is not wanted; of one group, known or not, if it is named."""
+        parts = self._engine.parts
+        sweep = Sweep(
+            installation=parts.converger.installation,
+            store=parts.store,
+            orchestrator_for=parts.converger.cloud,
+            balancer_for=parts.balancer_for,
+            clock=lambda: parts.clock().wall,
+        )
+        found = await asyncio.to_thread(sweep.look, self._engine.catalogue())
+        if group is None:
+            return found
+        return replace(found, items=tuple(item for item in found.items if item.group == group))
+
+    async def abandon(self, name: MemberName, *, by: str) -> None:
+        """Forget a piece of garbage: its record ends, and from then on its machine is never touched.
+
+        Raises:
+            NoSuch: nothing of this name is garbage.
+            Refused: it was abandoned before, or there are only parts or a seat.
+        """
+        found = await self.look(None)
+        item = next((item for item in found.items if item.name == name and item.can_be_abandoned), None)
+        if item is None:
+            raise _unfit(name, found)
+        room = self._engine.rooms.get(item.group)
+        now = self._engine.parts.clock().wall
+        if room is None:
+            await asyncio.to_thread(self._forget, item, by, now)
+        else:
+            await self._engine.keeper.alter(room, lambda: self._forget(item, by, now))
+
+    def _forget(self, item: Item, by: str, now: Instant) -> None:
+        """Write it down, between two passes of its group: what has become of it meanwhile counts."""
+        store, group = self._engine.parts.store, self._engine.rooms.get(item.group)
+        records = store.members(item.group) if group is not None else ()
+        record = next((record for record in records if record.name == item.name), None)
+        if (record is None) == (item.kind in {Kind.STUCK, Kind.OPEN_INTENT}):
+            raise Refused(f"{item.name} is no garbage any more")
+        act = Event(at=now, group=item.group, kind=EventKind.NOTE, name="abandon", by=by, message=str(item.name))
+        store.abandon(act, _let_go(item, by, now), _ended(record, item, now))
+
+
+def _ended(record: Record | None, item: Item, now: Instant) -> tuple[Record, ...]:
+    if record is None:
+        return ()
+    if item.kind is Kind.OPEN_INTENT and record.made_at is not None:
+        raise Refused(f"{item.name} has been found meanwhile")
+    return (gone(record, now),)
+
+
+def _let_go(item: Item, by: str, now: Instant) -> Abandoned:
+    return Abandoned(
+        name=item.name, group=item.group, cloud=CloudId(item.where), server_id=item.server_id, at=now, by=by
+    )
+
+
+def _unfit(name: MemberName, found: Found) -> Exception:
+    kinds = {item.kind for item in found.items if item.name == name}
+    if Kind.ABANDONED in kinds:
+        return Refused(f"{name} is abandoned already")
+    if Kind.PART in kinds:
+        return Refused(f"of {name} there are only parts: take them away at the cloud")
+    if Kind.SEAT in kinds:
+        return Refused(f"of {name} there is only a seat: take it away at the balancer")
+    names = [item.name for item in found.items if item.can_be_abandoned]
+    return NoSuch(f"nothing called {name} is garbage{nearest(name, names)}")

@@ -1,0 +1,95 @@
+"""What counters read just now: the first thing to look at when a number is missing or strange. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from aggregator.rates import NO_BASELINE, Measured, columns_of, measure
+from collector.outages.refusals import words
+from collector.outages.remedies import remedy
+from collector.samples import Reply, Scrape
+from config.model.catalogue import Catalogue
+from config.model.counters import Kind, source_word
+from config.units import CounterId, MemberName, Seconds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Probed:
+    """One counter of one member, or (``member`` is ``None``) of the group as a whole."""
+
+    counter: CounterId
+    member: MemberName | None
+    source: str
+    kind: Kind
+    unit: str
+    reading: float | None
+    """As read, also outside the range; ``None``: there was no answer."""
+    value: float | None
+    """In the unit; of a counter that rises its rate, which needs two readings."""
+    age: Seconds | None
+    """How old the reading was when the poll ended: much for what was pushed, or asked with a lag."""
+    took: Seconds | None
+    """From the question to the answer."""
+    reply: Reply
+    said: str
+    remedy: str | None
+    """What to do; ``None``: it was answered."""
+
+
+def rises(catalogue: Catalogue, scrape: Scrape) -> bool:
+    """Whether a second reading would tell more: some counter rises for ever."""
+    return any(catalogue.counters[series.counter].kind is Kind.RISING for series in scrape.layout.series)
+
+
+def probed(catalogue: Catalogue, scrapes: Sequence[Scrape], ended: float) -> tuple[Probed, ...]:
+    """Say what was read, in the order of counters and members.
+
+    Args:
+        catalogue: declares every counter.
+        scrapes: one, or two of one layout: with two, rates are known.
+        ended: steady seconds when the last of them was done.
+    """
+    last = scrapes[-1]
+    measured = _measured(catalogue, scrapes)
+    return tuple(_probed(catalogue, last, row, measured, ended) for row in range(len(last.layout.series)))
+
+
+def _probed(catalogue: Catalogue, scrape: Scrape, row: int, measured: Measured, ended: float) -> Probed:
+    series, reply = scrape.layout.series[row], Reply(int(scrape.reply[row]))
+    counter = catalogue.counters[series.counter]
+    heard = reply is Reply.OK
+    source, at = source_word(counter), float(scrape.replied_at[row])
+    value, said = float(measured.value[row]), scrape.said.get(row, "")
+    if measured.outside[row]:
+        reply, said = Reply.OUTSIDE_RANGE, words(counter, value)
+    return Probed(
+        counter=counter.id,
+        member=series.member,
+        source=source,
+        kind=counter.kind,
+        unit=counter.unit,
+        reading=float(scrape.value[row]) if heard else None,
+        value=value if measured.usable[row] else None,
+        age=max(ended - at, 0.0) if heard else None,
+        took=max(at - scrape.at.steady, 0.0) if heard else None,
+        reply=reply,
+        said=said,
+        remedy=None if reply is Reply.OK else remedy(source, reply),
+    )
+
+
+def _measured(catalogue: Catalogue, scrapes: Sequence[Scrape]) -> Measured:
+    """What the last scrape measured, by the aggregator's own rules."""
+    layout = scrapes[0].layout
+    counters = sorted({series.counter for series in layout.series})
+    places = {counter: place for place, counter in enumerate(counters)}
+    runs = np.array([places[series.counter] for series in layout.series], dtype=np.intp)
+    interval = scrapes[-1].at.steady - scrapes[0].at.steady or 1.0
+    columns = columns_of(layout, runs, [catalogue.counters[counter] for counter in counters], interval)
+    measured, baseline = measure(columns, NO_BASELINE, scrapes[0])
+    for scrape in scrapes[1:]:
+        measured, baseline = measure(columns, baseline, scrape)
+    return measured

@@ -1,0 +1,1 @@
+"""Members are virtual machines of a CloudStack account."""

@@ -1,0 +1,351 @@
+"""Members are virtual machines of a CloudStack account.
+
+Note [Found by name]: the host name is derived from the launch id and given in the one call that makes a machine. When
+the answer to that call is lost, or its job does not end in time, the machine is found by its name; before anything is
+made, it is looked for.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import assert_never
+
+from collector.clients.circuits import Circuits
+from collector.clients.turns import Turns
+from config.causes import Cause
+from config.errors import DriverError, Permanent, Transient
+from config.model.access import SecretRef
+from config.model.catalogue import CloudstackCloud, CloudstackRecipe, Profile
+from config.units import GroupId, Instant, MemberName, Seconds
+from handler.orchestrators.cloudstack.answers import JobState, Machine, machine_of, refusal, text
+from handler.orchestrators.cloudstack.examined import Examination
+from handler.orchestrators.cloudstack.ids import AFFINITY_GROUP, NETWORK, OFFERING, TEMPLATE, ZONE, Ids
+from handler.orchestrators.cloudstack.jobs import Jobs, wait
+from handler.orchestrators.cloudstack.names import CLAIM, MARK, RELEASED, TAG, host_name, mark_of, member_of, short_name
+from handler.orchestrators.cloudstack.quotas import Meter
+from handler.orchestrators.cloudstack.wire import Wire
+from handler.planning.headroom import Quota
+from handler.planning.launches import Claim, LaunchId
+from handler.planning.world import Listing, Server
+from handler.ports.examination import Check
+from handler.ports.orchestrator import Launch
+
+_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_ON_THEIR_WAY = frozenset({"Stopping", "Expunging"})
+
+
+class CloudstackOrchestrator:
+    """The port to one CloudStack account. Nothing is asked before the first call."""
+
+    def __init__(
+        self,
+        declaration: CloudstackCloud,
+        installation: str,
+        clock: Callable[[], Instant],
+        read_secret: Callable[[SecretRef], str],
+        wait: Callable[[Seconds], None] = wait,
+        circuits: Circuits | None = None,
+    ) -> None:
+        self._cloud = declaration
+        self._installation = installation
+        self._clock = clock
+        self._wait = wait
+        self._wire = Wire(declaration, read_secret, circuits)
+        self._jobs = Jobs(self._wire, clock, wait, declaration.job_timeout)
+        self._ids = Ids(declaration.id, self._wire, clock)
+        self._meter = Meter(cloud=declaration.id, wire=self._wire, ids=self._ids)
+        self._turns = Turns()
+
+    def list(self, group: GroupId) -> Listing:
+        """Complete when every page was read and every entry makes sense.
+
+        Raises:
+            DriverError: not even the first page can be read.
+        """
+        listing = self._listed(f"{group}-{self._installation}-")
+        servers = tuple(server for server in listing.servers if _group_of(server.name) == group)
+        return replace(listing, servers=servers)
+
+    def list_all(self) -> Listing:
+        """As `list`, of all groups."""
+        return self._listed(f"-{self._installation}-")
+
+    def _listed(self, keyword: str) -> Listing:
+        machines, because = self._machines(keyword=keyword)
+        ours = [(self._member(machine), machine) for machine in machines if not machine.is_gone]
+        servers = tuple(self._server(name, machine) for name, machine in ours if name is not None)
+        return Listing(servers=servers, complete=not because, because=because)
+
+    def find(self, name: MemberName) -> Server | None:
+        """``None`` only after complete listings without it. A destroyed machine is gone, recoverable or not."""
+        bearing = self._bearing(name)
+        return self._server(name, bearing[0]) if bearing else None
+
+    def create(self, launch: Launch) -> Server:
+        """Deploy a machine and wait for it, or return the one that bears the name.
+
+        Raises:
+            Permanent: a limit of the account, a name that means nothing or several things, or another refusal; no
+                machine is left.
+            Transient: anything else. A job that has not ended goes on: its machine will be found by its name.
+        """
+        name = launch.id.name
+        with self._turns.of(name):
+            called = self._called(name)
+            return self._server(name, called[0] if called else self._made(launch))
+
+    def destroy(self, name: MemberName, *, grace: Seconds) -> None:
+        """Have CloudStack stop the machine and destroy it. How long it may take to stop, CloudStack alone decides."""
+        with self._turns.of(name):
+            for machine in self._bearing(name):
+                if machine.word not in _ON_THEIR_WAY:
+                    self._destroy(name, machine)
+
+    # Marks of machines that are there: a tag, and a display name for people.
+
+    @property
+    def fixed_marks(self) -> str:
+        """They can be written."""
+        return ""
+
+    def stranger(self, named: str) -> Server | None:
+        """Look for a machine of the account by its id, host name or display name.
+
+        Raises:
+            Permanent: it bears a mark, or several machines have the name.
+            Transient: none was seen, and not all could be.
+        """
+        machines, because = self._machines(keyword=named)
+        called = [machine for machine in machines if named in {machine.host, machine.display} and not machine.is_gone]
+        found = self._with_id(named) or called
+        if because and not found:
+            raise Transient(because)
+        if len(found) > 1:
+            ids = ", ".join(machine.id for machine in found)
+            raise Permanent(f"{self._cloud.id}: {len(found)} machines are called {named}: write the id ({ids})")
+        for machine in found:
+            self._refuse_marked(machine, named)
+            return self._server(MemberName(machine.host), machine)
+        return None
+
+    def mark(self, id: str, launch: LaunchId) -> Server:
+        """Tag a machine and call it by the member's name. Of two who tag it at once, CloudStack refuses one.
+
+        Raises:
+            Permanent: there is no such machine, or it bears another mark.
+            Transient: anything else; it may have been tagged.
+        """
+        with self._turns.of(launch.name):
+            for machine in self._with_id(id):
+                if machine.tag != launch.name:
+                    self._refuse_marked(machine, id)
+                    self._tag("createTags", id, TAG, launch.name)
+                if machine.display != launch.name:
+                    self._wire.ask("updateVirtualMachine", id=id, displayname=launch.name)
+                return self._server(launch.name, machine)
+        raise Permanent(f"{self._cloud.id}: there is no machine {id}")
+
+    def unmark(self, name: MemberName) -> None:
+        """Tag what was made as a member, and take off the tag of what was given; display names stay as they are."""
+        with self._turns.of(name):
+            for machine in self._bearing(name):
+                made = member_of(self._installation, host=machine.host, display=machine.display, mark=machine.mark)
+                if made is not None and not machine.released:
+                    self._tag("createTags", machine.id, RELEASED, "true")
+                if machine.tag is not None:
+                    self._tag("deleteTags", machine.id, TAG, machine.tag)
+
+    def claim(self, name: MemberName, claim: Claim) -> None:
+        """Tag the machine. CloudStack overwrites no tag: one that is there is taken off first."""
+        with self._turns.of(name):
+            for machine in self._bearing(name):
+                if machine.claim_tag:
+                    self._tag("deleteTags", machine.id, CLAIM, machine.claim_tag)
+                self._tag("createTags", machine.id, CLAIM, claim.text)
+
+    def _refuse_marked(self, machine: Machine, named: str) -> None:
+        borne = mark_of(host=machine.host, mark=machine.mark, tag=machine.last_word)
+        if borne is not None:
+            raise Permanent(f"{self._cloud.id}: {named} bears the mark {borne}")
+
+    def _tag(self, command: str, id: str, key: str, value: str) -> None:
+        given = {"resourceids": id, "resourcetype": "UserVm", "tags[0].key": key, "tags[0].value": value}
+        state, result = self._ended(text(self._wire.ask(command, **given), "jobid"))
+        if state is not JobState.DONE:
+            raise Transient(str(refusal(result, f"{self._cloud.id}: {command} of {id}")))
+
+    # For whoever wants to know before members depend on it.
+
+    def checks(self, profiles: Sequence[Profile], most: int) -> Sequence[Check]:
+        """Questions to the cloud, as `handler.ports.examination.Examined` has them."""
+        examination = Examination(
+            cloud=self._cloud,
+            wire=self._wire,
+            ids=self._ids,
+            clock=self._clock,
+            present=lambda: len(self.list_all().servers),
+        )
+        return examination.checks(profiles, most)
+
+    # For whoever is about to make members.
+
+    def quotas(self, profile: Profile) -> Sequence[Quota]:
+        """The limits of the account or project, as `handler.ports.metered.Metered` has them."""
+        return self._meter.quotas(profile)
+
+    # Making.
+
+    def _made(self, launch: Launch) -> Machine:
+        answer = self._wire.ask("deployVirtualMachine", **self._parameters(launch))
+        job = text(answer, "jobid")
+        if not job:
+            raise Transient(f"{self._about(launch.id.name)}: the answer names no job: it is looked for by its name")
+        state, result = self._ended(job)
+        match state:
+            case JobState.PENDING:
+                raise Transient(f"{self._about(launch.id.name)} is still being deployed: it is looked for by its name")
+            case JobState.DONE:
+                entry = result.get("virtualmachine") if isinstance(result, Mapping) else None
+                machine = machine_of(entry)
+                if machine is None or self._member(machine) != launch.id.name:
+                    raise Transient(f"{self._about(launch.id.name)}: the answer makes no sense: it is looked for")
+                return machine
+            case JobState.FAILED | JobState.CANCELLED:
+                raise self._cleared(launch.id.name, refusal(result, self._about(launch.id.name)))
+            case _:
+                assert_never(state)
+
+    def _cleared(self, name: MemberName, failure: DriverError) -> DriverError:
+        """Remove what a failed deployment left behind. While anything is, the failure is not permanent."""
+        try:
+            for machine in self._called(name):
+                self._destroy(name, machine)
+            left = self._called(name)
+        except DriverError as error:
+            return Transient(f"{failure}; what is left of it could not be removed: {error}")
+        return Transient(f"{failure}; what is left of it is being removed") if left else failure
+
+    def _parameters(self, launch: Launch) -> dict[str, str]:
+        recipe = launch.profile.recipe
+        if not isinstance(recipe, CloudstackRecipe):
+            said = f"profile {launch.profile.id} has no zone, template and offering"
+            raise Permanent(said, cause=Cause.LAUNCH_CONFIGURATION)
+        zone = self._ids.of(ZONE, recipe.zone)
+        given = {
+            **dict(recipe.parameters),
+            "zoneid": zone,
+            "templateid": self._ids.of(TEMPLATE, recipe.template, zone),
+            "serviceofferingid": self._ids.of(OFFERING, recipe.offering),
+            "networkids": ",".join(self._ids.of(NETWORK, network, zone) for network in recipe.networks),
+            "affinitygroupids": ",".join(self._ids.of(AFFINITY_GROUP, group) for group in recipe.affinity_groups),
+            "userdata": base64.b64encode(recipe.user_data.encode()).decode(),
+            "name": host_name(launch.id, short=recipe.short_names),
+            "displayname": launch.id.name,
+            f"details[0].{MARK}": launch.id.name,
+            f"details[0].{CLAIM}": "" if launch.claim is None else launch.claim.text,
+        }
+        return {key: value for key, value in given.items() if value}
+
+    # Removing.
+
+    def _destroy(self, name: MemberName, machine: Machine) -> None:
+        expunge = {"expunge": "true"} if self._cloud.expunge else {}
+        try:
+            answer = self._wire.ask("destroyVirtualMachine", id=machine.id, **expunge)
+        except Permanent:
+            if self._bearing(name):
+                raise
+            return
+        state, result = self._ended(text(answer, "jobid"))
+        if state in {JobState.FAILED, JobState.CANCELLED} and self._bearing(name):
+            raise refusal(result, self._about(name))
+
+    # Jobs.
+
+    def _ended(self, job: str) -> tuple[JobState, object]:
+        """Wait for a job, looking ever less often. One that has not ended in time is PENDING; it goes on."""
+        return self._jobs.ended(job)
+
+    # Looking.
+
+    def _bearing(self, name: MemberName) -> tuple[Machine, ...]:
+        """The machines that are this member, the oldest first: one, unless somebody else was at work.
+
+        Raises:
+            Transient: none was seen, and not all could be.
+        """
+        called = self._called(name)
+        if called or not self._is_ours(name):
+            return called
+        return self._of(name, {"tags[0].key": TAG, "tags[0].value": name})  # given to us, and renamed by somebody
+
+    def _called(self, name: MemberName) -> tuple[Machine, ...]:
+        """Those among them that are called so. Raises as `_bearing`."""
+        launch = LaunchId.parse(name)
+        if launch is None or not self._is_ours(name):
+            return ()
+        hosts = dict.fromkeys((launch.name, short_name(launch)))
+        return self._of(name, *({"keyword": host} for host in hosts))
+
+    def _is_ours(self, name: MemberName) -> bool:
+        launch = LaunchId.parse(name)
+        return launch is not None and launch.installation == self._installation
+
+    def _of(self, name: MemberName, *asked: Mapping[str, str]) -> tuple[Machine, ...]:
+        found: dict[str, Machine] = {}
+        for by in asked:
+            machines, because = self._machines(**by)
+            found |= {machine.id: machine for machine in machines if self._member(machine) == name}
+            if because and not found:
+                raise Transient(because)
+        there = (machine for machine in found.values() if not machine.is_gone)
+        return tuple(sorted(there, key=lambda machine: (machine.created_at, machine.id)))
+
+    def _with_id(self, id: str) -> Sequence[Machine]:
+        """The machine with this id of the cloud's own, unless there is none, or it is destroyed.
+
+        Raises:
+            Transient: it was not seen, and not all could be.
+        """
+        if not _ID.fullmatch(id):
+            return ()
+        machines, because = self._machines(id=id)
+        found = [machine for machine in machines if machine.id == id and not machine.is_gone]
+        if because and not found:
+            raise Transient(because)
+        return found
+
+    def _machines(self, **by: str) -> tuple[tuple[Machine, ...], str]:
+        """Machines of the account, once each, and why that is not all; ``keyword`` is of host and display names."""
+        entries = self._wire.every("listVirtualMachines", "virtualmachine", details="nics", **by)
+        read = [machine_of(entry) for entry in entries.read]
+        machines = {machine.id: machine for machine in read if machine is not None}
+        senseless = f"{self._cloud.id}: listVirtualMachines shows entries that make no sense" if None in read else ""
+        return tuple(machines.values()), entries.because or senseless
+
+    def _member(self, machine: Machine) -> MemberName | None:
+        said = {"host": machine.host, "display": machine.display}
+        return member_of(self._installation, **said, mark=machine.mark, tag=machine.last_word)
+
+    def _server(self, name: MemberName, machine: Machine) -> Server:
+        return Server(
+            name=name,
+            id=machine.id,
+            state=machine.state(self._clock(), self._cloud.job_timeout),
+            address=machine.address,
+            created_at=machine.created_at,
+            raw_state=machine.word,
+            zone=machine.zone,
+            claim=machine.claim,
+        )
+
+    def _about(self, name: MemberName) -> str:
+        return f"{self._cloud.id}: {name}"
+
+
+def _group_of(name: MemberName) -> GroupId | None:
+    launch = LaunchId.parse(name)
+    return None if launch is None else launch.group

@@ -1,0 +1,88 @@
+"""What has a name on CloudStack, by name or by id."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from config.causes import Cause, mending
+from config.errors import Permanent, Transient
+from config.units import CloudId, Instant, Seconds
+from handler.orchestrators.cloudstack.answers import one_called
+from handler.orchestrators.cloudstack.wire import Wire
+
+_UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_KEPT: Seconds = 60.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """A kind of thing with names: how it is listed, and what it is called in messages."""
+
+    word: str
+    cause: Cause
+    """Of the error that there is none."""
+    command: str
+    entry: str
+    by: str = "name"
+    """The parameter that narrows the listing. It may find more: only the very name counts."""
+    more: Mapping[str, str]
+
+
+ZONE = Kind(word="zone", cause=Cause.ZONE, command="listZones", entry="zone", more={})
+TEMPLATE = Kind(
+    word="template",
+    cause=Cause.IMAGE,
+    command="listTemplates",
+    entry="template",
+    more={"templatefilter": "executable"},
+)
+OFFERING = Kind(word="offering", cause=Cause.FLAVOR, command="listServiceOfferings", entry="serviceoffering", more={})
+NETWORK = Kind(word="network", cause=Cause.NETWORK, command="listNetworks", entry="network", by="keyword", more={})
+AFFINITY_GROUP = Kind(
+    word="affinity group", cause=Cause.SERVER_GROUP, command="listAffinityGroups", entry="affinitygroup", more={}
+)
+
+
+class Ids:
+    """Names → ids, asked of the cloud and remembered for a minute: templates are replaced under one name."""
+
+    def __init__(self, cloud: CloudId, wire: Wire, clock: Callable[[], Instant]) -> None:
+        self._cloud, self._wire, self._clock = cloud, wire, clock
+        self._lock = threading.Lock()
+        self._known: dict[tuple[str, str, str], tuple[Instant, str]] = {}
+
+    def of(self, kind: Kind, written: str, zone: str = "") -> str:
+        """Find the id of what is written as name or as id, in a zone if one is given.
+
+        Raises:
+            Permanent: nothing has the name, or several have.
+            Transient: the cloud did not answer, or not completely.
+        """
+        if _UUID.fullmatch(written):
+            return written
+        question, now = (kind.word, written, zone), self._clock()
+        with self._lock:
+            until, known = self._known.get(question, (now, ""))
+        if now < until <= now + _KEPT:
+            return known
+        found = self._asked(kind, written, zone)
+        with self._lock:
+            self._known[question] = (Instant(now + _KEPT), found)
+        return found
+
+    def _asked(self, kind: Kind, written: str, zone: str) -> str:
+        narrowed = {kind.by: written, **kind.more, **({"zoneid": zone} if zone else {})}
+        entries = self._wire.every(kind.command, kind.entry, **narrowed)
+        if entries.because:
+            raise Transient(entries.because)
+        where, mend = " in the zone" if zone else "", mending(kind.cause, kind.word)
+        try:
+            return one_called(entries.read, kind.word, written, where=where, mend=mend)
+        except ValueError as error:
+            said = str(error).removesuffix(f": {mend}")
+            raise Permanent(
+                f"{self._cloud}: {said}", cause=kind.cause, mend=mend if said != str(error) else ""
+            ) from None

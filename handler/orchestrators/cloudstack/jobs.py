@@ -1,0 +1,71 @@
+"""Jobs of CloudStack, waited for."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from config.errors import DriverError, Transient
+from config.units import Instant, Seconds
+from handler.orchestrators.cloudstack.answers import JobState, job_of, refusal, text
+from handler.orchestrators.cloudstack.wire import Wire
+
+_FIRST_PAUSE: Seconds = 0.5
+_LONGEST_PAUSE: Seconds = 8.0
+_GROWTH = 1.5
+
+
+def wait(seconds: Seconds) -> None:
+    """Let time pass between two looks at a job."""
+    threading.Event().wait(seconds)
+
+
+class Jobs:
+    """Looks at jobs until they have ended, ever less often.
+
+    Args:
+        wire: the cloud that has them.
+        clock: for how long one is waited for.
+        wait: lets time pass.
+        patience: seconds after which a job that has not ended is left to itself; it goes on.
+    """
+
+    def __init__(
+        self, wire: Wire, clock: Callable[[], Instant], wait: Callable[[Seconds], None], patience: Seconds
+    ) -> None:
+        self._wire = wire
+        self._clock = clock
+        self._wait = wait
+        self._patience = patience
+
+    def done(self, about: str, command: str, **given: str) -> str:
+        """Give a command and wait for its job; the id of what it makes, if it makes anything.
+
+        Raises:
+            Transient: its job has not ended in time, and goes on; or as `Wire.ask`.
+            Permanent: refused, by the answer or by the job.
+        """
+        answer = self._wire.ask(command, **given)
+        job = text(answer, "jobid")
+        if not job:
+            raise Transient(f"{about}: {command}: the answer names no job")
+        state, result = self.ended(job)
+        if state is JobState.PENDING:
+            raise Transient(f"{about}: {command} goes on")
+        if state is not JobState.DONE:
+            raise refusal(result, f"{about}: {command}")
+        return text(answer, "id")
+
+    def ended(self, job: str) -> tuple[JobState, object]:
+        """The job's state and result. One that has not ended in time is PENDING."""
+        started, waited, pause = self._clock(), 0.0, _FIRST_PAUSE
+        while True:
+            try:
+                state, result = job_of(self._wire.ask("queryAsyncJobResult", jobid=job))
+            except DriverError:
+                state, result = JobState.PENDING, None  # not to hear of a job says nothing about it
+            late = max(waited, self._clock() - started) >= self._patience
+            if state is not JobState.PENDING or late:
+                return state, result
+            self._wait(pause)
+            waited, pause = waited + pause, min(pause * _GROWTH, _LONGEST_PAUSE)

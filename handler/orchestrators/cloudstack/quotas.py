@@ -1,0 +1,63 @@
+"""What the limits of one CloudStack account, or of a project, leave for more members.
+
+Source: CloudStack 4.22, ``listAccounts``, ``listProjects``, and ``listServiceOfferings`` (``cpunumber``, ``memory`` in
+MiB; a custom offering has neither). Limits of domains are not told to users.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from config.errors import Transient
+from config.model.catalogue import CloudstackRecipe, Profile
+from config.units import CloudId
+from handler.orchestrators.cloudstack.answers import text
+from handler.orchestrators.cloudstack.examined import limit_of, owners_of
+from handler.orchestrators.cloudstack.ids import OFFERING, Ids
+from handler.orchestrators.cloudstack.wire import Wire
+from handler.planning.headroom import Quota
+
+_CUSTOM = {"cpunumber": "details[0].cpuNumber", "memory": "details[0].memory"}
+"""Where a profile says what machines of a custom offering have."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Meter:
+    """Reads the limits of whoever owns the members."""
+
+    cloud: CloudId
+    wire: Wire
+    ids: Ids
+
+    def quotas(self, profile: Profile) -> tuple[Quota, ...]:
+        """As `handler.ports.metered.Metered`."""
+        recipe = profile.recipe
+        if not isinstance(recipe, CloudstackRecipe):
+            return ()
+        owners = owners_of(self.wire)
+        if len(owners) != 1:
+            raise Transient(f"{self.cloud}: {len(owners)} accounts or projects are listed, and not the one alone")
+        own_id = self.ids.of(OFFERING, recipe.offering)
+        listed = self.wire.every(OFFERING.command, OFFERING.entry, id=own_id).read
+        offering = next((each for each in listed if text(each, "id") == own_id), None)
+        return quotas_of(owners[0], offering, dict(recipe.parameters))
+
+
+def quotas_of(owner: object, offering: object, parameters: dict[str, str]) -> tuple[Quota, ...]:
+    """Read what a machine takes of the limits of an account or project.
+
+    >>> owner = {"vmlimit": "20", "vmtotal": 3, "cpulimit": "40", "cputotal": 38}
+    >>> [(str(quota.limit), quota.each) for quota in quotas_of(owner, {"cpunumber": 4, "memory": 512}, {})]
+    [('machines 3 of 20', 1), ('cores 38 of 40', 4)]
+    """
+    cores, memory = (_amount(offering, key) or _amount(parameters, _CUSTOM[key]) for key in ("cpunumber", "memory"))
+    taken = (("vm", "machines", 1), ("cpu", "cores", cores), ("memory", "MiB of memory", memory))
+    read = ((limit_of(owner, key, what), each) for key, what, each in (*taken, ("volume", "volumes", 1)))
+    return tuple(Quota(limit=limit, each=each) for limit, each in read if limit is not None)
+
+
+def _amount(entry: object, key: str) -> int:
+    """A whole number, as JSON has it or as text; 0: it does not say."""
+    said = str(entry.get(key)) if isinstance(entry, Mapping) else ""
+    return int(said) if said.isascii() and said.isdecimal() else 0

@@ -1,0 +1,1 @@
+"""Members are nodes of roles of OneFlow services."""

@@ -1,0 +1,285 @@
+"""Members are nodes of roles of OneFlow services that exist: OneFlow makes them, and OpenNebula knows them.
+
+Note [Ordered by name]: before a role is scaled, the order of who its next nodes are is put into the role, in a write
+that OneFlow refuses if the role has changed since it was read. Every newcomer bears the order from birth, so it is
+found by its mark whatever answer is lost, as `handler.orchestrators.opennebula.driver` finds its own (docs/adr/0012).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from collector.clients.circuits import Circuits
+from collector.clients.together import Together
+from config.errors import DriverError, Engaged, Full, Permanent, Transient
+from config.model.access import SecretRef
+from config.model.catalogue import OneflowCloud, OneflowRecipe, OpennebulaRecipe, Profile
+from config.model.node_orders import names_of, order_of
+from config.units import Instant, MemberName, Seconds
+from handler.orchestrators.oneflow.answers import FAILED_SCALING, PASSING, RUNNING, Role, Service, with_order
+from handler.orchestrators.oneflow.examined import FlowExamination
+from handler.orchestrators.oneflow.remarks import about, in_the_way, rivals_of
+from handler.orchestrators.oneflow.services import Services
+from handler.orchestrators.oneflow.wire import FlowWire
+from handler.orchestrators.opennebula.answers import GIVEN, MARK, Machine, claim_of
+from handler.orchestrators.opennebula.driver import OpennebulaOrchestrator
+from handler.orchestrators.opennebula.states import POWEROFF
+from handler.planning.headroom import Limit, Quota
+from handler.planning.launches import LaunchId
+from handler.planning.world import Server, ServerState
+from handler.ports.examination import Check
+from handler.ports.orchestrator import Launch
+
+_LOOK_AGAIN: Seconds = 5.0
+"""At a service that is at something."""
+_TAKEN = frozenset({ServerState.RUNNING, ServerState.BUILDING, ServerState.PASSING})
+"""States of nodes that a creation may take: what somebody has set aside, or what is broken, is left alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A role of a service, as it was just seen."""
+
+    service: Service
+    role: Role
+    machines: Sequence[Machine]
+    """All of the user's, nodes or not."""
+
+    @property
+    def nodes(self) -> Sequence[Machine]:
+        """Those of the role, in its order."""
+        known = {machine.id: machine for machine in self.machines}
+        return [known[node] for node in self.role.nodes if node in known]
+
+    @property
+    def free(self) -> Sequence[Machine]:
+        """Nodes that are nobody's."""
+        return [node for node in self.nodes if not node.mark and node.launch is None and _may_be_taken(node)]
+
+
+class OneflowOrchestrator(OpennebulaOrchestrator):
+    """The port to the roles that one user has on one OneFlow. What is no creation, is OpenNebula's own."""
+
+    def __init__(
+        self,
+        declaration: OneflowCloud,
+        installation: str,
+        clock: Callable[[], Instant],
+        read_secret: Callable[[SecretRef], str],
+        circuits: Circuits | None = None,
+    ) -> None:
+        super().__init__(declaration.nebula, installation, clock, read_secret, circuits)
+        self._declaration = declaration
+        self._flow = FlowWire(declaration, read_secret, circuits)
+        self._services = Services(declaration.id, self._flow, clock)
+        self._lock = threading.Lock()
+        self._growing: dict[OneflowRecipe, Together[MemberName, Machine]] = {}
+        self._started: set[int] = set()
+        """Machines that were off, and were started so that they can be removed."""
+
+    def standing(self, profile: Profile) -> int:
+        """How many nodes of the role are there and nobody's: creations take these before others are made.
+
+        Raises:
+            DriverError: that cannot be told.
+        """
+        return len(self._place(self._recipe(profile)).free)
+
+    def stranger(self, named: str) -> Server | None:
+        """As OpenNebula's own; a member is told by its mark as well, since OneFlow calls its machine otherwise."""
+        for machine in self._pool.read()[0]:
+            if machine.launch is not None and machine.launch.name == named:
+                self._refuse_marked(machine, named)
+        return super().stranger(named)
+
+    def checks(self, profiles: Sequence[Profile], most: int) -> Sequence[Check]:
+        """Questions to OpenNebula and to OneFlow, as `handler.ports.examination.Examined` has them."""
+        examination = FlowExamination(
+            cloud=self._declaration,
+            flow=self._flow,
+            services=self._services,
+            free=lambda recipe: [node.id for node in self._place(recipe).free],
+        )
+        return (*super().checks(profiles, most), *examination.checks(profiles))
+
+    def quotas(self, profile: Profile) -> Sequence[Quota]:
+        """The user's and its group's, and the role's own ``max_vms``. Nodes that stand there count already: no limit.
+
+        What a role puts in the place of its template's own is not looked at.
+        """
+        place = self._place(self._recipe(profile))
+        role = place.role
+        if place.free:
+            return ()
+        nodes = Limit(
+            what=f"nodes of role {role.name} of service {place.service.id}", used=role.cardinality, most=role.most
+        )
+        made_of = OpennebulaRecipe(template=str(role.template))
+        others = () if role.template is None else super().quotas(replace(profile, recipe=made_of))
+        return (Quota(limit=nodes, each=1), *others)
+
+    def remarks(self, profile: Profile) -> Sequence[str]:
+        """What the service waits for, and who else scales the role (`handler.convergence.remarking.Remarking`)."""
+        recipe = self._recipe(profile)
+        service = self._services.lately(recipe.service)
+        role, waits = self._role(service, recipe), ""
+        if service.state != RUNNING:
+            waits = in_the_way(service, self._pool.read()[0])
+        return [f"{self._about_service(service)}: {said}" for said in (waits, *rivals_of(service, role)) if said]
+
+    # Making.
+
+    def _made(self, launch: Launch) -> Machine:
+        recipe = self._recipe(launch.profile)
+        with self._lock:
+            together = self._growing.setdefault(recipe, Together(lambda names: self._grown(recipe, names)))
+        machine = together.ask(launch.id.name)
+        self._seen[launch.id.name] = machine.id
+        if launch.claim is not None and machine.claim != launch.claim:
+            self._write(machine, claim_of(launch.claim))
+        return machine
+
+    def _recipe(self, profile: Profile) -> OneflowRecipe:
+        if not isinstance(profile.recipe, OneflowRecipe):
+            raise Permanent(f"profile {profile.id} has no role of OneFlow")
+        return profile.recipe
+
+    def _grown(self, recipe: OneflowRecipe, names: Sequence[MemberName]) -> Mapping[MemberName, Machine | DriverError]:
+        """Find members among the nodes that are there; order what is missing, all of it in one scaling."""
+        names = sorted(names, key=_sequence)
+        place = self._place(recipe)
+        there = {name: node for node in place.machines if (name := node.member(self._installation)) in names and name}
+        missing = [name for name in names if name not in there]
+        claimed = {name: self._claimed(name, node) for name, node in zip(missing, place.free, strict=False)}
+        answers: dict[MemberName, Machine | DriverError] = {**there, **claimed}
+        missing = [name for name in missing if name not in claimed]
+        if missing:
+            answers |= self._ordered(place, missing)
+        return answers
+
+    def _place(self, recipe: OneflowRecipe) -> _Place:
+        """Look at a role and its nodes.
+
+        Raises:
+            Permanent: there is no such service or role, or it cannot be scaled.
+            Transient: not all of it could be seen.
+        """
+        service = self._services.find(recipe.service)
+        role = self._role(service, recipe)
+        machines, because = self._pool.read()
+        if because:
+            raise Transient(because)
+        listed = {machine.id for machine in machines}
+        asked = [self._machine(node) for node in role.nodes if node not in listed]
+        return _Place(service, role, [*machines, *(machine for machine in asked if machine is not None)])
+
+    def _role(self, service: Service, recipe: OneflowRecipe) -> Role:
+        role = service.roles.get(recipe.role)
+        if role is None:
+            known = ", ".join(service.roles) or "none"
+            raise Permanent(f"{self._about_service(service)} has no role {recipe.role}: its roles are {known}")
+        if role.router:
+            raise Permanent(
+                f"{self._about_service(service)}: role {role.name} is one of virtual routers: they do not scale"
+            )
+        return role
+
+    def _claimed(self, name: MemberName, node: Machine) -> Machine | DriverError:
+        """Write a mark on a node that is there; whoever writes last has it, so it is read again."""
+        try:
+            self._write(node, ((MARK, name), (GIVEN, str(node.id))))
+            again = self._machine(node.id)
+        except DriverError as error:
+            return error
+        if again is None or again.member(self._installation) != name:
+            return Transient(f"{self._about(name)}: node {node.id} has gone, or is somebody else's by now")
+        return again
+
+    def _ordered(self, place: _Place, missing: Sequence[MemberName]) -> Mapping[MemberName, Machine | DriverError]:
+        service, role = place.service, place.role
+        self._refuse_scaling(place)
+        room = len(missing) if role.most is None else max(role.most - role.cardinality, 0)
+        full = Full(f"{self._about_service(service)}: role {role.name} has max_vms {role.most}: raise it, or lower max")
+        wanted = missing[:room]
+        if not wanted:
+            return dict.fromkeys(missing, full)
+        first = role.next_number
+        called = names_of(
+            self._declaration.vm_name, (service.id, service.name), role.name, range(first, first + len(wanted))
+        )
+        order = order_of(dict(zip(called, wanted, strict=True)))
+        self._flow.ask("PUT", f"/service/{service.id}", with_order(service, role.name, order))
+        size = role.cardinality + len(wanted)
+        scale = {"role_name": role.name, "cardinality": size, "force": False}
+        self._flow.ask("POST", f"/service/{service.id}/scale", scale)
+        return {**dict.fromkeys(missing[room:], full), **self._born(place, wanted)}
+
+    def _refuse_scaling(self, place: _Place) -> None:
+        """Leave a role alone that OneFlow would not scale, or not as it is asked to.
+
+        Raises:
+            Engaged: the service is at something.
+            Transient: always what passes, or what a person mends at OneFlow.
+        """
+        service, role = place.service, place.role
+        it_is = f"{self._about_service(service)}: it is {service.state}"
+        if service.state == FAILED_SCALING:
+            self._flow.ask("POST", f"/service/{service.id}/action", {"action": {"perform": "recover", "params": {}}})
+            raise Transient(f"{it_is}, and is told to recover: {service.complaint or 'its log has no error'}")
+        if service.state in PASSING:
+            raise Engaged(f"{it_is}, and scales when it is RUNNING", retry_after=_LOOK_AGAIN)
+        if service.state != RUNNING:
+            raise Transient(f"{self._about_service(service)}: {in_the_way(service, place.machines)}")
+        if role.cardinality != len(role.nodes):
+            counted = f"role {role.name} counts {role.cardinality} nodes and has {len(role.nodes)}"
+            raise Transient(
+                f"{self._about_service(service)}: {counted}: it would scale to another size than it is told"
+            )
+
+    def _born(self, place: _Place, wanted: Sequence[MemberName]) -> Mapping[MemberName, Machine | DriverError]:
+        """Find the newcomers by what they bear; give those marks that bear none of ours, for all are ours."""
+        nodes = self._services.find(str(place.service.id)).roles[place.role.name].nodes
+        asked = [self._machine(node) for node in nodes if node not in place.role.nodes]
+        new = [machine for machine in asked if machine is not None]
+        born = {name: machine for machine in new if (name := machine.member(self._installation)) in wanted and name}
+        answers: dict[MemberName, Machine | DriverError] = {
+            name: self._settled(name, machine) for name, machine in born.items()
+        }
+        others = [machine for machine in new if not machine.mark and machine.launch is None]
+        left = [name for name in wanted if name not in born]
+        answers |= {name: self._claimed(name, machine) for name, machine in zip(left, others, strict=False)}
+        return answers
+
+    def _settled(self, name: MemberName, machine: Machine) -> Machine:
+        """Write down beside the order which member it is, for people and counters. It is known without that."""
+        if machine.mark:
+            return machine
+        self._write(machine, ((MARK, name), (GIVEN, str(machine.id))))
+        return replace(machine, mark=name, given=str(machine.id))
+
+    # Removing.
+
+    def _terminate(self, machine: Machine, *, hard: bool) -> None:
+        """As OpenNebula's own; but a machine that is off is started first, once, and removed when it is asked again.
+
+        While a node is off its service is in WARNING, which ends when that node runs; that it goes does not end it.
+        """
+        if machine.state == POWEROFF and machine.id not in self._started:
+            self._started.add(machine.id)
+            self._wire.ask("vm.action", "resume", machine.id)
+            return
+        super()._terminate(machine, hard=hard)
+
+    def _about_service(self, service: Service) -> str:
+        return about(self._declaration.id, service)
+
+
+def _may_be_taken(machine: Machine) -> bool:
+    return machine.meaning is not None and machine.meaning[1] in _TAKEN
+
+
+def _sequence(name: MemberName) -> int:
+    launch = LaunchId.parse(name)
+    return 0 if launch is None else launch.sequence

@@ -1,0 +1,336 @@
+"""Members are virtual machines of a user of OpenNebula.
+
+Note [Found by mark]: the member's name is the machine's name and stands in its USER_TEMPLATE, both given in the one
+call that makes it. When the answer to that call is lost, the machine is found by them; before anything is made, it is
+looked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence, Set
+from dataclasses import replace
+
+from collector.clients.circuits import Circuits
+from collector.clients.shared import Shared
+from collector.clients.turns import Turns
+from config.errors import Permanent, Transient
+from config.model.access import SecretRef
+from config.model.catalogue import OpennebulaCloud, OpennebulaRecipe, Profile
+from config.units import GroupId, Instant, MemberName, Seconds
+from handler.orchestrators.opennebula.answers import (
+    GIVEN,
+    MARK,
+    RELEASED,
+    Machine,
+    NotAllowed,
+    NotThere,
+    WrongState,
+    claim_of,
+    id_of,
+    machine_of,
+    template_xml,
+)
+from handler.orchestrators.opennebula.examined import Examination
+from handler.orchestrators.opennebula.ids import NETWORK, TEMPLATE, Ids
+from handler.orchestrators.opennebula.quotas import Meter
+from handler.orchestrators.opennebula.states import ACTIVE, SHUTDOWN
+from handler.orchestrators.opennebula.wire import Wire
+from handler.planning.headroom import Quota
+from handler.planning.launches import Claim, LaunchId
+from handler.planning.world import Listing, Server, ServerState
+from handler.ports.examination import Check
+from handler.ports.orchestrator import Launch
+
+_OWN = -3
+"""Machines of the user itself, not of its groups."""
+_NOT_DONE = -1
+_APPEND = 1
+
+
+class OpennebulaOrchestrator:
+    """The port to what one user has on one OpenNebula. Nothing is asked before the first call."""
+
+    def __init__(
+        self,
+        declaration: OpennebulaCloud,
+        installation: str,
+        clock: Callable[[], Instant],
+        read_secret: Callable[[SecretRef], str],
+        circuits: Circuits | None = None,
+    ) -> None:
+        self._cloud = declaration
+        self._installation = installation
+        self._clock = clock
+        self._wire = Wire(declaration, read_secret, circuits)
+        self._ids = Ids(declaration.id, self._wire, clock)
+        self._meter = Meter(wire=self._wire, ids=self._ids)
+        self._turns = Turns()
+        self._pool = Shared(self._machines)
+        self._seen: dict[MemberName, int] = {}
+        """Where members were seen last: where they are looked for first, and nothing more."""
+        self._told: dict[MemberName, Instant] = {}
+        """When members were first told to stop."""
+
+    def list(self, group: GroupId) -> Listing:
+        """Complete when every page was read and every entry makes sense.
+
+        Raises:
+            DriverError: not even the first page can be read.
+        """
+        listing = self.list_all()
+        servers = tuple(server for server in listing.servers if _group_of(server.name) == group)
+        return replace(listing, servers=servers)
+
+    def list_all(self) -> Listing:
+        """As `list`, of all groups: OpenNebula shows a user's machines all or none."""
+        machines, because = self._pool.read()
+        ours = [(name, machine) for machine in machines if (name := machine.member(self._installation)) is not None]
+        servers = tuple(server for each in ours if (server := self._server(*each)) is not None)
+        if not because:
+            self._forget_all_but({server.name for server in servers})
+        return Listing(servers=servers, complete=not because, because=because)
+
+    def find(self, name: MemberName) -> Server | None:
+        """``None`` only after a complete listing without it."""
+        bearing = self._bearing(name)
+        return self._server(name, bearing[0]) if bearing else None
+
+    def create(self, launch: Launch) -> Server:
+        """Instantiate the template, or return the machine that bears the mark. It is not waited for.
+
+        Raises:
+            Permanent: a quota, a name that means nothing or several things, or another refusal; nothing was made.
+            Transient: anything else. What may have been made will be found by its mark.
+        """
+        name = launch.id.name
+        with self._turns.of(name):
+            bearing = self._bearing(name)
+            server = self._server(name, bearing[0] if bearing else self._made(launch))
+            if server is None:
+                raise Transient(f"{self._about(name)} was gone as soon as it was made")
+            return server
+
+    def destroy(self, name: MemberName, *, grace: Seconds) -> None:
+        """Have the guest stop, and remove the machine. After ``grace``, a call does not ask the guest any more.
+
+        OpenNebula lets a machine run on whose guest does not stop. In some states it removes none: those pass.
+
+        Raises:
+            Transient: not in this state.
+        """
+        with self._turns.of(name):
+            bearing = self._bearing(name)
+            if not bearing:
+                self._told.pop(name, None)
+                return
+            began = self._told.setdefault(name, self._clock())
+            hard = self._cloud.hard or self._clock() - began >= grace
+            for machine in bearing:
+                self._terminate(machine, hard=hard)
+
+    # Marks of machines that are there.
+
+    @property
+    def fixed_marks(self) -> str:
+        """They can be written."""
+        return ""
+
+    def stranger(self, named: str) -> Server | None:
+        """Look for a machine of the user by its id or name.
+
+        Raises:
+            Permanent: it bears a mark, or several machines have the name.
+            Transient: none was seen, and not all could be.
+        """
+        found = self._with_id(named)
+        if not found:
+            machines, because = self._pool.read()
+            found = [machine for machine in machines if machine.name == named]
+            if because and not found:
+                raise Transient(because)
+        if len(found) > 1:
+            ids = ", ".join(str(machine.id) for machine in found)
+            raise Permanent(f"{self._cloud.id}: {len(found)} machines are called {named}: write the id ({ids})")
+        for machine in found:
+            self._refuse_marked(machine, named)
+            return self._server(MemberName(machine.name), machine)
+        return None
+
+    def mark(self, id: str, launch: LaunchId) -> Server:
+        """Write the mark into the machine's USER_TEMPLATE, beside its id; it keeps its own name.
+
+        OpenNebula refuses no second writer: of two who mark a machine at once, the last one has it.
+
+        Raises:
+            Permanent: the user has no such machine, or it bears another mark.
+            Transient: anything else; it may have been marked.
+        """
+        with self._turns.of(launch.name):
+            for machine in self._with_id(id):
+                if machine.member(self._installation) != launch.name:
+                    self._refuse_marked(machine, id)
+                    self._write(machine, ((MARK, launch.name), (GIVEN, str(machine.id))))
+                server = self._server(launch.name, machine)
+                if server is not None:
+                    return server
+        raise Permanent(f"{self._cloud.id}: there is no machine {id}")
+
+    def unmark(self, name: MemberName) -> None:
+        """Overwrite the mark: the machine keeps its name, which makes no member without a mark."""
+        with self._turns.of(name):
+            for machine in self._bearing(name):
+                self._write(machine, ((MARK, RELEASED), (GIVEN, RELEASED)))
+            self._seen.pop(name, None)
+
+    def claim(self, name: MemberName, claim: Claim) -> None:
+        """Write the claim beside the mark."""
+        with self._turns.of(name):
+            for machine in self._bearing(name):
+                try:
+                    self._write(machine, claim_of(claim))
+                except NotThere:
+                    continue
+
+    def _refuse_marked(self, machine: Machine, named: str) -> None:
+        if machine.launch is not None:
+            raise Permanent(f"{self._cloud.id}: {named} bears the mark {machine.launch.name}")
+
+    def _write(self, machine: Machine, attributes: tuple[tuple[str, str], ...]) -> None:
+        self._wire.ask("vm.update", machine.id, template_xml(attributes), _APPEND)
+
+    # For whoever wants to know before members depend on it.
+
+    def checks(self, profiles: Sequence[Profile], most: int) -> Sequence[Check]:
+        """Questions to the cloud, as `handler.ports.examination.Examined` has them."""
+        examination = Examination(
+            cloud=self._cloud,
+            wire=self._wire,
+            ids=self._ids,
+            clock=self._clock,
+            present=lambda: len(self.list_all().servers),
+        )
+        return examination.checks(profiles, most)
+
+    # For whoever is about to make members.
+
+    def quotas(self, profile: Profile) -> Sequence[Quota]:
+        """The quotas of the user and of its group, as `handler.ports.metered.Metered` has them."""
+        return self._meter.quotas(profile)
+
+    # Making and removing.
+
+    def _made(self, launch: Launch) -> Machine:
+        recipe, name = launch.profile.recipe, launch.id.name
+        if not isinstance(recipe, OpennebulaRecipe):
+            raise Permanent(f"profile {launch.profile.id} has no template of OpenNebula")
+        template = self._ids.of(TEMPLATE, recipe.template)
+        networks = [self._ids.of(NETWORK, network) for network in recipe.networks]
+        nics = tuple(("NIC", (("NETWORK_ID", str(network)),)) for network in networks)
+        extra = ((each.name, each.vector if each.single is None else each.single) for each in recipe.extra)
+        xml = template_xml((*extra, *nics, (MARK, name), *claim_of(launch.claim)))
+        answer = self._wire.ask("template.instantiate", template, name, False, xml, False)
+        machine = self._machine(answer) if isinstance(answer, int) else None
+        if machine is None or machine.member(self._installation) != name:
+            raise Transient(f"{self._about(name)}: the answer makes no sense: it is looked for by its mark")
+        self._seen[name] = machine.id
+        return machine
+
+    def _terminate(self, machine: Machine, *, hard: bool) -> None:
+        """Tell it, unless it goes already. That shows only some time after OpenNebula said yes."""
+        if _goes(machine) and not (hard and (machine.state, machine.lcm) == (ACTIVE, SHUTDOWN)):
+            return
+        try:
+            self._wire.ask("vm.action", "terminate-hard" if hard else "terminate", machine.id)
+        except NotThere:
+            return
+        except WrongState:
+            now = self._machine(machine.id)
+            if now is not None and not _goes(now):
+                raise
+
+    # Looking.
+
+    def _bearing(self, name: MemberName) -> Sequence[Machine]:
+        """The machines that are this member, the oldest first: one, unless somebody else was at work.
+
+        Raises:
+            Transient: none was seen, and not all could be.
+        """
+        launch = LaunchId.parse(name)
+        if launch is None or launch.installation != self._installation:
+            return []
+        hint = self._seen.get(name)
+        hinted = None if hint is None else self._machine(hint)
+        if hinted is not None and hinted.member(self._installation) == name:
+            return [hinted]
+        self._seen.pop(name, None)
+        machines, because = self._pool.read()
+        found = sorted(
+            (machine for machine in machines if machine.member(self._installation) == name),
+            key=lambda machine: machine.id,
+        )
+        if because and not found:
+            raise Transient(because)
+        return found
+
+    def _machines(self) -> tuple[Sequence[Machine], str]:
+        """All machines of the user that are there; and why that is not all."""
+        entries = self._wire.every("vmpool.infoextended", "VM", _OWN, _NOT_DONE)
+        read = [machine_of(entry) for entry in entries.read]
+        machines = [machine for machine in read if machine is not None and machine.meaning is not None]
+        for machine in machines:
+            if (name := machine.member(self._installation)) is not None:
+                self._seen.setdefault(name, machine.id)
+        senseless = f"{self._cloud.id}: vmpool.infoextended shows entries that make no sense" if None in read else ""
+        return machines, entries.because or senseless
+
+    def _machine(self, id: int) -> Machine | None:
+        """One machine of the user that is there. One that the user may not look at is somebody else's.
+
+        Raises:
+            Transient: what is answered makes no sense.
+        """
+        try:
+            machine = machine_of(self._wire.ask("vm.info", id))
+        except (NotThere, NotAllowed):
+            return None
+        if machine is None or machine.id != id:
+            raise Transient(f"{self._cloud.id}: one.vm.info: the answer makes no sense")
+        return machine if machine.meaning is not None and machine.user == self._cloud.user else None
+
+    def _forget_all_but(self, there: Set[MemberName]) -> None:
+        for known in (self._seen, self._told):
+            for name in [name for name in tuple(known) if name not in there]:
+                known.pop(name, None)
+
+    def _with_id(self, written: str) -> Sequence[Machine]:
+        own_id = id_of(written)
+        machine = None if own_id is None else self._machine(own_id)
+        return [] if machine is None else [machine]
+
+    def _server(self, name: MemberName, machine: Machine) -> Server | None:
+        if machine.meaning is None:
+            return None
+        _, state = machine.meaning
+        return Server(
+            name=name,
+            id=str(machine.id),
+            state=state,
+            address=machine.address(self._cloud.network),
+            created_at=machine.created_at,
+            raw_state=machine.word,
+            zone=None if machine.cluster is None else f"cluster {machine.cluster}",
+            claim=machine.claim,
+        )
+
+    def _about(self, name: MemberName) -> str:
+        return f"{self._cloud.id}: {name}"
+
+
+def _goes(machine: Machine) -> bool:
+    return machine.meaning is not None and machine.meaning[1] is ServerState.DELETING
+
+
+def _group_of(name: MemberName) -> GroupId | None:
+    launch = LaunchId.parse(name)
+    return None if launch is None else launch.group

@@ -1,0 +1,109 @@
+"""What `trimtab doctor` asks one user's OpenNebula.
+
+Source: XML-RPC API of OpenNebula 7.4: ``system.version``, ``user.info`` and ``group.info`` (-1: one's own). A quota is
+-1 where the default holds, and -2 where there is none; both the user's and its group's apply.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from config.causes import Cause, mending
+from config.model.catalogue import OpennebulaCloud, OpennebulaRecipe, Profile
+from config.units import Instant
+from handler.orchestrators.opennebula.answers import id_of
+from handler.orchestrators.opennebula.ids import NETWORK, TEMPLATE, Ids, Kind
+from handler.orchestrators.opennebula.wire import Wire
+from handler.planning.headroom import Limit
+from handler.ports.clocks import look_at_clock
+from handler.ports.examination import About, Check, Look, fine, found, quota_look, untold
+
+_DEFAULT, _NONE = -1.0, -2.0
+_OWN = -1
+_COUNTED = (("CPU", "CPUs"), ("MEMORY", "MiB of memory"), ("RUNNING_VMS", "running machines"))
+_ONE = {TEMPLATE.word: ("template.info", Cause.IMAGE), NETWORK.word: ("vn.info", Cause.NETWORK)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Examination:
+    """Questions to one user's OpenNebula."""
+
+    cloud: OpennebulaCloud
+    wire: Wire
+    ids: Ids
+    clock: Callable[[], Instant]
+    present: Callable[[], int]
+    """Counts members."""
+
+    def checks(self, profiles: Sequence[Profile], most: int) -> Sequence[Check]:
+        """As `handler.ports.examination.Examined`."""
+        named = partial(Check, about=About.CLOUD, name=self.cloud.id)
+        here = (self.cloud.endpoint, self.cloud.trust, self.cloud.timeout, self.clock)
+        return (
+            named(what="version", look=self._version),
+            named(what="clock", look=lambda: look_at_clock(self.cloud.id, *here)),
+            named(what="quota", look=lambda: self._quota("user", most)),
+            named(what="quota of the user's group", look=lambda: self._quota("group", most)),
+            *(check for profile in profiles for check in self._of(profile)),
+        )
+
+    def _version(self) -> Look:
+        version = self.wire.ask("system.version")
+        told = isinstance(version, str) and version.isprintable()
+        return fine(f"OpenNebula {version}") if told else untold("OpenNebula does not tell its version")
+
+    def _quota(self, whose: str, most: int) -> Look:
+        limits = limits_of(self.wire.ask(f"{whose}.info", _OWN), f"DEFAULT_{whose.upper()}_QUOTAS")
+        return quota_look(limits[0], limits[1:], most, self.present())
+
+    def _of(self, profile: Profile) -> Iterator[Check]:
+        recipe = profile.recipe
+        if isinstance(recipe, OpennebulaRecipe):
+            wanted = [(TEMPLATE, recipe.template), *((NETWORK, network) for network in recipe.networks)]
+            for kind, written in wanted:
+                look, mend = partial(self._look_for, kind, written), mending(_ONE[kind.word][1], kind.word)
+                yield Check(about=About.PROFILE, name=profile.id, what=kind.word, look=look, mend=mend)
+
+    def _look_for(self, kind: Kind, written: str) -> Look:
+        own_id = self.ids.of(kind, written)
+        if id_of(written) is not None:  # taken as it is written: whether anything has it, only the thing itself tells
+            self.wire.ask(_ONE[kind.word][0], own_id)
+        return found(kind.word, written, str(own_id))
+
+
+def limits_of(holder: object, defaults: str) -> tuple[Limit, ...]:
+    """Read the quotas of a user or group, that of machines first. One that has used nothing has the defaults.
+
+    >>> from types import SimpleNamespace as Entry
+    >>> own = Entry(VM=[Entry(VMS="-1", VMS_USED="2", CPU="-2", CPU_USED="2.50")])
+    >>> user = Entry(VM_QUOTA=own, DEFAULT_USER_QUOTAS=Entry(VM_QUOTA=Entry(VM=Entry(VMS="50"))))
+    >>> [str(limit) for limit in limits_of(user, "DEFAULT_USER_QUOTAS")][:2]
+    ['machines 2 of 50', 'CPUs 2.5 without a limit']
+    """
+    own, default = _quota_of(holder), _quota_of(getattr(holder, defaults, None))
+    keys = (("VMS", "machines"), *_COUNTED)
+    return tuple(_limit(own, default, key, what) for key, what in keys)
+
+
+def _limit(own: object, default: object, key: str, what: str) -> Limit:
+    most = _number(own, key, _DEFAULT)
+    most = _number(default, key, _NONE) if most == _DEFAULT else most
+    return Limit(what=what, used=_number(own, f"{key}_USED", 0.0), most=most if most >= 0 else None)
+
+
+def _quota_of(holder: object) -> object:
+    """The quota of all clusters together, which comes alone, in a list, or not at all."""
+    quota = getattr(getattr(holder, "VM_QUOTA", None), "VM", None)
+    if not isinstance(quota, list):
+        return quota
+    return next((each for each in quota if not getattr(each, "CLUSTER_IDS", None)), None)
+
+
+def _number(quota: object, key: str, otherwise: float) -> float:
+    said = getattr(quota, key, None)
+    try:
+        return otherwise if said is None else float(said)
+    except (TypeError, ValueError):
+        return otherwise

@@ -1,0 +1,72 @@
+"""What has a name on OpenNebula, by name or by id."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from config.errors import Permanent, Transient
+from config.units import CloudId, Instant, Seconds
+from handler.orchestrators.opennebula.answers import id_of, whole
+from handler.orchestrators.opennebula.wire import Wire
+
+_KEPT: Seconds = 60.0
+_SHOWN = 5
+_ALL = -2
+"""Whatever the user may use, whoever owns it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """A kind of thing with names: how it is listed, and what it is called in messages."""
+
+    word: str
+    method: str
+    entry: str
+
+
+TEMPLATE = Kind(word="template", method="templatepool.info", entry="VMTEMPLATE")
+NETWORK = Kind(word="network", method="vnpool.info", entry="VNET")
+
+
+class Ids:
+    """Names → ids, asked of the cloud and remembered for a minute: templates are replaced under one name."""
+
+    def __init__(self, cloud: CloudId, wire: Wire, clock: Callable[[], Instant]) -> None:
+        self._cloud, self._wire, self._clock = cloud, wire, clock
+        self._lock = threading.Lock()
+        self._known: dict[tuple[str, str], tuple[Instant, int]] = {}
+
+    def of(self, kind: Kind, written: str) -> int:
+        """Find the id of what is written as name or as id; digits are an id.
+
+        Raises:
+            Permanent: nothing has the name, or several have.
+            Transient: the cloud did not answer, or not completely.
+        """
+        if (written_id := id_of(written)) is not None:
+            return written_id
+        question, now = (kind.word, written), self._clock()
+        with self._lock:
+            until, known = self._known.get(question, (now, 0))
+        if now < until <= now + _KEPT:
+            return known
+        found = self._asked(kind, written)
+        with self._lock:
+            self._known[question] = (Instant(now + _KEPT), found)
+        return found
+
+    def _asked(self, kind: Kind, written: str) -> int:
+        entries = self._wire.every(kind.method, kind.entry, _ALL)
+        named = (whole(entry, "ID") for entry in entries.read if getattr(entry, "NAME", None) == written)
+        bearing = sorted(each for each in named if each is not None)
+        if entries.because:
+            raise Transient(entries.because)
+        if not bearing:
+            raise Permanent(f"{self._cloud}: no {kind.word} that the user can see is called {written!a}")
+        if len(bearing) > 1:
+            shown = ", ".join(str(each) for each in bearing[:_SHOWN]) + (", …" if len(bearing) > _SHOWN else "")
+            what = f"{len(bearing)} {kind.word}s are called {written!a}"
+            raise Permanent(f"{self._cloud}: {what}: write the id of one of them: {shown}")
+        return bearing[0]

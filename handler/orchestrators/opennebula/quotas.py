@@ -1,0 +1,85 @@
+"""What the quotas of one user of OpenNebula, and of its group, leave for more members.
+
+Source: XML-RPC API of OpenNebula 7.4: ``user.info``, ``group.info`` (-1: one's own) and ``template.info``; ``CPU`` of a
+template is in parts of a core, ``MEMORY`` in MiB. Whoever is in the group oneadmin is checked for no quota.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from config.model.catalogue import OpennebulaRecipe, Profile
+from handler.orchestrators.opennebula.answers import text
+from handler.orchestrators.opennebula.examined import limits_of
+from handler.orchestrators.opennebula.ids import TEMPLATE, Ids
+from handler.orchestrators.opennebula.wire import Wire
+from handler.planning.headroom import Limit, Quota
+
+_OWN = -1
+_ONEADMIN = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Meter:
+    """Reads the quotas of one user."""
+
+    wire: Wire
+    ids: Ids
+
+    def quotas(self, profile: Profile) -> tuple[Quota, ...]:
+        """As `handler.ports.metered.Metered`."""
+        recipe = profile.recipe
+        if not isinstance(recipe, OpennebulaRecipe):
+            return ()
+        user = self.wire.ask("user.info", _OWN)
+        if is_privileged(user):
+            return ()
+        group = self.wire.ask("group.info", _OWN)
+        template = self.wire.ask("template.info", self.ids.of(TEMPLATE, recipe.template))
+        taken = taken_of(template, recipe)
+        return (
+            *quotas_of(limits_of(user, "DEFAULT_USER_QUOTAS"), taken),
+            *quotas_of(limits_of(group, "DEFAULT_GROUP_QUOTAS"), taken, " of the group"),
+        )
+
+
+def is_privileged(user: object) -> bool:
+    """Whether a user is in the group oneadmin.
+
+    >>> from types import SimpleNamespace as Entry
+    >>> is_privileged(Entry(GID=1, GROUPS=Entry(ID=[1, 0]))), is_privileged(Entry(GID=1, GROUPS=Entry(ID=[1])))
+    (True, False)
+    """
+    groups = getattr(getattr(user, "GROUPS", None), "ID", None)
+    return _ONEADMIN in (groups if isinstance(groups, list) else [groups]) or getattr(user, "GID", None) == _ONEADMIN
+
+
+def taken_of(template: object, recipe: OpennebulaRecipe) -> tuple[float, ...]:
+    """What a machine takes of each of `limits_of`, in its order: what the profile puts in the template's place counts.
+
+    >>> from types import SimpleNamespace as Entry
+    >>> from config.model.recipes import Attribute
+    >>> recipe = OpennebulaRecipe(template="web", extra=(Attribute(name="MEMORY", single="2048"),))
+    >>> taken_of(Entry(TEMPLATE={"CPU": "0.5", "MEMORY": "1024"}), recipe)
+    (1, 0.5, 2048.0, 1)
+    """
+    attributes = getattr(template, "TEMPLATE", None)
+    own = {each.name: each.single for each in recipe.extra if each.single is not None}
+    cpu, memory = (_amount(own.get(key) or text(attributes, key)) for key in ("CPU", "MEMORY"))
+    return 1, cpu, memory, 1
+
+
+def quotas_of(limits: tuple[Limit, ...], taken: tuple[float, ...], whose: str = "") -> tuple[Quota, ...]:
+    """Put limits and what a machine takes of them together; ``whose`` tells those of others apart."""
+    return tuple(
+        Quota(limit=Limit(what=f"{limit.what}{whose}", used=limit.used, most=limit.most), each=each)
+        for limit, each in zip(limits, taken, strict=True)
+    )
+
+
+def _amount(said: str) -> float:
+    """0: it does not say."""
+    try:
+        return float(said)
+    except ValueError:
+        return 0.0

@@ -1,0 +1,1 @@
+"""Members are servers of an OpenStack project."""

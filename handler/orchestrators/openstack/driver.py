@@ -1,0 +1,315 @@
+"""Members are servers of one OpenStack project.
+
+Note [Marked in the call]: the metadata of the one call that makes a server says whose it is. Nova lets nobody but
+administrators search for metadata, and takes the same name twice: so listings are read whole and judged here, and
+before anything is made, it is looked for by its name.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+
+from collector.clients.circuits import Circuits
+from collector.clients.openstack.connection import Connection
+from collector.clients.openstack.ids import Ids
+from collector.clients.turns import Turns
+from config.errors import Permanent, Transient
+from config.model.access import SecretRef
+from config.model.catalogue import OpenstackCloud, Profile
+from config.model.parts import Part
+from config.units import GroupId, Instant, MemberName, PartName, Seconds
+from handler.orchestrators.openstack.answers import KEYS, Machine, bearing, claim_of, id_of, mark_of
+from handler.orchestrators.openstack.departures import Departures
+from handler.orchestrators.openstack.examined import Examination
+from handler.orchestrators.openstack.nova import GONE, Nova
+from handler.orchestrators.openstack.parts import Parts
+from handler.orchestrators.openstack.quotas import Meter
+from handler.orchestrators.openstack.request import request_of
+from handler.planning.headroom import Quota
+from handler.planning.launches import Claim, LaunchId
+from handler.planning.parts import MadePart, PartListing
+from handler.planning.world import Listing, Server, ServerState
+from handler.ports.examination import Check
+from handler.ports.orchestrator import Launch
+
+_CANNOT_STOP = frozenset({404, 409})
+_ACCEPTED = 202
+
+
+def wait(seconds: Seconds) -> None:
+    """Let time pass between two looks at a server that stops."""
+    threading.Event().wait(seconds)
+
+
+class OpenstackOrchestrator:
+    """The port to Nova in one project. Nothing is asked before the first call."""
+
+    def __init__(
+        self,
+        declaration: OpenstackCloud,
+        installation: str,
+        clock: Callable[[], Instant],
+        read_secret: Callable[[SecretRef], str],
+        wait: Callable[[Seconds], None] = wait,
+        circuits: Circuits | None = None,
+    ) -> None:
+        connection = self._connection = Connection(declaration.id, declaration.access, read_secret, circuits)
+        self._clock = clock
+        self._cloud = declaration.id
+        self._installation = installation
+        self._nova = Nova(connection)
+        self._ids = Ids(connection, clock)
+        self._meter = Meter(connection=connection, nova=self._nova, ids=self._ids)
+        self._parts = Parts(connection, self._nova, self._ids, self._is_ours)
+        self._departures = Departures(self._nova, clock, wait)
+        self._turns = Turns()
+        self._made: dict[MemberName, str] = {}
+        """Ids of servers that this object made: they can be asked for, whatever listings show."""
+
+    def list(self, group: GroupId) -> Listing:
+        """Complete when every page was read, no cell is down, and every entry makes sense.
+
+        Raises:
+            DriverError: not even the first page can be read.
+        """
+        return self._listed(lambda mark: mark.group == group)
+
+    def list_all(self) -> Listing:
+        """As `list`, of all groups."""
+        return self._listed(lambda mark: True)
+
+    def _listed(self, wanted: Callable[[LaunchId], bool]) -> Listing:
+        seen = self._nova.everything()
+        ours: dict[MemberName, list[Machine]] = {}
+        for machine in seen.machines:
+            if (mark := machine.mark) is not None and self._is_ours(mark) and wanted(mark):
+                ours.setdefault(mark.name, []).append(machine)
+        servers = tuple(self._server(name, bearing(ours[name], name)[0]) for name in sorted(ours))
+        return Listing(servers=servers, complete=not seen.because, because=seen.because)
+
+    def find(self, name: MemberName) -> Server | None:
+        """``None`` only after a complete listing of the whole project without it: a server may have been renamed."""
+        with self._turns.of(name):
+            found = self._bearing(name)
+            return self._server(name, found[0]) if found else None
+
+    def create(self, launch: Launch) -> Server:
+        """Make a server, or return the one that bears the name and the mark. It has been accepted, and builds.
+
+        Raises:
+            Permanent: a quota, a name that means nothing or several things, a server of somebody else under this
+                name, or another refusal; no server is left.
+            Transient: anything else. The server may be there: it will be found by its name.
+        """
+        name = launch.id.name
+        with self._turns.of(name):
+            machine = self._there(name) or self._accepted(launch)
+            return self._server(name, machine)
+
+    def destroy(self, name: MemberName, *, grace: Seconds) -> None:
+        """Have Nova stop the server, and delete it once it has stopped or its grace is over; at once without grace."""
+        with self._turns.of(name):
+            for machine in self._bearing(name):
+                if machine.state is not ServerState.DELETING:
+                    self._remove(name, machine, grace)
+
+    # Parts: `handler.ports.parts`.
+
+    def parts(self, group: GroupId) -> PartListing:
+        """Complete when Neutron and Cinder showed every port, floating address and volume of the project."""
+        return self._parts.of(lambda mark: mark.group == group)
+
+    def all_parts(self) -> PartListing:
+        """As `parts`, of all groups."""
+        return self._parts.of(lambda mark: True)
+
+    def find_part(self, member: MemberName, name: PartName) -> MadePart | None:
+        """``None`` only after complete listings of all three kinds."""
+        with self._turns.of(member):
+            return self._parts.find(member, name)
+
+    def make_part(self, member: MemberName, part: Part, profile: Profile) -> None:
+        """Have Neutron or Cinder make it. A port is in the security groups of the recipe."""
+        with self._turns.of(member):
+            self._parts.make(member, part, profile)
+
+    def remove_part(self, member: MemberName, name: PartName) -> None:
+        """Have it deleted, unless a server has it."""
+        with self._turns.of(member):
+            self._parts.remove(member, name)
+
+    def release_part(self, member: MemberName, name: PartName) -> None:
+        """Take the mark out of its description or metadata; its name stays."""
+        with self._turns.of(member):
+            self._parts.release(member, name)
+
+    # Marks of servers that are there: their metadata, and their name.
+
+    @property
+    def fixed_marks(self) -> str:
+        """They can be written."""
+        return ""
+
+    def stranger(self, named: str) -> Server | None:
+        """Look for a server of the project by its id or name.
+
+        Raises:
+            Permanent: it bears a mark, or several servers have the name.
+            Transient: none was seen, and not all could be.
+        """
+        seen = self._nova.called(named)
+        if seen.because and not seen.machines:
+            raise Transient(seen.because)
+        if len(seen.machines) > 1:
+            own_ids = ", ".join(machine.id for machine in seen.machines)
+            many = f"{len(seen.machines)} servers are called {named}"
+            raise Permanent(f"{self._cloud}: {many}: write the id of one of them: {own_ids}")
+        for machine in seen.machines:
+            self._refuse_marked(machine, named)
+            return self._server(MemberName(machine.name), machine)
+        return None
+
+    def mark(self, id: str, launch: LaunchId) -> Server:
+        """Write the mark into a server's metadata, and give it the member's name, under which it is looked for.
+
+        Raises:
+            Permanent: there is no such server, or it bears another mark.
+            Transient: anything else; it may have been marked.
+        """
+        with self._turns.of(launch.name):
+            machine = self._nova.server(id)
+            if machine is None:
+                raise Permanent(f"{self._cloud}: there is no server {id}")
+            if machine.mark != launch:
+                self._refuse_marked(machine, id)
+                self._nova.ask("POST", f"/servers/{id}/metadata", body={"metadata": mark_of(launch)})
+            if machine.name != launch.name:
+                self._nova.ask("PUT", f"/servers/{id}", body={"server": {"name": launch.name}})
+            return self._server(launch.name, machine)
+
+    def unmark(self, name: MemberName) -> None:
+        """Take the mark out of its metadata; its name stays."""
+        with self._turns.of(name):
+            for machine in self._bearing(name):
+                for key in KEYS:
+                    self._nova.ask("DELETE", f"/servers/{machine.id}/metadata/{key}", but=GONE)
+            self._made.pop(name, None)
+
+    def claim(self, name: MemberName, claim: Claim) -> None:
+        """Write the claim into its metadata; no other key of it is touched."""
+        with self._turns.of(name):
+            for machine in self._bearing(name):
+                self._nova.ask("POST", f"/servers/{machine.id}/metadata", body={"metadata": claim_of(claim)}, but=GONE)
+
+    def _refuse_marked(self, machine: Machine, named: str) -> None:
+        if machine.mark is not None:
+            raise Permanent(f"{self._cloud}: {named} bears the mark {machine.mark.name}")
+
+    # For whoever wants to know before members depend on it.
+
+    def checks(self, profiles: Sequence[Profile], most: int) -> Sequence[Check]:
+        """Questions to the cloud, as `handler.ports.examination.Examined` has them."""
+        examination = Examination(
+            cloud=self._cloud,
+            connection=self._connection,
+            nova=self._nova,
+            ids=self._ids,
+            clock=self._clock,
+            present=lambda: len(self.list_all().servers),
+        )
+        return examination.checks(profiles, most)
+
+    # For whoever is about to make members.
+
+    def quotas(self, profile: Profile) -> Sequence[Quota]:
+        """The limits of the project, as `handler.ports.metered.Metered` has them."""
+        return self._meter.quotas(profile)
+
+    # Making.
+
+    def _there(self, name: MemberName) -> Machine | None:
+        known = self._known(name)
+        if known is not None:
+            return known
+        seen = self._nova.named(name)
+        ours = bearing(seen.machines, name)
+        if ours:
+            return ours[0]
+        if seen.machines:
+            ids = ", ".join(machine.id for machine in seen.machines)
+            raise Permanent(f"{self._cloud}: a server that is somebody else's is called {name} ({ids}): rename it")
+        if seen.because:
+            raise Transient(seen.because)
+        return None
+
+    def _accepted(self, launch: Launch) -> Machine:
+        name = launch.id.name
+        own_id = id_of(self._nova.ask("POST", "/servers", body=request_of(launch, self._ids)).body)
+        if not own_id:
+            raise Transient(f"{self._cloud}: {name}: the answer names no server: it is looked for by its name")
+        self._made[name] = own_id
+        machine = self._nova.server(own_id)
+        if machine is None:
+            raise Transient(f"{self._cloud}: {name} was accepted and is not shown yet: it is looked for")
+        return machine
+
+    # Removing.
+
+    def _remove(self, name: MemberName, machine: Machine, grace: Seconds) -> None:
+        if grace > 0 and machine.status == "ACTIVE" and self._told_to_stop(machine):
+            self._departures.begin(machine.id, grace)
+        else:
+            self._nova.delete(machine.id)
+        self._made.pop(name, None)
+
+    def _told_to_stop(self, machine: Machine) -> bool:
+        if machine.is_stopping:
+            return True
+        answer = self._nova.ask("POST", f"/servers/{machine.id}/action", body={"os-stop": None}, but=_CANNOT_STOP)
+        return answer.status == _ACCEPTED
+
+    # Looking.
+
+    def _known(self, name: MemberName) -> Machine | None:
+        """The server of this name that this object made, if it is there and still bears the mark."""
+        own_id = self._made.get(name)
+        machine = None if own_id is None else self._nova.server(own_id)
+        if machine is not None and machine.mark is not None and machine.mark.name == name:
+            return machine
+        self._made.pop(name, None)
+        return None
+
+    def _bearing(self, name: MemberName) -> tuple[Machine, ...]:
+        """The servers that are this member, the one that counts first.
+
+        Raises:
+            Transient: none was seen, and not all could be.
+        """
+        if not self._is_ours(LaunchId.parse(name)):
+            return ()
+        known = self._known(name)
+        seen = self._nova.named(name).machines if known is None else (known,)
+        found = bearing(seen, name)
+        if found:
+            return found
+        everything = self._nova.everything()
+        found = bearing(everything.machines, name)
+        if everything.because and not found:
+            raise Transient(everything.because)
+        return found
+
+    def _is_ours(self, mark: LaunchId | None) -> bool:
+        return mark is not None and mark.installation == self._installation
+
+    def _server(self, name: MemberName, machine: Machine) -> Server:
+        return Server(
+            name=name,
+            id=machine.id,
+            state=ServerState.DELETING if self._departures.leaving(machine.id) else machine.state,
+            address=machine.address,
+            created_at=machine.created_at,
+            raw_state=machine.word,
+            zone=machine.zone,
+            claim=machine.claim,
+        )

@@ -1,0 +1,148 @@
+"""Nova's servers, asked for and listed.
+
+Note [Pages in motion]: a server that is being scheduled moves from one of Nova's tables to another. While it does, a
+listing may show it twice, and of a listing of several pages it may slip through the border. So pages are asked for as
+large as the cloud makes them, servers count once each, and what took several pages is read until two readings agree.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import urllib.parse
+from dataclasses import dataclass
+from typing import Final
+
+from collector.clients.openstack.answers import Answer
+from collector.clients.openstack.connection import COMPUTE, Connection
+from collector.clients.openstack.ids import UUID
+from config.errors import DriverError, Permanent, Transient
+from handler.orchestrators.openstack.answers import Machine, Page, is_stub, machine_of, page_of, server_in
+
+_PAGES = 1000
+_READINGS = 4
+_OLDEST, _NEWEST = (2, 37), (2, 69)
+"""2.37: networks none and auto. 2.69: servers in cells that are down are shown."""
+GONE: Final = frozenset({404})
+_DELETED = frozenset({202, 204, 404})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """Servers, once each; and why these may not be all."""
+
+    machines: tuple[Machine, ...]
+    because: str = ""
+
+
+class Nova:
+    """Nova of one project. Every method raises `DriverError` as `Connection.ask` does."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._lock = threading.Lock()
+        self._spoken: str | None = None
+
+    def ask(self, method: str, path: str, *, body: object = None, but: frozenset[int] = frozenset()) -> Answer:
+        """Make one call, in the newest version that both sides speak."""
+        return self._connection.ask(COMPUTE, method, path, body=body, version=self.spoken(), but=but)
+
+    def server(self, id: str) -> Machine | None:
+        """One server by its id; ``None``: it is definitely not there."""
+        answer = self.ask("GET", f"/servers/{id}", but=GONE)
+        if answer.status in GONE:
+            return None
+        machine = server_in(answer.body)
+        if machine is None:
+            raise Transient(f"{self._connection.id}: server {id}: the answer makes no sense")
+        return None if machine.is_gone else machine
+
+    def delete(self, id: str) -> None:
+        """Have a server deleted. Gone already is success."""
+        answer = self.ask("DELETE", f"/servers/{id}", but=GONE)
+        if answer.status not in _DELETED:
+            raise Transient(f"{self._connection.id}: server {id}: the answer makes no sense")
+
+    def named(self, name: str) -> Seen:
+        """Servers of this name, whoever they belong to."""
+        seen = self._whole({"name": f"^{re.escape(name)}$"})
+        return Seen(machines=tuple(machine for machine in seen.machines if machine.name == name), because=seen.because)
+
+    def called(self, named: str) -> Seen:
+        """The server with this id, or else those of this name."""
+        found = self.server(named) if UUID.fullmatch(named) else None
+        return self.named(named) if found is None else Seen(machines=(found,))
+
+    def everything(self) -> Seen:
+        """Every server of the project. Neither narrowed nor cut: only so does Nova tell of cells that are down."""
+        return self._whole({})
+
+    def _whole(self, query: dict[str, str]) -> Seen:
+        """Read a listing until two readings agree, where it has several pages."""
+        read, pages = self._walked(query)
+        for _ in range(_READINGS - 1):
+            if pages == 1 or read.because:
+                return read
+            before = {machine.id for machine in read.machines}
+            read, pages = self._walked(query)
+            if before == {machine.id for machine in read.machines}:
+                return read
+        because = read.because or f"{self._connection.id}: the servers changed while they were listed"
+        return Seen(machines=read.machines, because=because)
+
+    def _walked(self, query: dict[str, str]) -> tuple[Seen, int]:
+        pages: list[Page] = []
+        marker: dict[str, str] = {}
+        for _ in range(_PAGES):
+            try:
+                page = self._page({**query, **marker})
+            except DriverError as error:
+                if not pages:
+                    raise
+                return self._seen(pages, str(error)), len(pages)
+            pages.append(page)
+            if not page.marker:
+                return self._seen(pages, ""), len(pages)
+            if marker.get("marker") == page.marker:
+                break
+            marker = {"marker": page.marker}
+        return self._seen(pages, f"{self._connection.id}: the listing of servers does not end"), len(pages)
+
+    def _page(self, query: dict[str, str]) -> Page:
+        asked = f"?{urllib.parse.urlencode(query)}" if query else ""
+        page = page_of(self.ask("GET", f"/servers/detail{asked}").body)
+        if page is None:
+            raise Transient(f"{self._connection.id}: servers: the answer makes no sense")
+        return page
+
+    def _seen(self, pages: list[Page], because: str) -> Seen:
+        entries = [entry for page in pages for entry in page.entries]
+        read = [machine_of(entry) for entry in entries]
+        machines = {machine.id: machine for machine in read if machine is not None and not machine.is_gone}
+        stubs = sum(is_stub(entry) for entry in entries)
+        if stubs and not because:
+            because = f"{self._connection.id}: {stubs} servers are in a cell that is down"
+        if None in read and not because:
+            because = f"{self._connection.id}: servers are listed that make no sense"
+        return Seen(machines=tuple(machines.values()), because=because)
+
+    def spoken(self) -> str:
+        """The newest version that both sides speak.
+
+        Raises:
+            Transient: Nova tells none; openstacksdk says the same of one that does not answer.
+            Permanent: it is too old.
+        """
+        with self._lock:
+            if self._spoken is not None:
+                return self._spoken
+        newest = self._connection.newest(COMPUTE)
+        if newest is None:
+            raise Transient(f"{self._connection.id}: Nova does not tell which microversions it speaks")
+        if newest < _OLDEST:
+            told = ".".join(map(str, newest))
+            raise Permanent(f"{self._connection.id}: Nova speaks microversion {told}: Trimtab needs 2.37 (Newton)")
+        major, minor = min(newest, _NEWEST)
+        with self._lock:
+            self._spoken = f"{major}.{minor}"
+        return self._spoken

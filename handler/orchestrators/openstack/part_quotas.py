@@ -1,0 +1,92 @@
+"""What Neutron and Cinder leave of their quotas for members' ports, addresses and volumes.
+
+Source: Networking API v2, ``/quotas/tenant`` (one's own project) and ``/quotas/{project_id}/details.json``; Block
+Storage API v3, ``/limits``. Read off Neutron 21 and Cinder 21 (Zed), where a project's own member may ask for both.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+
+from collector.clients.openstack.answers import mapping, text
+from collector.clients.openstack.connection import BLOCK_STORAGE, NETWORK, Connection
+from config.model.catalogue import OpenstackRecipe, Profile
+from config.model.parts import Address, Port, Volume
+from handler.planning.headroom import Limit, Quota
+
+_GONE = frozenset({404})
+_GIB = 2**30
+
+Needs = Mapping[str, float]
+"""What one member takes, by the names that services have for it."""
+
+
+def of_network(profile: Profile) -> Needs:
+    """Ports and floating addresses of one member; where no network is written Nova chooses, and makes one port."""
+    recipe, specs = profile.recipe, [part.spec for part in profile.parts]
+    if not isinstance(recipe, OpenstackRecipe):
+        return {}
+    nics = 0 if recipe.no_network else max(len(recipe.networks), 1)
+    ports = sum(isinstance(spec, Port) for spec in specs)
+    return {"port": nics + ports, "floatingip": sum(isinstance(spec, Address) for spec in specs)}
+
+
+def of_volumes(profile: Profile) -> Needs:
+    """Volumes of one member, and their GiB: Cinder makes whole ones."""
+    recipe, specs = profile.recipe, [part.spec for part in profile.parts]
+    sizes = [math.ceil(spec.size / _GIB) for spec in specs if isinstance(spec, Volume)]
+    if isinstance(recipe, OpenstackRecipe) and recipe.boot_volume is not None:
+        sizes.append(recipe.boot_volume.size)
+    return {"Volumes": len(sizes), "VolumeGigabytes": sum(sizes)}
+
+
+def wanted(profiles: Sequence[Profile], of: Callable[[Profile], Needs]) -> Needs:
+    """What a member takes at least: it is not known of which profile most will be made."""
+    needs = [of(profile) for profile in profiles]
+    return {key: min(each.get(key, 0.0) for each in needs) for key in needs[0]} if needs else {}
+
+
+def network_quotas(connection: Connection, each: Needs) -> tuple[Quota, ...]:
+    """Ask Neutron.
+
+    Returns:
+        Nothing where it tells no quotas.
+
+    Raises:
+        DriverError: as `Connection.ask`.
+    """
+    project = text(mapping(connection.ask(NETWORK, "GET", "/quotas/tenant", but=_GONE).body, "tenant"), "tenant_id")
+    if not project:
+        return ()
+    told = mapping(connection.ask(NETWORK, "GET", f"/quotas/{project}/details.json", but=_GONE).body, "quota")
+    return _quotas(each, {"port": "ports", "floatingip": "floating addresses"}, lambda key: _detail(mapping(told, key)))
+
+
+def volume_quotas(connection: Connection, each: Needs) -> tuple[Quota, ...]:
+    """Ask Cinder, as `network_quotas` does Neutron."""
+    told = mapping(mapping(connection.ask(BLOCK_STORAGE, "GET", "/limits", but=_GONE).body, "limits"), "absolute")
+    used = {"Volumes": "totalVolumesUsed", "VolumeGigabytes": "totalGigabytesUsed"}
+    words = {"Volumes": "volumes", "VolumeGigabytes": "GiB of volumes"}
+    return _quotas(each, words, lambda key: (told.get(f"maxTotal{key}"), told.get(used[key])))
+
+
+def _detail(told: Mapping[str, object]) -> tuple[object, object]:
+    """A limit of Neutron, and what is used or about to be.
+
+    >>> _detail({"limit": 10, "used": 2, "reserved": 1})
+    (10, 3)
+    """
+    used, reserved = told.get("used"), told.get("reserved", 0)
+    both = used + reserved if isinstance(used, int) and isinstance(reserved, int) else None
+    return told.get("limit"), both
+
+
+def _quotas(each: Needs, words: Mapping[str, str], told: Callable[[str], tuple[object, object]]) -> tuple[Quota, ...]:
+    found = []
+    for key, what in words.items():
+        most, used = told(key)
+        if each.get(key) and isinstance(most, int) and isinstance(used, int):
+            limit = Limit(what=what, used=used, most=most if most >= 0 else None)
+            found.append(Quota(limit=limit, each=each[key]))
+    return tuple(found)

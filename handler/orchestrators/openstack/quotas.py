@@ -1,0 +1,106 @@
+"""What the quotas of one OpenStack project leave for more members.
+
+Source: Compute API 2.1, ``/limits`` (absolute limits; -1: none) and ``/flavors/{id}`` (``vcpus``, and ``ram`` in MiB):
+what a flavor has does not change, and is asked for once. Neutron and Cinder are asked for what Nova makes of theirs
+with a server; where they do not tell it, a creation says so. What is made as a part of a member is there before its
+server, and takes of no room for that.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from urllib.parse import quote
+
+from collector.clients.openstack.answers import mapping
+from collector.clients.openstack.connection import Connection
+from collector.clients.openstack.ids import FLAVOR, Ids
+from config.errors import Permanent
+from config.model.catalogue import OpenstackRecipe, Profile
+from config.model.parts import Port
+from handler.orchestrators.openstack.examined import limit_of
+from handler.orchestrators.openstack.nova import Nova
+from handler.orchestrators.openstack.part_quotas import network_quotas, volume_quotas
+from handler.planning.headroom import Limit, Quota
+
+_FLAVORS = 100
+"""More are not remembered."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Meter:
+    """Reads the limits of one project."""
+
+    connection: Connection
+    nova: Nova
+    ids: Ids
+    _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
+    _flavors: dict[str, Mapping[str, object]] = field(default_factory=dict, init=False, repr=False)
+
+    def quotas(self, profile: Profile) -> tuple[Quota, ...]:
+        """As `handler.ports.metered.Metered`."""
+        recipe = profile.recipe
+        if not isinstance(recipe, OpenstackRecipe):
+            return ()
+        flavor = self._flavor(self.ids.of(FLAVOR, recipe.flavor))
+        limits = mapping(mapping(self.nova.ask("GET", "/limits").body, "limits"), "absolute")
+        return (*quotas_of(limits, flavor), *self._of_volume(recipe), *self._of_ports(ports_of(profile, recipe)))
+
+    def _flavor(self, id: str) -> Mapping[str, object]:
+        with self._lock:
+            known = self._flavors.get(id)
+        if known:  # what made no sense is asked for again
+            return known
+        asked = mapping(self.nova.ask("GET", f"/flavors/{quote(id, safe='')}").body, "flavor")
+        with self._lock:
+            if len(self._flavors) >= _FLAVORS:
+                self._flavors.clear()
+            self._flavors[id] = asked
+        return asked
+
+    def _of_volume(self, recipe: OpenstackRecipe) -> Sequence[Quota]:
+        volume = recipe.boot_volume
+        if volume is None:
+            return ()
+        return _if_told(lambda: volume_quotas(self.connection, {"Volumes": 1, "VolumeGigabytes": volume.size}))
+
+    def _of_ports(self, ports: int) -> Sequence[Quota]:
+        return _if_told(lambda: network_quotas(self.connection, {"port": ports})) if ports else ()
+
+
+def ports_of(profile: Profile, recipe: OpenstackRecipe) -> int:
+    """How many ports Nova makes with a server: one a network, and one where neither network nor port is named."""
+    if recipe.no_network:
+        return 0
+    has_own = any(isinstance(part.spec, Port) for part in profile.parts)
+    return len(recipe.networks) or (0 if has_own else 1)
+
+
+def quotas_of(limits: Mapping[str, object], flavor: Mapping[str, object]) -> tuple[Quota, ...]:
+    """Read what a server of a flavor takes of Nova's limits.
+
+    >>> limits = {"maxTotalInstances": 10, "totalInstancesUsed": 3, "maxTotalCores": 20, "totalCoresUsed": 18}
+    >>> [(str(quota.limit), quota.each) for quota in quotas_of(limits, {"vcpus": 4, "ram": 8192})]
+    [('machines 3 of 10', 1), ('cores 18 of 20', 4)]
+    """
+    taken: tuple[tuple[Limit | None, float], ...] = (
+        (limit_of(limits, "Instances", "Instances", "machines"), 1),
+        (limit_of(limits, "Cores", "Cores", "cores"), _amount(flavor, "vcpus")),
+        (limit_of(limits, "RAMSize", "RAM", "MiB of memory"), _amount(flavor, "ram")),
+    )
+    return tuple(Quota(limit=limit, each=each) for limit, each in taken if limit is not None)
+
+
+def _if_told(read: Callable[[], Sequence[Quota]]) -> Sequence[Quota]:
+    """Nothing, where the service is not there or keeps its quotas for administrators."""
+    try:
+        return read()
+    except Permanent:
+        return ()
+
+
+def _amount(flavor: Mapping[str, object], key: str) -> int:
+    """What a flavor has of something; 0: it does not say."""
+    value = flavor.get(key)
+    return value if isinstance(value, int) else 0

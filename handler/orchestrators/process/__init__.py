@@ -1,0 +1,1 @@
+"""Members are processes of this machine."""

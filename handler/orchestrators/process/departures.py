@@ -1,0 +1,84 @@
+"""Ending sessions: every process is told to stop, and is made to once its grace has passed."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Mapping
+
+from config.units import Instant, Seconds
+from handler.orchestrators.process import children, procfs
+
+_LOOK_EVERY: Seconds = 0.25
+
+
+class Departures:
+    """Sessions that were told to stop by this object. A thread watches them for as long as there are any.
+
+    Nothing is written down: after a restart a member that still runs is destroyed again, and gets a new grace.
+    """
+
+    def __init__(self, clock: Callable[[], Instant]) -> None:
+        self._clock = clock
+        self._kill_at: dict[procfs.Process, Instant] = {}
+        self._lock = threading.Lock()
+        self._watcher: threading.Thread | None = None
+
+    def begin(self, leader: procfs.Process, grace: Seconds) -> None:
+        """Tell a session to stop, once; asked again, only the shorter grace counts.
+
+        Raises:
+            PermissionError: a process of it belongs to another user.
+        """
+        leader = _identity(leader)
+        with self._lock:
+            told = self._kill_at.get(leader)
+            limit = self._clock() + grace
+            self._kill_at[leader] = Instant(limit if told is None else min(told, limit))
+            if self._watcher is None:
+                self._watcher = threading.Thread(target=self._watch, name="departures", daemon=True)
+                self._watcher.start()
+        if told is None:
+            for process in procfs.session(leader, procfs.census()):
+                procfs.send(process, signal.SIGTERM)
+
+    def leaving(self, leader: procfs.Process) -> bool:
+        """Whether this session was told to stop."""
+        with self._lock:
+            return _identity(leader) in self._kill_at
+
+    def _watch(self) -> None:
+        pause = threading.Event()
+        while True:
+            children.reap()
+            with self._lock:
+                leaders = tuple(self._kill_at)
+                if not leaders:
+                    self._watcher = None
+                    return
+            self._attend(leaders)
+            pause.wait(_LOOK_EVERY)
+
+    def _attend(self, leaders: tuple[procfs.Process, ...]) -> None:
+        try:
+            counted = procfs.census()
+            for leader in leaders:
+                self._press(leader, counted)
+        except OSError:  # cannot be seen or signalled just now; whoever destroys it again is told why
+            return
+
+    def _press(self, leader: procfs.Process, counted: Mapping[int, tuple[int, ...]]) -> None:
+        """Kill what outstayed its grace; forget a session of which nothing is left."""
+        left = procfs.session(leader, counted)
+        with self._lock:
+            if not left:
+                self._kill_at.pop(leader, None)
+                return
+            kill = self._clock() >= self._kill_at.get(leader, Instant(float("inf")))
+        if kill:
+            for process in left:
+                procfs.send(process, signal.SIGKILL)
+
+
+def _identity(leader: procfs.Process) -> procfs.Process:
+    return procfs.Process(pid=leader.pid, session=leader.pid, started=leader.started, state="")

@@ -1,0 +1,232 @@
+"""Members are processes of this machine: each leads a session of its own, on a loopback address of its own.
+
+A member's children inherit its environment and are not members. Members owe nothing to Trimtab's life: they share no
+session, terminal, pipe or descriptor with it.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from collector.clients.turns import Turns
+from config.causes import Cause
+from config.errors import Permanent, Transient
+from config.model.catalogue import ProcessCloud, ProcessRecipe, Profile
+from config.units import GroupId, Instant, MemberName, Seconds
+from handler.orchestrators.process import children, procfs
+from handler.orchestrators.process.departures import Departures
+from handler.orchestrators.process.examined import checks_of
+from handler.orchestrators.process.marks import Mark, choose_address
+from handler.orchestrators.process.member_logs import MemberLogs
+from handler.orchestrators.process.roll import Bearer, Muster, Roll, await_mark
+from handler.planning.launches import LaunchId
+from handler.planning.world import Listing, Server, ServerState
+from handler.ports.endings import ending_of
+from handler.ports.examination import Check
+from handler.ports.orchestrator import Launch, Papers, no_papers
+
+_LEFT_GRACE: Seconds = 10.0
+"""For what a member leaves behind when it ends by itself."""
+_FIXED = "a process bears its mark in its environment, which nobody can write from outside"
+_WORDS = {"T": "stopped", "t": "traced", "Z": "ended", "X": "ended"}
+"""The kernel's letters that say more than "running"; a machine at rest must not look changed at every listing."""
+
+
+class ProcessOrchestrator:
+    """The port to this machine's processes.
+
+    Under ``directory`` stand ``logs/NAME.log`` (what members print) and ``members/`` (the roll). Members start in
+    it, unless their recipe names another one, and find it as ``TRIMTAB_STATE``.
+    """
+
+    def __init__(
+        self,
+        declaration: ProcessCloud,
+        installation: str,
+        directory: Path,
+        clock: Callable[[], Instant],
+        papers: Papers = no_papers,
+    ) -> None:
+        self._papers = papers
+        self._cloud = declaration.id
+        self._directory = directory.absolute()
+        self._roll = Roll(self._directory / "members", installation)
+        self._logs = MemberLogs(self._directory / "logs")
+        self._departures = Departures(clock)
+        self._turns = Turns()
+        self._addressing = threading.Lock()
+        self._reserved: set[str] = set()
+        self._started: dict[MemberName, procfs.Process] = {}
+        """Members that this object started, until it has seen their end."""
+
+    def list(self, group: GroupId) -> Listing:
+        """Complete unless ``/proc`` or the roll cannot be read. Keeps the group's logs within bounds."""
+        listing = self._listed(lambda mark: mark.group == group)
+        self._logs.trim(server.name for server in listing.servers)
+        return listing
+
+    def list_all(self) -> Listing:
+        """As `list`, of all groups."""
+        return self._listed(lambda mark: True)
+
+    def _listed(self, is_asked: Callable[[LaunchId], bool]) -> Listing:
+        self._attend()
+        try:
+            members = self._roll.muster().members.values()
+        except OSError as error:
+            return Listing(servers=(), complete=False, because=f"{self._cloud}: processes cannot be listed: {error}")
+        asked = sorted((member for member in members if is_asked(member.mark.id)), key=lambda member: member.mark.id)
+        return Listing(servers=tuple(self._server(member) for member in asked), complete=True)
+
+    def find(self, name: MemberName) -> Server | None:
+        """Waits for a `create` of the same name, so that ``None`` is definite."""
+        self._attend()
+        with self._turns.of(name), _seeing():
+            member = self._roll.member(name)
+        return None if member is None else self._server(member)
+
+    def create(self, launch: Launch) -> Server:
+        """Start a process, or return the one that bears the name. One that ends at once is not on the next listing.
+
+        Raises:
+            Permanent: the recipe cannot work, or no address is free.
+            Transient: the machine lacks something, or ``/proc`` cannot be read.
+        """
+        self._attend()
+        with self._turns.of(launch.id.name), _seeing():
+            return self._server(self._present(launch))
+
+    def destroy(self, name: MemberName, *, grace: Seconds) -> None:
+        """Tell every process of the member's session to stop; what is left after ``grace`` is killed.
+
+        Asked again by the same object, it does not tell twice; after a restart, it tells again and grants a new grace.
+        """
+        self._attend()
+        with self._turns.of(name), _seeing():
+            for leader in self._roll.sessions(name):
+                self._departures.begin(leader, grace)
+
+    @property
+    def proves_absence(self) -> bool:
+        """The kernel itself is asked."""
+        return True
+
+    def ending(self, name: MemberName) -> str:
+        """As `handler.ports.endings.Endings`: known of those whose start and end this very process saw."""
+        self._attend()
+        status = children.ending(name)
+        return "" if status is None else ending_of(status)
+
+    # Marks
+
+    @property
+    def fixed_marks(self) -> str:
+        """A mark is given with the program's start, and is the program's to keep."""
+        return f"{self._cloud}: {_FIXED}"
+
+    def stranger(self, named: str) -> Server | None:
+        """Look for nobody.
+
+        Raises:
+            Permanent: always.
+        """
+        raise Permanent(self.fixed_marks)
+
+    def mark(self, id: str, launch: LaunchId) -> Server:
+        """Raise as `stranger`."""
+        raise Permanent(self.fixed_marks)
+
+    def unmark(self, name: MemberName) -> None:
+        """Raise as `stranger`."""
+        raise Permanent(self.fixed_marks)
+
+    # For whoever wants to know before members depend on it
+
+    def checks(self, profiles: Sequence[Profile], most: int) -> Sequence[Check]:
+        """Whether there are the programs, as `examination.Examined`; this machine counts nobody's members."""
+        return checks_of(profiles, self._directory, os.environ)
+
+    # Inside
+
+    def _server(self, member: Bearer) -> Server:
+        process = member.process
+        state = ServerState.RUNNING if process.alive else ServerState.STOPPED
+        return Server(
+            name=member.mark.id.name,
+            id=f"{process.pid}:{process.started}",
+            state=ServerState.DELETING if self._departures.leaving(process) else state,
+            address=member.mark.address or None,
+            created_at=process.created_at,
+            raw_state=_WORDS.get(process.state, "running"),
+        )
+
+    def _present(self, launch: Launch) -> Bearer:
+        with self._addressing:
+            here = self._roll.muster()
+            if launch.id.name in here.members:
+                return here.members[launch.id.name]
+            address = choose_address(launch.id, here.addresses | self._reserved)
+            self._reserved.add(address)
+            self._tidy(here)
+        try:
+            return self._start(launch, Mark(id=launch.id, address=address))
+        finally:
+            with self._addressing:  # not before those who are looking have seen the new process
+                self._reserved.remove(address)
+
+    def _start(self, launch: Launch, mark: Mark) -> Bearer:
+        recipe, name = launch.profile.recipe, launch.id.name
+        if not isinstance(recipe, ProcessRecipe):
+            raise Permanent(f"profile {launch.profile.id} has no command", cause=Cause.LAUNCH_CONFIGURATION)
+        if name in self._started:  # the last of this name has ended, and nobody has collected it yet
+            self._end_with(name, self._started[name])
+        given = {**self._papers(name), **mark.environment(self._directory)}
+        output = self._logs.open(name)
+        try:
+            process = children.start(name, recipe, given, directory=self._directory, output=output)
+        finally:
+            os.close(output)
+        member = Bearer(mark=mark, process=process)
+        self._started[name] = process
+        try:
+            self._roll.enter(member)
+        finally:  # where no line can be written, the mark finds it
+            await_mark(member)
+        return member
+
+    def _tidy(self, here: Muster) -> None:
+        """Forget those who are gone, with what they left behind and all but the newest of their logs."""
+        for leader in self._roll.left_behind(here.gone):
+            self._departures.begin(leader, _LEFT_GRACE)
+        self._roll.strike(here.gone)
+        self._logs.tidy(here.members)
+
+    def _attend(self) -> None:
+        """Collect members that ended, and end what they left behind: as a container ends with its first process."""
+        children.reap()
+        for name, process in tuple(self._started.items()):
+            if children.ended(name, process):
+                with self._turns.of(name), suppress(OSError):  # not seen, not signalled: the next call tries again
+                    if self._started.get(name) == process:
+                        self._end_with(name, process)
+
+    def _end_with(self, name: MemberName, process: procfs.Process) -> None:
+        if not self._departures.leaving(process):
+            for leader in (process, *self._roll.strays(name)):
+                self._departures.begin(leader, _LEFT_GRACE)
+        del self._started[name]
+
+
+@contextmanager
+def _seeing() -> Iterator[None]:
+    """Not being able to see or to signal is never taken for "gone"."""
+    try:
+        yield
+    except PermissionError as error:
+        raise Permanent(f"{error}: members and the state directory must belong to the user of Trimtab") from error
+    except OSError as error:
+        raise Transient(f"this machine did not answer: {error}") from error

@@ -1,0 +1,89 @@
+"""The limits of a recipe as the kernel takes them, and what is said of one that it does not.
+
+A limit is soft and hard at once, so that a member cannot raise it, with one exception: who has used up its time on
+processors is told by SIGXCPU first, and killed some seconds of it later.
+
+Source: setrlimit(2).
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from config.causes import Cause
+from config.errors import Permanent
+from config.model.catalogue import ProcessRecipe
+from config.model.resource_limits import ResourceLimits
+
+_LAST_SECONDS = 5
+_UNIT_FILE = {
+    "memory": "LimitDATA",
+    "cpu_time": "LimitCPU",
+    "open_files": "LimitNOFILE",
+    "file_size": "LimitFSIZE",
+    "core": "LimitCORE",
+}
+"""What systemd calls the daemon's own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limit:
+    """One resource, as setrlimit(2) has it."""
+
+    what: str
+    """The key of the file."""
+    number: int
+    soft: int
+    hard: int
+
+
+def limits_of(limits: ResourceLimits) -> Iterator[Limit]:
+    """What is declared, and that no core file is written; memory last, since it bounds whoever takes on the others."""
+    seconds = None if limits.cpu_time is None else int(limits.cpu_time)
+    if seconds is not None:
+        yield Limit(what="cpu_time", number=resource.RLIMIT_CPU, soft=seconds, hard=seconds + _LAST_SECONDS)
+    plain = (
+        ("core", resource.RLIMIT_CORE, limits.core),
+        ("open_files", resource.RLIMIT_NOFILE, limits.open_files),
+        ("file_size", resource.RLIMIT_FSIZE, limits.file_size),
+        ("memory", resource.RLIMIT_DATA, limits.memory),
+    )
+    yield from (Limit(what=what, number=number, soft=n, hard=n) for what, number, n in plain if n is not None)
+
+
+def spelt(recipe: ProcessRecipe) -> str:
+    """What `handler.orchestrators.process.confinement` is told.
+
+    >>> spelt(ProcessRecipe(command=("serve",)))
+    'new_privileges:0:0:0,core:4:0:0'
+    """
+    nice = recipe.limits.nice
+    bounds = [] if nice is None else [f"nice:0:{nice}:0"]
+    bounds += [] if recipe.new_privileges else ["new_privileges:0:0:0"]
+    bounds += [f"{limit.what}:{limit.number}:{limit.soft}:{limit.hard}" for limit in limits_of(recipe.limits)]
+    return ",".join(bounds)
+
+
+def out_of_reach(limit: Limit, highest: int) -> str:
+    """What is wrong with a limit that a process with this hard limit may not give; empty: nothing."""
+    if highest == resource.RLIM_INFINITY or limit.hard <= highest:
+        return ""
+    return f"{limit.what} {limit.soft} is above what this process may give, {highest - (limit.hard - limit.soft)}"
+
+
+def mending(what: str) -> str:
+    """What a person can do about such a one."""
+    if what not in _UNIT_FILE:
+        return f"remove {what} from the profile's limits, or start Trimtab with a lower nice value"
+    return f"lower it, or raise {_UNIT_FILE[what]}= in the unit of Trimtab"
+
+
+def refused(recipe: ProcessRecipe, what: str, number: int) -> Permanent:
+    """For a bound that the kernel does not let a member take on."""
+    for limit in limits_of(recipe.limits):
+        if limit.what == what and (words := out_of_reach(limit, resource.getrlimit(limit.number)[1])):
+            return Permanent(f"limits: {words}: {mending(what)}", cause=Cause.LAUNCH_CONFIGURATION)
+    return Permanent(f"limits: {what}: {os.strerror(number)}: {mending(what)}", cause=Cause.LAUNCH_CONFIGURATION)

@@ -1,0 +1,170 @@
+"""Members are only played: the shell around `simulation`, with a clock, a file and calls that take their time."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeVar
+
+from config.errors import DriverError, Permanent
+from config.model.catalogue import Profile, SimulatedCloud
+from config.model.parts import Part
+from config.units import GroupId, Instant, MemberName, PartName, Seconds
+from handler.orchestrators.simulated.ledger import Ledger
+from handler.orchestrators.simulated.simulation import Answer, Simulation
+from handler.planning.headroom import Quota
+from handler.planning.launches import Claim, LaunchId
+from handler.planning.parts import MadePart, PartListing
+from handler.planning.world import Listing, Server
+from handler.ports.orchestrator import Launch
+
+T = TypeVar("T")
+
+
+def wait(seconds: Seconds) -> None:
+    """Let time pass, as a call to a cloud does for those who wait for its answer."""
+    if seconds > 0:
+        threading.Event().wait(seconds)
+
+
+class SimulatedOrchestrator:
+    """The port to a simulated cloud. It lies in ``directory/simulated/CLOUD.jsonl``; removed, the cloud begins anew."""
+
+    def __init__(
+        self,
+        declaration: SimulatedCloud,
+        installation: str,
+        directory: Path,
+        clock: Callable[[], Instant],
+        wait: Callable[[Seconds], None] = wait,
+    ) -> None:
+        path = directory / "simulated" / f"{declaration.id}.jsonl"
+        self._installation = installation
+        self._ledger = Ledger(path, declaration.behaviour, clock)
+        self._turn = threading.Lock()
+        self._wait = wait
+
+    def list(self, group: GroupId) -> Listing:
+        """List in no particular order; late and partial as the cloud is declared to be."""
+        mark = self._mark(group)
+        return self._answered(lambda cloud, now: cloud.list(mark, now))
+
+    def list_all(self) -> Listing:
+        """As `list`, of all groups."""
+        told = self._answered(lambda cloud, now: cloud.list(None, now))
+        return replace(told, servers=tuple(server for server in told.servers if self._is_ours(server.name)))
+
+    def find(self, name: MemberName) -> Server | None:
+        """Never late: ``None`` is definite. Another installation's servers are nobody's here."""
+        if not self._is_ours(name):
+            return None
+        return self._answered(lambda cloud, now: cloud.find(name, now))
+
+    def create(self, launch: Launch) -> Server:
+        """Make a server, or fail as the cloud is declared to; which may be after having made it.
+
+        Raises:
+            Transient: anything declared but a quota.
+            Permanent: the quota is used up.
+        """
+        return self._answered(lambda cloud, now: cloud.create(launch.id.name, now, launch.claim))
+
+    def destroy(self, name: MemberName, *, grace: Seconds) -> None:
+        """Begin to remove a server: it is gone after the declared time, and ``grace`` at the latest."""
+        if self._is_ours(name):
+            self._answered(lambda cloud, now: cloud.destroy(name, now, grace=grace))
+
+    def quotas(self, profile: Profile) -> Sequence[Quota]:
+        """The declared quota of servers."""
+        return (Quota(limit=self._answered(lambda cloud, now: cloud.quota(now)), each=1),)
+
+    # Parts
+
+    def parts(self, group: GroupId) -> PartListing:
+        """List them; never late."""
+        mark = self._mark(group)
+        return self._answered(lambda cloud, now: cloud.ask_parts(lambda parts: parts.of(mark), now))
+
+    def all_parts(self) -> PartListing:
+        """As `parts`, of all groups."""
+        told = self._answered(lambda cloud, now: cloud.ask_parts(lambda parts: parts.of(None), now))
+        return replace(told, parts=tuple((member, part) for member, part in told.parts if self._is_ours(member)))
+
+    def find_part(self, member: MemberName, name: PartName) -> MadePart | None:
+        """``None`` is definite. Another installation's parts are nobody's here."""
+        if not self._is_ours(member):
+            return None
+        return self._answered(lambda cloud, now: cloud.ask_parts(lambda parts: parts.find(member, name), now))
+
+    def make_part(self, member: MemberName, part: Part, profile: Profile) -> None:
+        """Make a part that is nothing, as the cloud is declared to create."""
+        self._answered(lambda cloud, now: cloud.make_part(member, part.name, now))
+
+    def remove_part(self, member: MemberName, name: PartName) -> None:
+        """As the cloud is declared to remove."""
+        if self._is_ours(member):
+            self._answered(lambda cloud, now: cloud.drop_part(member, name, now, retain=False))
+
+    def release_part(self, member: MemberName, name: PartName) -> None:
+        """As the cloud is declared to remove."""
+        if self._is_ours(member):
+            self._answered(lambda cloud, now: cloud.drop_part(member, name, now, retain=True))
+
+    # Marks: a server's name is its mark, and names can be changed.
+
+    @property
+    def fixed_marks(self) -> str:
+        """They can be written."""
+        return ""
+
+    def stranger(self, named: str) -> Server | None:
+        """Look for a server by its id or name.
+
+        Raises:
+            Permanent: it is a member, of whatever installation.
+        """
+        found = self._answered(lambda cloud, now: cloud.known(named, now))
+        if found is not None and LaunchId.parse(found.name) is not None:
+            raise Permanent(f"{named} bears the mark {found.name}")
+        return found
+
+    def mark(self, id: str, launch: LaunchId) -> Server:
+        """Give a server the member's name.
+
+        Raises:
+            Permanent: there is none with this id, or it is another member.
+            Transient: anything declared of creations.
+        """
+        return self._answered(lambda cloud, now: cloud.rename(id, launch.name, now))
+
+    def unmark(self, name: MemberName) -> None:
+        """Call a server by its id, which is no member's name."""
+        if not self._is_ours(name):
+            return
+        server = self.find(name)
+        if server is not None:
+            self._answered(lambda cloud, now: cloud.rename(server.id, server.id, now))
+
+    def claim(self, name: MemberName, claim: Claim) -> None:
+        """Write a claim beside the name."""
+        if self._is_ours(name):
+            self._answered(lambda cloud, now: cloud.claim(name, claim, now))
+
+    # Inside
+
+    def _mark(self, group: GroupId) -> str:
+        return LaunchId(installation=self._installation, group=group, sequence=1).name.rpartition("-")[0]
+
+    def _answered(self, ask: Callable[[Simulation, Instant], Answer[T]]) -> T:
+        with self._turn, self._ledger.turn() as (cloud, now):
+            answer = ask(cloud, now)
+        self._wait(answer.takes)
+        if isinstance(answer.given, DriverError):
+            raise answer.given
+        return answer.given
+
+    def _is_ours(self, name: MemberName) -> bool:
+        launch = LaunchId.parse(name)
+        return launch is not None and launch.installation == self._installation

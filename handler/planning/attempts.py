@@ -1,0 +1,165 @@
+"""What becomes of a call that was not answered with success, and when it may be made again. Pure.
+
+==================================================  =========  =======  ============================================
+the answer                                          result     counted  again
+==================================================  =========  =======  ============================================
+the cloud asks for time                             `RETRY`    no       after that time
+nothing was sent: nobody answers, or is engaged     `RETRY`    no       when it is tried again
+the cloud is full, and somebody leaves              `RETRY`    no       after 10 s, by when there may be room
+the cloud is full, and nobody leaves                `FAILED`   no       after 30 s
+transient, for less than `LIMIT` times in a row     `LIMITED`  yes      after 1 s, doubling up to 30 s
+transient, `LIMIT` times in a row and more          `FAILED`   yes      after 30 s, doubling up to 5 min
+permanent                                           `FAILED`   yes      as above; what a person changes is found then
+==================================================  =========  =======  ============================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from config.causes import Cause
+from config.errors import DriverError, Full, Permanent, Transient, Unsent
+from config.units import BalancerId, Instant, Seconds
+from handler.planning.steps import (
+    NAMES,
+    CloudCall,
+    Create,
+    Destroy,
+    MakePart,
+    Mark,
+    PartStep,
+    ReleasePart,
+    RemovePart,
+    Result,
+    Step,
+    Unmark,
+)
+from handler.planning.world import Attempts, Phase, Record
+
+LIMIT = 10
+"""Transient failures in a row of one call for one member, after which it is shown as an error. It is still made again:
+the cause may clear."""
+
+_FIRST: Seconds = 1.0
+_LAST: Seconds = 30.0
+LONGEST_PAUSE: Seconds = 300.0
+_ROOM: Seconds = 10.0
+_LEAST_GRACE: Seconds = 30.0
+_DOUBLINGS = 5  # 1 s × 2⁵ is past the last
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """What became of a call."""
+
+    result: Result
+    again_in: Seconds
+    attempt: int | None = None
+    """Which of the limited attempts; ``None``: it is none of them."""
+    counts: bool = True
+    """It is a failure of this call, and not of the moment."""
+
+
+def judged(step: Step, record: Record, error: DriverError, *, room_comes: bool = False) -> Failure:
+    """Say what becomes of a call that failed for a member of whom this is remembered.
+
+    ``room_comes``: somebody leaves the same cloud.
+    """
+    before = found(step, record)
+    count = 0 if before is None else before.count
+    if isinstance(error, Full):
+        result = Result.RETRY if room_comes else Result.FAILED
+        return Failure(result=result, again_in=_ROOM if room_comes else _LAST, counts=False)
+    if isinstance(error, Permanent):
+        return Failure(result=Result.FAILED, again_in=_long(count))
+    asked = error.retry_after if isinstance(error, Transient) else None
+    if asked is not None and (isinstance(step, CloudCall) or isinstance(error, Unsent)):
+        return Failure(result=Result.RETRY, again_in=asked, counts=False)
+    attempt = count + 1
+    if attempt >= LIMIT:
+        return Failure(result=Result.FAILED, again_in=max(asked or 0.0, _long(attempt - LIMIT)), attempt=attempt)
+    again = min(_FIRST * 2.0 ** min(count, _DOUBLINGS), _LAST)
+    return Failure(result=Result.LIMITED, again_in=max(asked or 0.0, again), attempt=attempt)
+
+
+def _long(doublings: int) -> Seconds:
+    return min(_LAST * 2.0 ** min(doublings, _DOUBLINGS), LONGEST_PAUSE)
+
+
+def counted(
+    step: Step, record: Record, failure: Failure, because: str, now: Instant, cause: Cause | None = None
+) -> Record:
+    """Write down what became of a call that failed, and until when it is not made again."""
+    before = found(step, record)
+    told = Attempts(
+        call=_call(step),
+        balancer=_balancer(step),
+        count=(0 if before is None else before.count) + failure.counts,
+        again_at=Instant(now + failure.again_in),
+        failed=failure.result is Result.FAILED,
+        because=because,
+        cause=cause,
+    )
+    after = replace(record, attempts=(*_others(step, record), told))
+    if not failure.counts:
+        return after
+    match step:
+        case Create() | Mark() | MakePart():
+            return _unmade_once(after)
+        case RemovePart() if record.phase is Phase.INTENDED:
+            return _unmade_once(replace(after, destroy_attempts=record.destroy_attempts + 1))
+        case Destroy() | Unmark() | RemovePart() | ReleasePart():
+            return replace(after, destroy_attempts=record.destroy_attempts + 1)
+        case _:
+            return after
+
+
+def succeeded(step: Step, record: Record, grace: Seconds, now: Instant) -> Record | None:
+    """Forget what failed before; ``None``: nothing did.
+
+    A removal that was accepted is not asked for again while the machine may take its time, or a listing shows it still.
+    A part that is removed before there was a machine came to nothing: that is an attempt to make its member.
+    """
+    if isinstance(step, Destroy):
+        told = Attempts(call=NAMES[Destroy], count=0, again_at=Instant(now + max(grace, _LEAST_GRACE)))
+        return replace(record, attempts=(*_others(step, record), told))
+    after = replace(record, attempts=tuple(_others(step, record)))
+    if isinstance(step, RemovePart) and record.phase is Phase.INTENDED:
+        return _unmade_once(after)
+    return None if found(step, record) is None else after
+
+
+def _unmade_once(record: Record) -> Record:
+    """Count an attempt to make a member that came to nothing."""
+    return replace(record, create_attempts=record.create_attempts + 1)
+
+
+def held(step: Step, record: Record, now: Instant) -> Attempts | None:
+    """Why a call may not be made yet; ``None``: it may."""
+    before = found(step, record) if record.attempts else None
+    return None if before is None or before.again_at <= now else before
+
+
+def found(step: Step, record: Record) -> Attempts | None:
+    """What is remembered of the failures of this call."""
+    return next((one for one in record.attempts if _is_of(one, step)), None)
+
+
+def _others(step: Step, record: Record) -> Iterator[Attempts]:
+    return (one for one in record.attempts if not _is_of(one, step))
+
+
+def _is_of(one: Attempts, step: Step) -> bool:
+    return (one.call, one.balancer) == (_call(step), _balancer(step))
+
+
+def _call(step: Step) -> str:
+    """What the call is, and for which part of the member."""
+    name = NAMES[type(step)]
+    return f"{name} {step.part}" if isinstance(step, PartStep) else name
+
+
+def _balancer(step: Step) -> BalancerId | None:
+    found: BalancerId | None = getattr(step, "balancer", None)
+    return found

@@ -1,0 +1,171 @@
+"""Errors of drivers in words: what is the matter, with which members, and what to do. Pure.
+
+A driver that knows the cause says it, and its message says what to do. Of all others, the other side's own words are
+looked through for the causes that are known; what to do is then added. The same of many members is said once.
+
+==========================  =====================  =================================================================
+Otter's error               Cause                  recognised, for example, in
+==========================  =====================  =================================================================
+launch configuration        LAUNCH_CONFIGURATION   Invalid user_data; Bad networks format
+image                       IMAGE                  Image 70a5 could not be found. Unable to find template by id 7
+flavor                      FLAVOR                 Flavor 5 could not be found. Unable to find service offering: 3
+networks                    NETWORK                Network 11 could not be found. Port 5 is not usable
+ssh key                     KEY                    Invalid key_name provided. A key pair with name 'a' doesn't exist
+quota                       QUOTA                  Quota exceeded for instances: Requested 1, but used 10 of 10
+no such balancer            BALANCER               Load Balancer 71 could not be found. Load balancer does not exist
+balancer is being deleted   BALANCER_GOING         Load balancer 71 is PENDING_DELETE
+no more nodes               BALANCER_FULL          Nodes must not exceed 25 per load balancer
+no such node                SEAT                   Member 4 could not be found. Node 12 of load balancer 5 not found
+no pool, or not active      POOL                   Pool 3 could not be found. There is no backend web
+no health monitor           HEALTH_MONITOR         Health monitor 8 could not be found
+no service in the catalog   SERVICE                Could not locate service compute in the service catalog
+==========================  =====================  =================================================================
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from config.causes import MENDING, Cause
+from config.errors import DriverError
+from config.units import MemberName
+from handler.planning.steps import NAMES, Outcome, Result
+from handler.planning.world import Attempts, World
+
+_NAMED = 5
+"""Members that a sentence names."""
+
+_LONGEST = 2000
+"""Characters of a message that are looked through."""
+
+_MISSING = (
+    r"(?:could ?n[o']t be found|can ?not be found|not found|does(?: not|n't) exist|no longer exists"
+    r"|is (?:not (?:usable|active|available)|unavailable|deleted|invalid)|has been (?:deleted|removed)|unable to find)"
+)
+
+
+def _lost(thing: str) -> re.Pattern[str]:
+    """One thing that is missing, before or after the words for that; never across the end of a sentence."""
+    found = rf"\b{thing}\b[^.;]{{0,120}}?\b{_MISSING}"
+    sought = rf"\b(?:unable to find|could not find|there is no|no such|invalid|unknown)\b[^.;]{{0,40}}?\b{thing}\b"
+    return re.compile(f"{found}|{sought}", re.IGNORECASE)
+
+
+def _said(words: str) -> re.Pattern[str]:
+    return re.compile(words, re.IGNORECASE)
+
+
+_BALANCER = r"load ?balancer"
+_PARTS = "user_?data|networks format|metadata|server name|input|parameter"
+
+_KNOWN: Sequence[tuple[Cause, re.Pattern[str]]] = (
+    (Cause.SERVICE, _said(r"service catalog|\bendpoint for\b.*\bnot found")),
+    (Cause.CREDENTIALS, _said(r"\bunauthori[sz]ed\b|\binvalid credentials\b|\bauthentication (?:failed|required)\b")),
+    (Cause.SERVER_GROUP, _said(r"quota exceeded[^.;]*(?:server group|group_members)")),
+    (Cause.QUOTA, _said(r"\bquotas?\b|\blimit (?:has been )?(?:reached|exceeded)|maximum number of resources")),
+    (Cause.BALANCER_FULL, _said(rf"\b(?:nodes|members)\b[^.;]*\b(?:must not exceed|more than)\b[^.;]*{_BALANCER}?")),
+    (Cause.BALANCER_GOING, _said(rf"{_BALANCER}[^.;]*\b(?:being deleted|pending_delete|is deleting)\b")),
+    (Cause.BALANCER_BUSY, _said(rf"{_BALANCER}[^.;]*\b(?:immutable|pending_(?:create|update)|busy)\b")),
+    (Cause.HEALTH_MONITOR, _lost(r"health ?monitor(?: configuration)?")),
+    (Cause.SEAT, _lost(r"(?:node|member)")),
+    (Cause.POOL, _lost(r"(?:pool|backend|server ?farm|service ?group)")),
+    (Cause.BALANCER, _lost(rf"(?:{_BALANCER}|listener|vserver)")),
+    (Cause.IMAGE, _lost("(?:image|template|iso)")),
+    (Cause.FLAVOR, _lost("(?:flavou?r|(?:service )?offering)")),
+    (Cause.KEY, _lost("(?:key_name|key ?pair|ssh ?key)")),
+    (Cause.NETWORK, _lost("(?:networks?|subnet|port|security ?groups?)")),
+    (Cause.SERVER_GROUP, _lost("(?:server|affinity) ?group")),
+    (Cause.ZONE, _lost("(?:availability )?zone")),
+    (Cause.CAPACITY, _said(r"no valid host|insufficient capacity|unable to create a deployment|not enough capacity")),
+    (Cause.LAUNCH_CONFIGURATION, _said(rf"\b(?:invalid|bad|malformed)\b[^.;]*\b(?:{_PARTS})|launch configuration")),
+)  # fmt: skip
+"""The more special first: a pool of a balancer that is missing is a pool."""
+
+
+_ASKED = re.compile(r"\b(?:GET|POST|PUT|PATCH|DELETE) /\S*")
+
+
+def fold(words: str) -> Cause | None:
+    """Recognise a cause in what a cloud or a balancer said; ``None``: none that is known.
+
+    >>> fold("Image 70a5 could not be found."), fold("try again")
+    (<Cause.IMAGE: 'image'>, None)
+    >>> fold("GET /quotas/tenant was not answered")  # what was asked for is not what is the matter
+    """
+    words = _ASKED.sub("", words[:_LONGEST])
+    return next((cause for cause, pattern in _KNOWN if pattern.search(words)), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Understood:
+    """What an error says."""
+
+    cause: Cause | None
+    words: str
+    """What is the matter and, where that is known, what to do."""
+
+
+def understood(error: DriverError) -> Understood:
+    """Say what is the matter, and what to do."""
+    words = str(error) or type(error).__name__
+    if error.cause is not None:
+        return Understood(cause=error.cause, words=words)
+    cause = fold(words)
+    mending = "" if cause is None or MENDING[cause] in words else f": {MENDING[cause]}"
+    return Understood(cause=cause, words=f"{words.rstrip('. ') if mending else words}{mending}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Trouble:
+    call: str
+    cause: Cause | None
+    words: str
+    member: MemberName | None
+
+    @property
+    def key(self) -> tuple[str, object]:
+        """What makes two troubles the same: the cause, or else the words, whoever's name is in them."""
+        return self.call, self.cause or (self.words if self.member is None else self.words.replace(self.member, ""))
+
+
+def told(outcomes: Iterable[Outcome], held: Sequence[Attempts], world: World, *, failed: bool) -> tuple[str, ...]:
+    """Say what failed now, or is held back since it did, each thing once, with the members that it befell.
+
+    Args:
+        outcomes: of this pass.
+        held: calls that are not made again yet.
+        world: whose members these are of.
+        failed: what cannot succeed until a person changes something; else what is tried again.
+    """
+    alike: dict[tuple[str, object], list[_Trouble]] = {}
+    for trouble in (*_now(outcomes, failed=failed), *_before(held, world, failed=failed)):
+        alike.setdefault(trouble.key, []).append(trouble)
+    return tuple(_sentence(troubles) for troubles in alike.values())
+
+
+def _now(outcomes: Iterable[Outcome], *, failed: bool) -> Iterator[_Trouble]:
+    for outcome in outcomes:
+        if outcome.result is not Result.DONE and (outcome.result is Result.FAILED) is failed:
+            yield _Trouble(
+                call=NAMES[type(outcome.step)], cause=outcome.cause, words=outcome.because, member=outcome.member
+            )
+
+
+def _before(held: Sequence[Attempts], world: World, *, failed: bool) -> Iterator[_Trouble]:
+    waiting = {one for one in held if one.failed is failed}
+    for member in world.members if waiting else ():
+        for one in () if member.record is None else member.record.attempts:
+            if one in waiting:
+                yield _Trouble(call=one.call, cause=one.cause, words=one.because, member=member.name)
+
+
+def _sentence(troubles: Sequence[_Trouble]) -> str:
+    first = troubles[0]
+    names = list(dict.fromkeys(trouble.member for trouble in troubles if trouble.member is not None))
+    if not names or (len(names) == 1 and names[0] in first.words):
+        return f"{first.call}: {first.words}"
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    who = ", ".join(names[:_NAMED]) + more
+    return f"{first.call}: {first.words} ({f'{len(names)} members: ' if len(names) > 1 else ''}{who})"

@@ -1,0 +1,231 @@
+"""What bears our mark and is not wanted: who it is, how old, and why. Pure.
+
+Everybody else who bears it is a member, or becomes one with the next pass (`handler.convergence.gather`).
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+
+from config.units import BalancerId, CloudId, GroupId, Instant, MemberName, Seconds
+from handler.planning.desired import Definition
+from handler.planning.launches import LaunchId
+from handler.planning.parts import PartListing
+from handler.planning.removals import is_stuck
+from handler.planning.world import Listing, Phase, Record, Server
+from handler.ports.store import Abandoned
+
+_OPEN_FOR: Seconds = 3600.0
+"""How long the intent of a machine may be open beyond its group's build timeout before anybody is told."""
+
+
+class Kind(enum.Enum):
+    """Why something is garbage."""
+
+    STUCK = "stuck"
+    """A member that left and cannot be removed (`handler.planning.removals`)."""
+    OPEN_INTENT = "open_intent"
+    """Perhaps made, and for long nobody could say whether it was."""
+    NO_GROUP = "no_group"
+    """A machine of a group that nobody remembers: deleted and its members kept, or lost with a store."""
+    RETURNED = "returned"
+    """A machine that was proved gone, and is listed again."""
+    ABANDONED = "abandoned"
+    """A machine that a person told us to forget: never touched again."""
+    PART = "part"
+    """A volume, port or address that bears our mark, of a member that nobody remembers and that has no machine."""
+    SEAT = "seat"
+    """A place on a balancer under a name of ours, with no member behind it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """One piece of garbage."""
+
+    kind: Kind
+    name: MemberName
+    group: GroupId
+    where: CloudId | BalancerId
+    """The cloud, or of a seat the balancer."""
+    since: Instant | None
+    """When it was made, or its removal began; ``None``: not known."""
+    because: str
+    server_id: str | None = None
+    """The cloud's own id, where it is known; of a part, the part's."""
+    raw_state: str = ""
+    """The cloud's own word; empty: not listed."""
+
+    @property
+    def can_be_abandoned(self) -> bool:
+        """Whether there is anything that could be forgotten."""
+        return self.kind not in {Kind.ABANDONED, Kind.PART, Kind.SEAT}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """What is remembered of all groups."""
+
+    installation: str
+    definitions: Mapping[GroupId, Definition]
+    records: Mapping[MemberName, Record]
+    """Of all groups, those that are GONE aside."""
+    gone: frozenset[MemberName]
+    """Those that are GONE, of the names that clouds list."""
+    abandoned: Mapping[MemberName, Abandoned]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """All garbage that was seen, and what could not be seen."""
+
+    items: tuple[Item, ...]
+    """By group, then by name."""
+    unseen: tuple[str, ...]
+    """Clouds and balancers that could not be read whole, in words: there may be more."""
+
+
+def garbage_of(
+    known: Known,
+    listings: Mapping[CloudId, Listing],
+    parts: Mapping[CloudId, PartListing],
+    seated: Mapping[BalancerId, Collection[MemberName]],
+    now: Instant,
+) -> tuple[Item, ...]:
+    """Tell garbage from everybody else, by group and name.
+
+    Args:
+        known: what is remembered.
+        listings: of every cloud that answered, machines of all groups.
+        parts: of members, of every cloud that was asked for them and answered.
+        seated: whom each balancer seats that could be read, others of its users included.
+        now: what age is measured to.
+    """
+    listed = {server.name: server for listing in listings.values() for server in listing.servers}
+    items = [
+        *_members(known, listed, now),
+        *(item for cloud, listing in listings.items() for item in _machines(known, cloud, listing)),
+        *_vanished(known, listings, listed),
+        *(item for cloud, told in parts.items() for item in _parts(known, cloud, told, listings.get(cloud))),
+        *(item for balancer, names in seated.items() for item in _seats(known, balancer, names, listed)),
+    ]
+    return tuple(sorted(items, key=lambda item: (item.group, item.name, item.kind.value, item.where)))
+
+
+def _members(known: Known, listed: Mapping[MemberName, Server], now: Instant) -> Iterator[Item]:
+    for record in known.records.values():
+        definition = known.definitions[record.group]
+        server = listed.get(record.name)
+        if is_stuck(record, definition.group.grace, now):
+            told = [one.because for one in record.attempts if one.because]
+            because = f"cannot be removed: {'; '.join(told) or 'its removal never ends'}"
+            yield _of_record(record, Kind.STUCK, record.removal_at, because, definition, server)
+        elif _is_open(record, definition, now) and server is None:
+            because = "perhaps made: its cloud has not said whether it was"
+            yield _of_record(record, Kind.OPEN_INTENT, record.intended_at, because, definition, server)
+
+
+def _is_open(record: Record, definition: Definition, now: Instant) -> bool:
+    return record.phase is Phase.INTENDED and now - record.intended_at >= definition.group.build_timeout + _OPEN_FOR
+
+
+def _of_record(  # what an item is made of
+    record: Record, kind: Kind, since: Instant | None, because: str, definition: Definition, server: Server | None
+) -> Item:
+    return Item(
+        kind=kind,
+        name=record.name,
+        group=record.group,
+        where=definition.cloud.id,
+        since=since,
+        because=because,
+        server_id=record.server_id,
+        raw_state="" if server is None else server.raw_state,
+    )
+
+
+def _machines(known: Known, cloud: CloudId, listing: Listing) -> Iterator[Item]:
+    for server in listing.servers:
+        launch = _ours(known, server.name)
+        judged = None if launch is None else _judged(known, launch)
+        if launch is not None and judged is not None:
+            yield Item(
+                kind=judged[0],
+                name=server.name,
+                group=launch.group,
+                where=cloud,
+                since=server.created_at,
+                because=judged[1],
+                server_id=server.id,
+                raw_state=server.raw_state,
+            )
+
+
+def _judged(known: Known, launch: LaunchId) -> tuple[Kind, str] | None:
+    """Why a machine that is listed is not wanted; ``None``: it is a member, or becomes one."""
+    if launch.name in known.records:
+        return None
+    if (let_go := known.abandoned.get(launch.name)) is not None:
+        return Kind.ABANDONED, f"abandoned by {let_go.by}: it is never touched"
+    if launch.group not in known.definitions:
+        return Kind.NO_GROUP, f"nobody remembers group {launch.group}: deleted, or lost with a store"
+    return (Kind.RETURNED, "proved gone before, and listed again") if launch.name in known.gone else None
+
+
+def _vanished(known: Known, listings: Mapping[CloudId, Listing], listed: Mapping[MemberName, Server]) -> Iterator[Item]:
+    """Yield what was abandoned in clouds of which nobody can say that it is gone."""
+    for let_go in known.abandoned.values():
+        listing = listings.get(let_go.cloud)
+        if let_go.name in listed or (listing is not None and listing.complete):
+            continue
+        yield Item(
+            kind=Kind.ABANDONED,
+            name=let_go.name,
+            group=let_go.group,
+            where=let_go.cloud,
+            since=let_go.at,
+            because=f"abandoned by {let_go.by}; its cloud cannot be read, so nobody knows whether it is there",
+            server_id=let_go.server_id,
+        )
+
+
+def _parts(known: Known, cloud: CloudId, told: PartListing, machines: Listing | None) -> Iterator[Item]:
+    """Yield what is left of members. While a cloud shows not all its machines, nobody knows that one has none."""
+    if machines is None or not machines.complete:
+        return
+    there = {server.name for server in machines.servers}
+    for member, part in told.parts:
+        launch = _ours(known, member)
+        if launch is None or member in known.records or member in there:
+            continue
+        let_go = known.abandoned.get(member)
+        whose = "nobody remembers" if let_go is None else f"{let_go.by} abandoned"
+        yield Item(
+            kind=Kind.PART,
+            name=member,
+            group=launch.group,
+            where=cloud,
+            since=None,
+            because=f"its part {part.name}, of a member that {whose}: take it away at the cloud",
+            server_id=part.id,
+            raw_state=part.state.value,
+        )
+
+
+def _seats(
+    known: Known, balancer: BalancerId, names: Collection[MemberName], listed: Mapping[MemberName, Server]
+) -> Iterator[Item]:
+    for name in names:
+        launch = _ours(known, name)
+        if launch is None or name in known.records:
+            continue
+        if name in listed and _judged(known, launch) is None:
+            continue  # about to become a member again
+        because = "seated, with no member behind it: take it away at the balancer"
+        yield Item(kind=Kind.SEAT, name=name, group=launch.group, where=balancer, since=None, because=because)
+
+
+def _ours(known: Known, name: str) -> LaunchId | None:
+    launch = LaunchId.parse(name)
+    return launch if launch is not None and launch.installation == known.installation else None

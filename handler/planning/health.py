@@ -1,0 +1,151 @@
+"""Who fails the health checks of its balancers, and whether that is believed. Pure.
+
+# Note [Who checks the checker]
+
+A check that fails says that its balancer does not reach the member: it may be the member, the network between them, or
+the balancer. So it is believed only of a balancer that finds somebody of the group healthy at the same look, never of
+everybody who serves, and not of more than `config.model.repair.HealthRepair.budget` at once. Nobody's time of failing
+counts
+while it is not believed: when a broken network is whole again, those that come back last are not replaced for it.
+
+That nobody checks a member, or that its balancer does not say, is neither healthy nor failing: it begins no time of
+failing, and it ends none.
+
+Source: DESIGN.md "What it promises", 1; the grace period and health checks of AWS Auto Scaling groups, which have no
+such brakes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from config.model.repair import HealthRepair
+from config.units import BalancerId, Instant, MemberName
+from handler.planning.roles import Cast, Role
+from handler.planning.world import Health, Leaving, Member, Record, SeatState, World
+
+_NAMED = 5
+"""Members that a sentence names."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """By what health is judged."""
+
+    rule: HealthRepair
+    at_most: int
+    """The rule's budget for the group's size."""
+    accepted: bool
+    """A person ordered convergence: more than that are believed, never all."""
+    now: Instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkup:
+    """What is made of the health of a group's members."""
+
+    failing: frozenset[MemberName] = frozenset()
+    """Of these it is believed."""
+    due: frozenset[MemberName] = frozenset()
+    """Of these, for long enough."""
+    doubted: frozenset[MemberName] = frozenset()
+    """These fail as well, and nothing is done about them."""
+    begun: frozenset[MemberName] = frozenset()
+    """Their time of failing begins, and is to be written down."""
+    over: frozenset[MemberName] = frozenset()
+    """Their time of failing is over, or does not count."""
+    stopped: str = ""
+    """Why nothing is done about those who are doubted, for people; empty: nobody is."""
+
+
+def checkup(world: World, casts: Sequence[Cast], settled: int, terms: Terms | None) -> Checkup:
+    """Judge the health of those who serve.
+
+    Args:
+        world: as it was gathered.
+        casts: its members and what they are, the settled ones aside, none of whom fails.
+        settled: how many those are.
+        terms: by what it is judged; ``None``: nobody is replaced for it.
+    """
+    since = {member.name: member.record.failing_since for member, _ in casts if member.record is not None}
+    marked = {name for name, begun in since.items() if begun is not None}
+    if terms is None:
+        return Checkup(over=frozenset(marked))
+    trusted = frozenset(balancer for balancer in world.seatings if _finds_healthy(world, balancer))
+    serving = [(member, member.record) for member, seen in casts if seen is Role.SERVING and member.record is not None]
+    judged = [(member, record) for member, record in serving if not _is_warming(record, terms)]
+    said = {member.name: _said(member, record, world, trusted) for member, record in judged}
+    unbelieved = {name for name, (_, believed) in said.items() if not believed}
+    failing = {name for name, (health, believed) in said.items() if believed and health is Health.FAILING}
+    leaving = sum(member.record is not None and member.record.leaving is Leaving.UNHEALTHY for member, _ in casts)
+    everybody = bool(failing) and len(failing) == len(serving) + settled
+    too_many = bool(failing) and len(failing) + leaving > terms.at_most
+    if everybody or (too_many and not terms.accepted):
+        doubted = frozenset(unbelieved | failing)
+        return Checkup(
+            doubted=doubted,
+            over=frozenset(marked & doubted) | _answering(said, marked),
+            stopped=_because(doubted, terms, all_of=everybody),
+        )
+    return Checkup(
+        failing=frozenset(failing),
+        due=frozenset(name for name in failing if too_many or _is_due(since[name], terms)),
+        doubted=frozenset(unbelieved),
+        begun=frozenset(failing - marked),
+        over=frozenset(marked & unbelieved) | _answering(said, marked),
+        stopped=_because(unbelieved, terms, all_of=True) if unbelieved else "",
+    )
+
+
+def _is_warming(record: Record, terms: Terms) -> bool:
+    since = record.in_service_at
+    return since is not None and 0 <= terms.now - since < terms.rule.warm_up  # before it: the clock was set back
+
+
+def _is_due(since: Instant | None, terms: Terms) -> bool:
+    return since is not None and terms.now - since >= terms.rule.after
+
+
+def _finds_healthy(world: World, balancer: BalancerId) -> bool:
+    seats = world.seatings[balancer].seats
+    return seats is not None and any(seat.health is Health.HEALTHY for seat in seats.values())
+
+
+def _said(member: Member, record: Record, world: World, trusted: frozenset[BalancerId]) -> tuple[Health | None, bool]:
+    """What a member's balancers say of it together, and whether that is believed.
+
+    One that fails it is enough; ``None``: none of them checks it.
+    """
+    heard = {balancer: _health(member.name, world, balancer) for balancer, _ in record.balancers}
+    failed = [balancer for balancer, health in heard.items() if health is Health.FAILING]
+    if failed:
+        return Health.FAILING, any(balancer in trusted for balancer in failed)
+    if Health.UNKNOWN in heard.values():
+        return Health.UNKNOWN, True
+    return (Health.HEALTHY if Health.HEALTHY in heard.values() else None), True
+
+
+def _health(name: MemberName, world: World, balancer: BalancerId) -> Health | None:
+    seating = world.seatings.get(balancer)
+    seat = None if seating is None or seating.seats is None else seating.seats.get(name)
+    if seat is None or seat.state is not SeatState.SERVING:
+        return Health.UNKNOWN  # not read, lost, or set aside
+    return seat.health
+
+
+def _answering(said: dict[MemberName, tuple[Health | None, bool]], marked: set[MemberName]) -> frozenset[MemberName]:
+    well = {Health.HEALTHY, None}
+    return frozenset(name for name in marked if name in said and said[name][0] in well)
+
+
+def _because(names: Iterable[MemberName], terms: Terms, *, all_of: bool) -> str:
+    shown = sorted(names)
+    more = f" and {len(shown) - _NAMED} more" if len(shown) > _NAMED else ""
+    who = f"{', '.join(shown[:_NAMED])}{more} {'fails' if len(shown) == 1 else 'fail'} the health check"
+    if all_of:
+        return f"{who}, and their balancer finds nobody healthy: it or the network errs, so nobody is replaced for that"
+    return (
+        f"{who}, more than {terms.at_most} at once (repair.unhealthy.at_most): nobody is replaced for that until fewer "
+        "do, or trimtab converge"
+    )

@@ -1,0 +1,150 @@
+"""Which lost members are believed to be lost. Pure.
+
+A cloud that errs about one member is rare and costs one replacement; a cloud that errs about many at once costs a
+fleet. So one or two losses are believed unless a source hears the member; of many at once each needs a source that
+knew the member, works now, and has not heard it for three intervals. Where no source can say, a person must.
+
+Source: DESIGN.md, "Gone" needs evidence.
+"""
+
+from __future__ import annotations
+
+import enum
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+from config.units import Instant, MemberName, Seconds
+from handler.planning.testimony import Loss, Losses, Saying, Testimony
+
+KNOWN_WITHIN = 10
+"""Intervals: a source that heard a member no longer ago than that knows it."""
+SILENT_FOR = 3
+"""Intervals of silence that prove a member gone, where many are lost at once."""
+MANY = 3
+"""Members that are lost at once are many from this number on."""
+_AT_ONCE = 3
+"""Losses no more intervals apart than that are *at once*, as are all losses of a group that are still undecided…"""
+_AT_ONCE_LEAST: Seconds = 60.0
+"""…and those that are no farther apart than this, however short the interval is."""
+
+
+class Lost(enum.Enum):
+    """In what way a member is lost, by the cloud's word."""
+
+    VANISHED = "vanished"
+    BROKEN = "broken"
+    DELETING = "deleting"
+
+
+class Verdict(enum.Enum):
+    """What is made of one lost member."""
+
+    BELIEVED = "believed"
+    HEARD = "heard"
+    """A source hears it: it is not gone, whatever the cloud says."""
+    TOO_SOON = "too_soon"
+    """Many are lost at once, and the sources have not been silent for long enough."""
+    NO_SOURCE = "no_source"
+    """Many are lost at once, and no source can say anything about it: only a person can."""
+    OTHERS_UNSEEN = "others_unseen"
+    """Other groups of the cloud have not been looked at since: there may be many."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """By what losses are judged."""
+
+    now: Instant
+    interval: Seconds
+    """Of the group."""
+    accept_all: bool = False
+    """A person ordered convergence of the group."""
+    accepted: Collection[MemberName] = ()
+    """Of these members a person ordered it by name."""
+
+
+def judge(
+    lost: Mapping[MemberName, Lost], losses: Losses, terms: Terms, seen_at: Instant
+) -> Mapping[MemberName, Verdict]:
+    """Say of each lost member whether that is believed.
+
+    Args:
+        lost: those that would be left out of the size, and in what way.
+        losses: what is known beside the listing. A member that it does not name was first seen lost at ``seen_at``.
+        terms: by what it is judged.
+        seen_at: when the world was gathered.
+    """
+    if not lost:
+        return {}
+    first = Loss(since=seen_at)
+    known = {name: losses.members.get(name, first) for name in lost}
+    undecided = sum(not loss.believed for loss in known.values())
+    others = [loss.since for name, loss in losses.members.items() if name not in lost]
+    others += [loss.since for loss in known.values() if loss.believed]
+    beside = sorted([*others, *losses.elsewhere])
+    many = {name: undecided + _at_once(loss.since, beside, terms) >= MANY for name, loss in known.items()}
+    return {name: _verdict(how, known[name], losses, terms, (name, many[name])) for name, how in lost.items()}
+
+
+def silent_since(loss: Loss, terms: Terms) -> Instant | None:
+    """Return since when every source that testifies about a member has been silent; ``None``: no source testifies.
+
+    >>> told = Testimony(source="snmp", heard_at=Instant(70.0), says=Saying.SILENT, answers=True)
+    >>> silent_since(Loss(since=Instant(80.0), testimonies=(told,)), Terms(now=Instant(100.0), interval=10.0))
+    70.0
+    """
+    told = [each for each in loss.testimonies if _testifies(each, loss, terms)]
+    since = (each.heard_at if each.silent_since is None else each.silent_since for each in told)
+    return max((instant for instant in since if instant is not None), default=None)
+
+
+def _verdict(how: Lost, loss: Loss, losses: Losses, terms: Terms, of: tuple[MemberName, bool]) -> Verdict:
+    """Judge one member; ``of`` is its name, and whether many are lost with it."""
+    name, many = of
+    if name in terms.accepted or (losses.proof and how is Lost.VANISHED):
+        return Verdict.BELIEVED
+    heard = any(told.says is Saying.HEARD for told in loss.testimonies)
+    if heard and how is Lost.VANISHED:
+        return Verdict.HEARD
+    if terms.accept_all or loss.believed:
+        return Verdict.BELIEVED
+    if many:
+        return Verdict.HEARD if heard else _by_silence(loss, terms)
+    return Verdict.BELIEVED if _are_others_seen(loss, losses, terms) else Verdict.OTHERS_UNSEEN
+
+
+def _by_silence(loss: Loss, terms: Terms) -> Verdict:
+    since = silent_since(loss, terms)
+    if since is None:
+        return Verdict.NO_SOURCE
+    return Verdict.BELIEVED if terms.now - since >= SILENT_FOR * terms.interval else Verdict.TOO_SOON
+
+
+def _testifies(told: Testimony, loss: Loss, terms: Terms) -> bool:
+    """Whether a source knew the member when it was lost, works now, and says something of it."""
+    if told.heard_at is None or not told.answers or told.says is Saying.UNCLEAR:
+        return False
+    return min(loss.since, terms.now) - told.heard_at <= KNOWN_WITHIN * terms.interval
+
+
+def _at_once(since: Instant, instants: list[Instant], terms: Terms) -> int:
+    """Count those of these losses that lie close to one."""
+    apart = max(_AT_ONCE * terms.interval, _AT_ONCE_LEAST)
+    return bisect_right(instants, since + apart) - bisect_left(instants, since - apart)
+
+
+def _are_others_seen(loss: Loss, losses: Losses, terms: Terms) -> bool:
+    """Whether it is known that the loss is one of few. An interval is enough time to see the others."""
+    others = losses.others_seen
+    return others is None or others >= loss.since or terms.now - loss.since >= terms.interval
+
+
+def named_by(verdicts: Mapping[MemberName, Verdict], *kinds: Verdict) -> tuple[MemberName, ...]:
+    """Return the members with one of these verdicts, sorted."""
+    return tuple(sorted(name for name, verdict in verdicts.items() if verdict in kinds))
+
+
+def sources_of(losses: Iterable[Loss], *, saying: Saying) -> tuple[str, ...]:
+    """Return the names of the sources that say this of any of these losses, sorted."""
+    return tuple(sorted({told.source for loss in losses for told in loss.testimonies if told.says is saying}))

@@ -1,0 +1,197 @@
+"""What each step writes down about its member, before its call and after the answer. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import replace
+
+from config.model.parts import OnDelete
+from config.units import BalancerId, Instant, MemberName, PartName
+from handler.planning.desired import Definition
+from handler.planning.roles import sequence_of
+from handler.planning.steps import (
+    Confirm,
+    Destroy,
+    Detach,
+    Drain,
+    EnterService,
+    Forget,
+    MakePart,
+    Mark,
+    MarkLeaving,
+    NoteAbsence,
+    NoteHealth,
+    NotePresence,
+    NoteReturn,
+    NoteSeat,
+    Outcome,
+    PartStep,
+    Step,
+    Unmark,
+)
+from handler.planning.world import Leaving, Member, Phase, Record, Server, ServerState, World
+
+
+def before(step: Step, record: Record, server: Server | None, now: Instant) -> Record | None:
+    """What must be durable before a step's call (or is the whole step, where it has none); ``None``: nothing."""
+    after: Record | None = None
+    match step:
+        case Confirm() if server is not None:
+            after = made(record, server, now)
+        case EnterService():
+            after = replace(record, phase=Phase.IN_SERVICE, in_service_at=now, attempts=())
+        case MarkLeaving(why=why):
+            after = replace(record, phase=Phase.LEAVING, leaving=why, leaving_at=now, attempts=())
+        case NoteSeat() | Detach():
+            after = _seated(step, record)
+        case Drain() | Destroy() | Unmark():
+            after = _asked(step, record, now)
+        case NoteAbsence() | NotePresence() | NoteHealth() | NoteReturn():
+            after = _noted(step, record, now)
+        case Forget():
+            after = gone(record, now)
+        case _:
+            pass
+    return after
+
+
+def _asked(step: Drain | Destroy | Unmark, record: Record, now: Instant) -> Record:
+    if isinstance(step, Drain):
+        return replace(record, drained_at=now)
+    return replace(record, removal_at=now if record.removal_at is None else record.removal_at, removal_tried_at=now)
+
+
+def _noted(step: NoteAbsence | NotePresence | NoteHealth | NoteReturn, record: Record, now: Instant) -> Record:
+    if isinstance(step, NoteReturn):
+        return replace(record, lost_at=None)
+    if isinstance(step, NoteHealth):
+        return replace(record, failing_since=now if step.failing else None)
+    if isinstance(step, NotePresence):
+        return replace(record, absent_listings=0, absent_at=None)
+    first = now if record.absent_at is None else record.absent_at
+    return replace(record, absent_listings=record.absent_listings + 1, absent_at=first)
+
+
+def _seated(step: NoteSeat | Detach, record: Record) -> Record:
+    if isinstance(step, Detach):
+        return detached(record, step.balancer)
+    return replace(record, seats=(*_elsewhere(record, step.balancer), (step.balancer, step.id)))
+
+
+def _elsewhere(record: Record, balancer: BalancerId) -> tuple[tuple[BalancerId, str], ...]:
+    return tuple(seat for seat in record.seats if seat[0] != balancer)
+
+
+def detached(record: Record, balancer: BalancerId) -> Record:
+    """The member is off a balancer that it had to leave. The last one of these ends its draining."""
+    detaching = tuple(other for other in record.detaching if other != balancer)
+    return replace(
+        record,
+        balancers=tuple(use for use in record.balancers if use[0] != balancer),
+        seats=_elsewhere(record, balancer),
+        detaching=detaching,
+        drained_at=record.drained_at if detaching else None,
+    )
+
+
+def made(record: Record, server: Server, now: Instant) -> Record:
+    """The cloud has confirmed the machine."""
+    return replace(record, phase=Phase.MADE, server_id=server.id, made_at=now, attempts=())
+
+
+def surrendered(names: Collection[MemberName], world: World, now: Instant) -> Iterator[Record]:
+    """Mark those who vanished as leaving, to be written down with the size that they lower."""
+    for member in world.members:
+        if member.name in names and member.record is not None:
+            yield replace(member.record, phase=Phase.LEAVING, leaving=Leaving.VANISHED, leaving_at=now)
+
+
+def restored(names: Collection[MemberName], world: World, definition: Definition, now: Instant) -> Iterator[Record]:
+    """Take up members that are back after their loss lowered the size, to be written with the size that they raise."""
+    for member in world.members:
+        if member.name in names and member.server is not None:
+            yield replace(taken_up(member, member.server, world, definition, now), lost_at=None)
+
+
+def ungiven(outcomes: Iterable[Outcome], world: World, now: Instant) -> Iterator[Record]:
+    """Have those gone who were given and whom the cloud will never mark: to be written down as `surrendered` are."""
+    refused = {outcome.member for outcome in outcomes if isinstance(outcome.step, Mark) and outcome.is_final}
+    for member in world.members:
+        if member.name in refused and member.record is not None:
+            yield gone(member.record, now)
+
+
+def gone(record: Record, now: Instant) -> Record:
+    """The member does not exist (any more)."""
+    return replace(record, phase=Phase.GONE, gone_at=now)
+
+
+def forgotten(record: Record, world: World, now: Instant) -> Record:
+    """The member is gone. Of one that was to stay it is kept when it was first missed, should it ever come back.
+
+    That is never later than the intent of a member that is made in its place, so that those can be told.
+    """
+    after = gone(record, now)
+    if record.phase is Phase.IN_SERVICE:
+        loss = world.losses.members.get(record.name)
+        return replace(after, lost_at=world.at if loss is None else min(loss.since, world.at))
+    return replace(after, lost_at=record.leaving_at) if record.leaving is Leaving.VANISHED else after
+
+
+def before_parting(step: PartStep, record: Record, definition: Definition) -> Record | None:
+    """What must be durable before a part is changed: that it may exist, as it is declared now, before it is made."""
+    if not isinstance(step, MakePart):
+        return None
+    fates = {part.name: part.on_delete for part in definition.profile.parts}
+    others = tuple(part for part in record.parts if part[0] != step.part)
+    return replace(record, parts=(*others, (step.part, fates[step.part])))
+
+
+def unmade(record: Record, now: Instant) -> Record:
+    """The cloud will not make the member. It does not exist; its parts, if it was to have any, have yet to go."""
+    if not record.parts:
+        return gone(record, now)
+    return replace(record, phase=Phase.LEAVING, leaving=Leaving.BROKEN, leaving_at=now)
+
+
+def taken_up(member: Member, server: Server, world: World, definition: Definition, now: Instant) -> Record:
+    """Write down a machine that bears our mark and is not known (a lost store), on the group's balancers of now.
+
+    It is in service at once if it runs and a balancer gives it work (or there is none): a fleet that serves is never
+    on probation again, whatever a newly declared probe thinks of it. ``intended_at`` is the machine's own age, so that
+    taking up a fleet does not spend the hourly budget.
+
+    One that was proved gone and is back stays what it was: its protection, its profile and its age are kept.
+    """
+    balancers = tuple((use.balancer, use.port) for use in definition.group.balancers)
+    serves = server.state is ServerState.RUNNING and (not balancers or _is_served(member, world))
+    before = member.gone
+    return Record(
+        name=member.name,
+        group=world.group,
+        sequence=sequence_of(member),
+        phase=Phase.IN_SERVICE if serves else Phase.MADE,
+        intended_at=min(server.created_at, now) if before is None else before.intended_at,
+        server_id=server.id,
+        made_at=now,
+        in_service_at=now if serves else None,
+        balancers=balancers,
+        protected=before is not None and before.protected,
+        profile=None if before is None else before.profile,
+        given=before is not None and before.given,
+        parts=_taken_up_parts(member, definition),
+        lost_at=None if before is None else before.lost_at,
+    )
+
+
+def _taken_up_parts(member: Member, definition: Definition) -> tuple[tuple[PartName, OnDelete], ...]:
+    """What it has; what is not declared (any more) is rather kept than lost."""
+    has = {part.name for part in member.parts}
+    declared = [(part.name, part.on_delete) for part in definition.profile.parts if part.name in has]
+    others = has - dict(declared).keys()
+    return (*declared, *((name, OnDelete.RETAIN) for name in sorted(others)))
+
+
+def _is_served(member: Member, world: World) -> bool:
+    seats = (seating.seats.get(member.name) for seating in world.seatings.values() if seating.seats is not None)
+    return any(seat is not None and seat.works for seat in seats)

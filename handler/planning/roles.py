@@ -1,0 +1,201 @@
+"""What each member is to planning: one role out of a closed list, by one table."""
+
+from __future__ import annotations
+
+import enum
+
+from config.model.catalogue import Group
+from config.units import Instant, Seconds
+from handler.planning.desired import Definition, Limits
+from handler.planning.launches import LaunchId
+from handler.planning.removals import is_stuck
+from handler.planning.status import MemberState
+from handler.planning.world import Leaving, Member, Phase, Record, SeatState, Server, ServerState, World
+
+
+class Role(enum.Enum):
+    """What one member is, judged from what is written down, listed and probed."""
+
+    INTENDED = "intended"
+    """An open intent: perhaps made, neither found nor disproved."""
+    DISPROVED = "disproved"
+    """An intent of which the cloud says definitely that nothing was made: to be made under the same name."""
+    BUILDING = "building"
+    ARRIVING = "arriving"
+    """Runs, and is not in service yet."""
+    SERVING = "serving"
+    PASSING = "passing"
+    """Has served, and is between two states: back soon."""
+    PARKED = "parked"
+    """Somebody set it aside: left alone until a person moves it, or has it replaced."""
+    UNSURE = "unsure"
+    """Listed in a state that says nothing: left alone."""
+    ABSENT = "absent"
+    """Not listed, without a witness that it is gone."""
+    FAILING = "failing"
+    """In service, and fails the health checks of its balancers: `planning.health` says of whom that is believed."""
+    REPLACING = "replacing"
+    """A person asked for another one in its place; it serves until that one does."""
+    GONE = "gone"
+    """Not listed, and the cloud says definitely that it does not exist."""
+    BROKEN = "broken"
+    LATE = "late"
+    """Builds for longer than the group's build timeout."""
+    UNREADY = "unready"
+    """Runs, and did not become ready in time."""
+    DELETING = "deleting"
+    """Somebody else is deleting it."""
+    LEAVING = "leaving"
+    STUCK = "stuck"
+    """Leaves, and cannot be removed: garbage."""
+
+
+Cast = tuple[Member, Role]
+"""One member and what it is."""
+
+COUNTED = (
+    Role.SERVING,
+    Role.ARRIVING,
+    Role.BUILDING,
+    Role.INTENDED,
+    Role.DISPROVED,
+    Role.ABSENT,
+    Role.UNSURE,
+    Role.PASSING,
+    Role.PARKED,
+    Role.FAILING,
+)
+"""Roles of members that serve or will: what the desired size is compared with. The most frequent come first."""
+
+_BY_STATE = {
+    ServerState.ERROR: Role.BROKEN,
+    ServerState.STOPPED: Role.BROKEN,
+    ServerState.DELETING: Role.DELETING,
+    ServerState.UNKNOWN: Role.UNSURE,
+}
+
+_SHOWN = {
+    Role.INTENDED: MemberState.BUILDING,
+    Role.DISPROVED: MemberState.BUILDING,
+    Role.BUILDING: MemberState.BUILDING,
+    Role.ARRIVING: MemberState.JOINING,
+    Role.SERVING: MemberState.IN_SERVICE,
+    Role.FAILING: MemberState.IN_SERVICE,
+    Role.PASSING: MemberState.UNKNOWN,
+    Role.PARKED: MemberState.UNKNOWN,
+    Role.UNSURE: MemberState.UNKNOWN,
+    Role.ABSENT: MemberState.UNKNOWN,
+    Role.REPLACING: MemberState.IN_SERVICE,
+    Role.GONE: MemberState.UNKNOWN,
+    Role.BROKEN: MemberState.BROKEN,
+    Role.LATE: MemberState.BROKEN,
+    Role.UNREADY: MemberState.BROKEN,
+    Role.DELETING: MemberState.LEAVING,
+    Role.LEAVING: MemberState.LEAVING,
+    Role.STUCK: MemberState.STUCK,
+}
+
+
+def role(member: Member, world: World, definition: Definition, now: Instant) -> Role:
+    """Say what a member is. A machine that the store does not know is judged as if it had just been made."""
+    record, server = member.record, member.server
+    if record is not None and record.phase is Phase.LEAVING:
+        return Role.STUCK if is_stuck(record, definition.group.grace, now) else Role.LEAVING
+    if server is None:
+        return _unlisted(record, disproved=member.disproved and world.complete)
+    known = _BY_STATE.get(server.state)
+    if known is not None:
+        return known
+    if record is not None and record.leaving is Leaving.REPLACED:
+        return Role.REPLACING
+    if server.state is ServerState.RUNNING:
+        return _running(member, record, definition, now)
+    return _coming(member, server.state, definition.group, now)
+
+
+def _unlisted(record: Record | None, *, disproved: bool) -> Role:
+    if record is None or record.phase is Phase.INTENDED:
+        return Role.DISPROVED if disproved else Role.INTENDED
+    return Role.GONE if disproved else Role.ABSENT
+
+
+def _coming(member: Member, state: ServerState, group: Group, now: Instant) -> Role:
+    """Say what a machine is that does not run and is not lost; before it has served, all of that is building."""
+    record = member.record
+    if state is ServerState.PARKED:
+        return Role.PARKED
+    if record is None or record.phase is not Phase.IN_SERVICE:
+        return Role.LATE if record is not None and now - _made_at(record) >= group.build_timeout else Role.BUILDING
+    if state is not ServerState.PASSING:
+        return Role.UNSURE  # a rebuild is its author's to finish
+    return Role.BROKEN if passes_for(member, group.repair.passing, now) else Role.PASSING
+
+
+def passes_for(member: Member, span: Seconds | None, now: Instant) -> bool:
+    """Whether a member has been between two states for so long; ``None``: no time is that long."""
+    since = member.passing_since
+    return span is not None and since is not None and now - since >= span
+
+
+def _running(member: Member, record: Record | None, definition: Definition, now: Instant) -> Role:
+    if record is not None and record.phase is Phase.IN_SERVICE:
+        return Role.SERVING
+    if record is None or record.phase is Phase.INTENDED or is_ready(member, definition):
+        return Role.ARRIVING  # found only now: its time to become ready begins now
+    probe = definition.profile.ready
+    within = definition.group.build_timeout if probe is None else probe.within
+    return Role.UNREADY if now - _made_at(record) >= within else Role.ARRIVING
+
+
+def _made_at(record: Record) -> Instant:
+    return record.intended_at if record.made_at is None else record.made_at
+
+
+def is_ready(member: Member, definition: Definition) -> bool:
+    """Whether a member may be given work: its probe said so or, where none is declared, its address is known."""
+    if definition.profile.ready is None:
+        return _address(member.server) is not None
+    return member.ready is True
+
+
+def _address(server: Server | None) -> str | None:
+    return None if server is None else server.address
+
+
+def is_witnessed(member: Member, world: World, limits: Limits, now: Instant) -> bool:
+    """Whether a member is proved gone: a definite not-found, or enough complete listings in a row without it."""
+    record = member.record
+    if member.server is not None or not world.complete or record is None:
+        return False
+    if member.disproved:
+        return True
+    if record.phase is Phase.INTENDED or record.absent_at is None:
+        return False
+    listings = record.absent_listings + 1  # this one too
+    return listings >= limits.absent_listings and now - record.absent_at >= limits.absent_for
+
+
+def sequence_of(member: Member) -> int:
+    """The member's place in the order of creation; 0 if neither record nor name tells it."""
+    if member.record is not None:
+        return member.record.sequence
+    launch = LaunchId.parse(member.name)
+    return 0 if launch is None else launch.sequence
+
+
+def state_of(member: Member, world: World, definition: Definition, now: Instant) -> MemberState:
+    """The member's state in status and metrics (``trimtab_group_members{state}``)."""
+    is_now = role(member, world, definition, now)
+    if is_now is Role.LEAVING and _is_draining(member, world):
+        return MemberState.DRAINING
+    if is_now is Role.REPLACING and member.record is not None and member.record.phase is not Phase.IN_SERVICE:
+        return MemberState.JOINING
+    return _SHOWN[is_now]
+
+
+def _is_draining(member: Member, world: World) -> bool:
+    for seating in world.seatings.values():
+        seat = None if seating.seats is None else seating.seats.get(member.name)
+        if seat is not None and seat.state is SeatState.DRAINING:
+            return True
+    return False

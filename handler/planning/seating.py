@@ -1,0 +1,234 @@
+"""What one member needs at its balancers: to come into service, to stay there, to leave."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from config.units import BalancerId, Instant, MemberName, Seconds
+from handler.planning.attempts import held
+from handler.planning.desired import Definition
+from handler.planning.removals import is_due, is_stuck
+from handler.planning.roles import is_ready
+from handler.planning.steps import (
+    Destroy,
+    Detach,
+    Drain,
+    Enable,
+    EnterService,
+    Join,
+    Leave,
+    NoteSeat,
+    Step,
+    Unmark,
+    Wait,
+)
+from handler.planning.world import Leaving, Member, Phase, Record, Seat, Seating, SeatState, ServerState, World
+
+
+@dataclass(frozen=True, slots=True)
+class Moves:
+    """One member's steps, in order, and what it waits for."""
+
+    steps: tuple[Step, ...] = ()
+    waits: frozenset[Wait] = frozenset()
+
+
+_DRAINED_FOR = (
+    Leaving.SURPLUS,
+    Leaving.REPLACED,
+    Leaving.DELETED,
+    Leaving.CHOSEN,
+    Leaving.UNHEALTHY,
+    Leaving.EVICTED,
+)
+"""Broken members and those that never served have nothing to finish."""
+
+_NOT_FOUND = frozenset({Wait.BALANCER_NOT_FOUND})
+_UNREADABLE = frozenset({Wait.BALANCER_UNKNOWN})
+
+_MAY_SERVE = (ServerState.RUNNING, ServerState.PASSING, ServerState.UNKNOWN)
+
+
+def serve(member: Member, record: Record, world: World, definition: Definition) -> Moves:
+    """Have a running member serve on every balancer that it was made with, and on none before it is ready.
+
+    A seat that vanished is taken again, one that drains is enabled. A member in service is not taken out because
+    its probe fails; but a seat that it has lost is given back only if the probe does not deny it.
+
+    A balancer that is not found takes no members. A member enters service without it if another balancer serves it;
+    behind no other balancer it waits.
+    """
+    has_served = record.phase is Phase.IN_SERVICE
+    fit = _runs(member) and (member.ready is not False if has_served else is_ready(member, definition))
+    places = tuple(_lasting(record))
+    moves = [_serve_at(balancer, member, world, fit=fit) for balancer in places]
+    steps = tuple(step for each in moves for step in each.steps)
+    waits = frozenset(wait for each in moves for wait in each.waits)
+    if has_served:
+        return Moves(steps, waits)
+    if not fit:
+        return Moves(steps, waits | {Wait.NOT_READY})
+    if not steps and waits <= _NOT_FOUND and not (places and all(_is_lost(world, place) for place in places)):
+        return Moves((EnterService(member=member.name),), waits)
+    return Moves(steps, waits)
+
+
+def _serve_at(balancer: BalancerId, member: Member, world: World, *, fit: bool) -> Moves:
+    """Have a member serve on one balancer."""
+    seats = _seats(world, balancer)
+    if seats is None:
+        return Moves(waits=_NOT_FOUND if _is_lost(world, balancer) else _UNREADABLE)
+    seat = seats.get(member.name)
+    if seat is not None and seat.state is SeatState.SERVING:
+        return Moves()
+    if not fit or not _may_join(member, seat, world.seatings[balancer]):
+        return Moves(waits=frozenset({Wait.NOT_READY}))
+    enabled = Enable(member=member.name, balancer=balancer)
+    return Moves((enabled,) if seat is not None else (Join(member=member.name, balancer=balancer), enabled))
+
+
+def depart(member: Member, record: Record, world: World, definition: Definition, now: Instant) -> Moves:
+    """Take a member that was chosen to leave out of its balancers, and then destroy it: never the other way round.
+
+    One that is evicted loses its mark instead, and goes on. A balancer that is not found is not waited for.
+    """
+    steps: list[Step] = []
+    waits: set[Wait] = set()
+    for balancer in _places(member, record, world):
+        seats = _left_at(world, balancer)
+        if seats is None:
+            waits.add(Wait.BALANCER_UNKNOWN)
+            continue
+        seat = seats.get(member.name)
+        if seat is None:
+            continue
+        step = _unseat(seat, balancer, member, record, definition, now)
+        if not isinstance(step, Leave):
+            waits.add(Wait.DRAINING)
+        if step is not None:
+            steps.append(step)
+    if waits:
+        return Moves(tuple(steps), frozenset(waits))
+    evicted, stuck = record.leaving is Leaving.EVICTED, is_stuck(record, definition.group.grace, now)
+    last = Unmark(member=member.name) if evicted else Destroy(member=member.name)
+    due = is_due(record, now) and held(last, record, now) is None
+    if due if stuck else evicted or not _is_going(member, record, definition, now):
+        steps.append(last)
+    awaited = Wait.RELEASING if evicted else Wait.DELETING
+    return Moves(tuple(steps), frozenset() if stuck else frozenset({awaited}))
+
+
+def keep(member: Member, record: Record, world: World, definition: Definition, now: Instant) -> Moves:
+    """Have a member that stays serve where it should, and then leave the balancers that it is to be without."""
+    served, noted = serve(member, record, world, definition), tuple(_seen(member, record, world))
+    left = withdraw(member, record, world, definition, now) if record.detaching else Moves()
+    return Moves((*noted, *served.steps, *left.steps), served.waits | left.waits)
+
+
+def _seen(member: Member, record: Record, world: World) -> Iterator[Step]:
+    """Yield the seats whose ids are to be written down, where a balancer has ids besides the members' names."""
+    for balancer in _lasting(record):
+        seat = (_seats(world, balancer) or {}).get(member.name)
+        if seat is not None and seat.id is not None and (balancer, seat.id) not in record.seats:
+            yield NoteSeat(member=member.name, balancer=balancer, id=seat.id)
+
+
+def withdraw(member: Member, record: Record, world: World, definition: Definition, now: Instant) -> Moves:
+    """Take a member that stays out of the balancers that it is to leave, drained like one that goes for good."""
+    steps: list[Step] = []
+    waits: set[Wait] = set()
+    for balancer in record.detaching:
+        seats = _left_at(world, balancer)
+        if seats is None:
+            waits.add(Wait.BALANCER_UNKNOWN)
+            continue
+        seat = seats.get(member.name)
+        step = None if seat is None else _unseat(seat, balancer, member, record, definition, now)
+        if step is not None:
+            steps.append(step)
+        if seat is None or isinstance(step, Leave):
+            steps.append(Detach(member=member.name, balancer=balancer))
+        else:
+            waits.add(Wait.DRAINING)
+    return Moves(tuple(steps), frozenset(waits))
+
+
+def clear(member: Member, record: Record | None, world: World) -> Moves:
+    """Take away the seats of a member that is gone or going without having been asked."""
+    steps: list[Step] = []
+    waits: set[Wait] = set()
+    for balancer in _places(member, record, world):
+        seats = _left_at(world, balancer)
+        if seats is None:
+            waits.add(Wait.BALANCER_UNKNOWN)
+        elif member.name in seats:
+            steps.append(Leave(member=member.name, balancer=balancer))
+    return Moves(tuple(steps), frozenset(waits))
+
+
+def _lasting(record: Record) -> Iterator[BalancerId]:
+    return (balancer for balancer, _ in record.balancers if balancer not in record.detaching)
+
+
+def _unseat(
+    seat: Seat, balancer: BalancerId, member: Member, record: Record, definition: Definition, now: Instant
+) -> Drain | Leave | None:
+    """Say the next step out of one seat; ``None``: it drains, and has work in hand."""
+    drain = definition.group.drain
+    if seat.state is SeatState.PARKED or not _is_worth_draining(member, record, drain):
+        return Leave(member=member.name, balancer=balancer)
+    if seat.works or record.drained_at is None:
+        return Drain(member=member.name, balancer=balancer)
+    if seat.connections == 0 or now - record.drained_at >= drain:
+        return Leave(member=member.name, balancer=balancer)
+    return None
+
+
+def _is_worth_draining(member: Member, record: Record, drain: Seconds) -> bool:
+    stays = record.phase is not Phase.LEAVING
+    may_serve = member.server.state in _MAY_SERVE if member.server is not None else not member.disproved
+    return drain > 0 and may_serve and (stays or record.leaving in _DRAINED_FOR) and record.in_service_at is not None
+
+
+def _is_going(member: Member, record: Record, definition: Definition, now: Instant) -> bool:
+    """Whether the machine is being removed and still has time: asking again would only fill the history."""
+    if member.server is None or member.server.state is not ServerState.DELETING or record.leaving_at is None:
+        return False
+    return now - record.leaving_at < definition.group.drain + definition.group.grace
+
+
+def _places(member: Member, record: Record | None, world: World) -> Iterator[BalancerId]:
+    """Yield the balancers that the member was made with, then others that seat it under its name."""
+    own = () if record is None else tuple(balancer for balancer, _ in record.balancers)
+    yield from own
+    others = [balancer for balancer in world.seatings if balancer not in own]
+    for balancer in sorted(others) if others else ():
+        if member.name in (_seats(world, balancer) or ()):
+            yield balancer
+
+
+def _is_lost(world: World, balancer: BalancerId) -> bool:
+    """Whether a balancer is not found."""
+    seating = world.seatings.get(balancer)
+    return seating is not None and seating.not_found
+
+
+def _left_at(world: World, balancer: BalancerId) -> Mapping[MemberName, Seat] | None:
+    """The seats that members have to leave; none where the balancer is not found; ``None``: it cannot be read."""
+    return {} if _is_lost(world, balancer) else _seats(world, balancer)
+
+
+def _seats(world: World, balancer: BalancerId) -> Mapping[MemberName, Seat] | None:
+    seating = world.seatings.get(balancer)
+    return None if seating is None else seating.seats
+
+
+def _runs(member: Member) -> bool:
+    return member.server is not None and member.server.state is ServerState.RUNNING
+
+
+def _may_join(member: Member, seat: Seat | None, seating: Seating) -> bool:
+    """Whether a member can be given work where it has a seat or not."""
+    is_open = seat is not None or not seating.closed
+    return is_open and member.server is not None and member.server.address is not None

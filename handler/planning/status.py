@@ -1,0 +1,223 @@
+"""What a person or a dashboard is told of a group: values for API, CLI and metrics."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from config.model.catalogue import Mode
+from config.units import CloudId, GroupId, Instant, MemberName, PolicyId
+from handler.planning.rolls import RollState
+from handler.planning.steps import Wait
+from trigger.reasons import Reason
+from trigger.requests import FleetPause, OlderStore, Pause, Queued, Quiet
+
+
+class GroupCondition(enum.Enum):
+    """How a group is. The first that applies counts; `severity` says which needs a person most."""
+
+    DELETING = "deleting"
+    ORPHANED = "orphaned"
+    ERROR = "error"
+    """A step failed permanently, or no member is in service and none can be made."""
+    WARNING = "warning"
+    """A step is being retried, the listing is partial, builds back off, or members are unheard."""
+    PAUSED = "paused"
+    STARTING = "starting"
+    """No complete listing yet."""
+    SCALING = "scaling"
+    COOLDOWN = "cooldown"
+    RUNNING = "running"
+
+
+BY_SEVERITY = (
+    GroupCondition.ERROR,
+    GroupCondition.WARNING,
+    GroupCondition.ORPHANED,
+    GroupCondition.DELETING,
+    GroupCondition.PAUSED,
+    GroupCondition.STARTING,
+    GroupCondition.SCALING,
+    GroupCondition.COOLDOWN,
+    GroupCondition.RUNNING,
+)
+"""Those that need a person most come first."""
+
+
+def severity(condition: GroupCondition) -> int:
+    """The place of a condition in lists of groups: 0 needs a person most.
+
+    Conditions that pass by themselves share the last place: a list must not change its order whenever a group scales.
+
+    >>> severity(GroupCondition.ERROR), severity(GroupCondition.SCALING), severity(GroupCondition.RUNNING)
+    (0, 5, 5)
+    """
+    return min(BY_SEVERITY.index(condition), BY_SEVERITY.index(GroupCondition.STARTING))
+
+
+class MemberState(enum.Enum):
+    """The states of ``trimtab_group_members{state}``."""
+
+    BUILDING = "building"
+    JOINING = "joining"
+    IN_SERVICE = "in_service"
+    DRAINING = "draining"
+    LEAVING = "leaving"
+    BROKEN = "broken"
+    UNKNOWN = "unknown"
+    STUCK = "stuck"
+    """Left, and cannot be removed: garbage, not size."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Began:
+    """A member's state, and since when it is in that."""
+
+    state: MemberState
+    at: Instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemberStatus:
+    """One member for a person."""
+
+    name: MemberName
+    state: MemberState
+    address: str | None
+    since: Instant
+    """When it was intended."""
+    state_since: Instant
+    """When its state began; as far as is known, which is no later than it was first seen in it."""
+    protected: bool
+    warming: bool
+    raw_state: str
+    unheard_since: Instant | None
+    """When its counters fell silent, if they have."""
+    in_service_at: Instant | None
+    """When it came into service, if it has."""
+    unready: str = ""
+    """What its probe got, where that does not say ready."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RollbackStatus:
+    """New members are made of an earlier revision's profile."""
+
+    revision: int
+    at: Instant
+    by: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RollStatus:
+    """A roll for a person."""
+
+    state: RollState
+    because: str
+    """Why it does not run, in words; empty while it does."""
+    target: str
+    """Digest of the profile that it is for."""
+    surge: str
+    unavailable: str
+    """As they were asked for: members, or a share of the desired size."""
+    started_at: Instant
+    by: str
+    ended_at: Instant | None
+    done: int
+    """Members in service that are made of the profile of now."""
+    remaining: int
+    """Members that are yet to be replaced."""
+    protected: tuple[MemberName, ...]
+    """Members of another profile that are left as they are."""
+    leaving: int = 0
+    """Members of another profile that are on their way out, and still there."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreStatus:
+    """Whether this daemon is the one that keeps the fleet, and which groups' stores wait for a person."""
+
+    claim: str | None
+    """Store generation of this daemon, as members bear it; ``None``: it claims nothing."""
+    superseded: str
+    """Why nothing is done any more; empty: this daemon acts."""
+    unwritten: Mapping[CloudId, str]
+    """Clouds on whose members the claim cannot be written, and why."""
+    doubted: tuple[GroupId, ...]
+    """Groups whose store may be older than their members; sorted."""
+    host: str
+    """Name of this machine, and the id of its boot: only for people, nothing is decided by them."""
+    boot: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Adoption:
+    """What a person's confirmation of the store has done."""
+
+    claim: str | None
+    """What this daemon claims now; ``None``: nothing, or only one group was named."""
+    groups: tuple[Adopted, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Adopted:
+    """A group whose store a person has confirmed."""
+
+    group: GroupId
+    desired: int | None
+    """What is kept from now on."""
+    stored: int
+    """What the store remembered before listings were compared with it."""
+    found: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupStatus:
+    """One group for a person."""
+
+    group: GroupId
+    condition: GroupCondition
+    messages: tuple[str, ...]
+    """Why, in words, when it is ERROR or WARNING."""
+    mode: Mode
+    pause: Pause
+    """The group's own."""
+    fleet_pause: FleetPause | None
+    """That of the whole fleet, the same for every group."""
+    desired: int | None
+    minimum: int
+    maximum: int
+    forced: bool
+    revision: int
+    members: tuple[MemberStatus, ...]
+    reason: Reason
+    """Of the last tick."""
+    policies: Mapping[PolicyId, Reason]
+    quiets: tuple[Quiet, ...]
+    queued: Queued | None
+    """What waits for the group's turn in its service."""
+    waits: tuple[tuple[Wait, int], ...]
+    decided_at: Instant | None
+    converged_at: Instant | None
+    """When a pass last found nothing to do."""
+    listed: bool | None
+    """Whether the last listing was complete; ``None``: nobody has looked yet."""
+    pending: bool = False
+    """Its size, its definition or its roll is another one than when a pass last found nothing to do."""
+    definition: int = 1
+    """Revision that new members are made of."""
+    rollback: RollbackStatus | None = None
+    """Why that is not the newest, if it is not."""
+    quota: str = ""
+    """Which limit of the cloud leaves no room for more, in the cloud's words; empty: none is in the way."""
+    unbelieved: tuple[str, ...] = ()
+    """Answers of the last poll that were not heard, since what they say cannot be: which counter, whose, and why."""
+    budget: str = ""
+    """Which budget of creates holds growth back, and what it allows; empty: none does."""
+    old: int = 0
+    """Members that are not made of the profile of now, as far as anybody has looked."""
+    roll: RollStatus | None = None
+    """The last one."""
+    older_store: OlderStore | None = None
+    """The store may be older than the fleet, until a person confirms it."""

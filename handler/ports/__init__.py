@@ -1,0 +1,1 @@
+"""What the handler asks of clouds, balancers, the store and the clock; drivers answer it."""

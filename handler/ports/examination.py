@@ -1,0 +1,201 @@
+"""What `trimtab doctor` asks of clouds, profiles and balancers, and what it makes of the answers. Pure.
+
+A driver offers checks (`Examined`): each is one question, asked and answered by itself, which changes nothing.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from typing import Protocol, runtime_checkable
+
+from config.causes import MENDING, Cause
+from config.model.catalogue import Profile
+from config.units import Instant, Seconds
+from handler.planning.headroom import Limit, Quota, headroom_of
+
+_ASKEW: Seconds = 30.0
+"""From here on clocks disagree: well beyond what a slow answer explains, well within what ages are judged by."""
+
+UNREACHED = "see that it runs, and that its address can be reached from here; then ask again"
+"""How to mend what did not answer."""
+
+
+class Verdict(enum.Enum):
+    """What came of a check."""
+
+    OK = "ok"
+    UNKNOWN = "unknown"
+    """It cannot be told; nothing says that it is wrong."""
+    PROBLEM = "problem"
+
+
+class About(enum.Enum):
+    """What a check is about."""
+
+    CLOUD = "cloud"
+    PROFILE = "profile"
+    BALANCER = "balancer"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """What one look has found."""
+
+    verdict: Verdict
+    words: str
+    mend: str = ""
+    """What a person can do; empty: nothing needs to be done, or the words have it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One question."""
+
+    about: About
+    name: str
+    """The id of the cloud, profile or balancer, as the file has it."""
+    what: str
+    """What is asked, in a word or two."""
+    look: Callable[[], Look]
+    """Asks. A `DriverError` is an answer too: what is asked for is not so, or nobody answers."""
+    mend: str = ""
+    """What to do where the other side says no and does not say why; empty: follow its words."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One answer."""
+
+    about: About
+    name: str
+    what: str
+    groups: tuple[str, ...]
+    """Whom it concerns."""
+    verdict: Verdict
+    words: str
+    """What is so; never a secret."""
+    mend: str = ""
+
+
+@runtime_checkable
+class Examined(Protocol):
+    """A driver of a cloud that can be asked for more than its machines."""
+
+    def checks(self, profiles: Sequence[Profile], most: int) -> Sequence[Check]:
+        """Say what can be asked. Nothing is asked before a check's own ``look``.
+
+        Args:
+            profiles: what groups make of this cloud.
+            most: how many members they may have, all together.
+        """
+        ...
+
+
+@runtime_checkable
+class Inspected(Protocol):
+    """A driver of a balancer that can be asked for more than its members."""
+
+    def checks(self, name: str) -> Sequence[Check]:
+        """Say what can be asked, as `Examined`; ``name``: the balancer's id in the file."""
+        ...
+
+
+def fine(words: str) -> Look:
+    """All is well."""
+    return Look(verdict=Verdict.OK, words=words)
+
+
+def wrong(words: str, mend: str = "") -> Look:
+    """Something is not."""
+    return Look(verdict=Verdict.PROBLEM, words=words, mend=mend)
+
+
+def untold(words: str) -> Look:
+    """Nothing can be said."""
+    return Look(verdict=Verdict.UNKNOWN, words=words)
+
+
+def found(kind: str, written: str, id: str) -> Look:
+    """A name that means something.
+
+    >>> found("image", "web", "7c1b").words, found("image", "7c1b", "7c1b").words
+    ('image web is 7c1b', 'image 7c1b is there')
+    """
+    return fine(f"{kind} {written} is there" if written == id else f"{kind} {written} is {id}")
+
+
+# Clocks
+
+
+def clock_look(date: str | None, before: Instant, after: Instant) -> Look:
+    """Hold the other side's clock against ours.
+
+    Args:
+        date: the field Date of its answer (RFC 9110, 6.6.1), in whole seconds; ``None``: it has none.
+        before: our clock when it was asked.
+        after: our clock when it had answered.
+
+    >>> clock_look("Sat, 31 Jan 2026 14:20:01 GMT", Instant(1769869200.0), Instant(1769869201.5)).words
+    'its clock agrees with ours'
+    >>> clock_look("Sat, 31 Jan 2026 14:22:00 GMT", Instant(1769869200.0), Instant(1769869201.5)).words
+    'its clock is 118 s ahead of ours'
+    """
+    try:
+        theirs = None if date is None else parsedate_to_datetime(date).timestamp()
+    except (ValueError, OverflowError):
+        theirs = None
+    if theirs is None:
+        return untold("its answers do not tell the time")
+    ahead, behind = theirs - after, before - (theirs + 1.0)
+    if max(ahead, behind) < _ASKEW:
+        return fine("its clock agrees with ours")
+    apart = f"{ahead:.0f} s ahead of" if ahead > behind else f"{behind:.0f} s behind"
+    return wrong(f"its clock is {apart} ours", "let both keep time by NTP: ages of machines are judged by it")
+
+
+# Quotas
+
+
+def quota_look(machines: Limit, others: Sequence[Limit], most: int, present: int) -> Look:
+    """Say whether the groups can grow as far as they may.
+
+    Args:
+        machines: everybody's on this account.
+        others: what else is counted there.
+        most: how many members the groups may have, all together.
+        present: how many of these there are.
+
+    >>> cores = Limit(what="cores", used=8, most=None)
+    >>> look = quota_look(Limit(what="machines", used=4, most=10), [cores], 12, 4)
+    >>> look.words
+    'there is room for 6 more machines, and groups may want 8: machines 4 of 10, cores 8 without a limit'
+    >>> look.mend
+    "raise the account's limit, or lower max"
+    """
+    told = ", ".join(str(limit) for limit in (machines, *others))
+    wanted = max(most - present, 0)
+    left = None if machines.most is None else max(machines.most - machines.used, 0)
+    if left is not None and left < wanted:
+        words = f"there is room for {left:g} more machines, and groups may want {wanted}: {told}"
+        return wrong(words, MENDING[Cause.QUOTA])
+    spent = [limit.what for limit in others if limit.most is not None and limit.used >= limit.most]
+    if spent and wanted:
+        return wrong(f"no {' and no '.join(spent)} left: {told}", MENDING[Cause.QUOTA])
+    return fine(told)
+
+
+def room_look(quotas: Sequence[Quota], most: int, present: int) -> Look:
+    """Say the same of what members take of other things than machines.
+
+    >>> ports = Quota(limit=Limit(what="ports", used=4, most=10), each=2)
+    >>> room_look([ports], 12, 4).words
+    'there is room for 3 more members, and groups may want 8: ports 4 of 10, and each takes 2'
+    """
+    room, needed = headroom_of(quotas, {}), max(most - present, 0)
+    if room is not None and room.members < needed:
+        words = f"there is room for {room.members} more members, and groups may want {needed}: {room.by}"
+        return wrong(words, MENDING[Cause.QUOTA])
+    return fine(", ".join(str(quota.limit) for quota in quotas))

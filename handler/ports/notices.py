@@ -1,0 +1,255 @@
+"""When somebody is told of a group's trouble, and what. Pure.
+
+# Note [Trouble is told once]
+
+An outage begins when a group is ERROR or WARNING and ends when it is where it should be again (RUNNING, COOLDOWN), or
+is kept no longer (ORPHANED, DELETING). It is told once when it begins, once more if it becomes worse, and once when it
+is over; however a group swings between WARNING and ERROR, the worse is told once. SCALING, STARTING and PAUSED say
+nothing: a step that failed for good is not tried all the time, and in between the group merely looks busy.
+
+ERROR is told at once. WARNING must have lasted for one interval, and so must the end: what comes and goes within an
+interval wakes nobody. What was told last is in the store, so a restart neither repeats nor forgets; only how long
+something unsaid has lasted is counted anew.
+"""
+
+from __future__ import annotations
+
+import enum
+import hashlib
+import hmac
+import json
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import assert_never
+
+from config.model.catalogue import Group
+from config.model.notices import NotifyCommand, NotifyTarget, NotifyUrl, Severity
+from config.units import GroupId, Instant, Seconds
+from handler.planning.status import GroupCondition
+
+_FIRST_PAUSE: Seconds = 5.0
+_LONGEST_PAUSE: Seconds = 900.0
+_PATIENCE: Seconds = 86400.0
+_MESSAGES = 20
+_LONGEST_MESSAGE = 500
+
+
+class Turn(enum.Enum):
+    """Which way a group has turned."""
+
+    ENTERED = "entered"
+    LEFT = "left"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notice:
+    """What somebody is told."""
+
+    group: GroupId
+    turn: Turn
+    severity: Severity
+    """What was entered; of what was left, the worst that was told."""
+    condition: GroupCondition
+    """How the group is."""
+    messages: tuple[str, ...]
+    """Why, in words."""
+    since: Instant
+    """When the outage began: the same in all that is told of it."""
+    at: Instant
+
+    @property
+    def outage(self) -> str:
+        """The outage that it is about: what notices that belong together share."""
+        return f"{self.group}.{round(self.since * 1000)}"
+
+    @property
+    def id(self) -> str:
+        """The same for the same news, whenever and however often it is found or sent."""
+        return f"{self.outage}.{self.severity.value}.{self.turn.value}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filed:
+    """A notice that waits to be sent."""
+
+    notice: Notice
+    target: NotifyTarget
+    attempts: int = 0
+    """How often it was tried in vain."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tried:
+    """What became of sending a notice."""
+
+    at: Instant
+    delivered: bool
+    next_at: Instant | None = None
+    """When to try again; ``None``: it is delivered, or given up."""
+    because: str = ""
+    """Why it is not delivered, in words without secrets."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outage:
+    """Trouble that was told and is not over."""
+
+    since: Instant
+    severity: Severity
+    """The worst that was told."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Watch:
+    """What is remembered of a group between two looks."""
+
+    outage: Outage | None = None
+    turned_at: Instant | None = None
+    """Since when it has looked otherwise than was told."""
+
+
+class _Well(enum.Enum):
+    """A condition that is no trouble."""
+
+    YES = "yes"
+    KEPT_NO_LONGER = "kept no longer"
+    SAYS_NOTHING = "says nothing"
+
+
+def watch_after(last: Notice | None) -> Watch:
+    """What to remember of a group that this was the last notice of, for example after a restart."""
+    if last is None or last.turn is Turn.LEFT:
+        return Watch()
+    return Watch(outage=Outage(since=last.since, severity=last.severity))
+
+
+def look(
+    watch: Watch, group: Group, condition: GroupCondition, messages: tuple[str, ...], now: Instant
+) -> tuple[Watch, Notice | None]:
+    """Look at a group as it is now: what is news, and what to remember.
+
+    The watch that comes with a notice holds only once that notice is on disk. See the note above.
+    """
+    if group.notify is None:
+        return Watch(), None
+    seen = _judged(condition, group.notify.on)
+    if seen is _Well.SAYS_NOTHING:
+        return watch, None
+    following = _begun(watch, group, seen, now) if isinstance(seen, Severity) else _ended(watch, group, seen, now)
+    turn = _turn(watch.outage, following.outage)
+    if turn is None:
+        return following, None
+    told = following.outage or watch.outage
+    if told is None:
+        raise AssertionError("a turn without an outage")
+    notice = Notice(
+        group=group.id,
+        turn=turn,
+        severity=told.severity,
+        condition=condition,
+        messages=tuple(message[:_LONGEST_MESSAGE] for message in messages[:_MESSAGES]),
+        since=told.since,
+        at=now,
+    )
+    return following, notice
+
+
+def _turn(before: Outage | None, after: Outage | None) -> Turn | None:
+    if before == after:
+        return None
+    return Turn.LEFT if after is None else Turn.ENTERED
+
+
+def _begun(watch: Watch, group: Group, seen: Severity, now: Instant) -> Watch:
+    """In trouble: told at once if it is an error, else after an interval, and never twice."""
+    if watch.outage is not None:
+        worse = seen is Severity.ERROR and watch.outage.severity is Severity.WARNING
+        return Watch(outage=replace(watch.outage, severity=seen) if worse else watch.outage)
+    since = watch.turned_at if watch.turned_at is not None else now
+    if seen is Severity.WARNING and now - since < group.interval:
+        return Watch(turned_at=since)
+    return Watch(outage=Outage(since=since, severity=seen))
+
+
+def _ended(watch: Watch, group: Group, seen: _Well, now: Instant) -> Watch:
+    """Out of trouble: told after an interval, or at once of a group that is kept no longer."""
+    if watch.outage is None:
+        return Watch()
+    since = watch.turned_at if watch.turned_at is not None else now
+    if seen is _Well.YES and now - since < group.interval:
+        return replace(watch, turned_at=since)
+    return Watch()
+
+
+def _judged(condition: GroupCondition, on: tuple[Severity, ...]) -> Severity | _Well:
+    match condition:
+        case GroupCondition.ERROR:
+            return Severity.ERROR if Severity.ERROR in on else _Well.YES
+        case GroupCondition.WARNING:
+            return Severity.WARNING if Severity.WARNING in on else _Well.YES
+        case GroupCondition.RUNNING | GroupCondition.COOLDOWN:
+            return _Well.YES
+        case GroupCondition.DELETING | GroupCondition.ORPHANED:
+            return _Well.KEPT_NO_LONGER
+        case GroupCondition.SCALING | GroupCondition.STARTING | GroupCondition.PAUSED:
+            return _Well.SAYS_NOTHING
+        case _:
+            assert_never(condition)
+
+
+# What is sent.
+
+
+def body(notice: Notice) -> bytes:
+    """The notice as JSON: the same bytes at each attempt."""
+    told = {
+        "id": notice.id,
+        "outage": notice.outage,
+        "group": notice.group,
+        "event": notice.turn.value,
+        "severity": notice.severity.value,
+        "condition": notice.condition.value,
+        "messages": list(notice.messages),
+        "since": _iso(notice.since),
+        "at": _iso(notice.at),
+    }
+    return json.dumps(told, ensure_ascii=False).encode("utf-8", "backslashreplace")
+
+
+def signature(secret: str, at: Instant, sent: bytes) -> str:
+    """The value of ``X-Trimtab-Signature``: HMAC-SHA-256 over ``t.body``, where t is whole seconds since the epoch."""
+    seconds = int(at)
+    made = hmac.new(secret.encode(), f"{seconds}.".encode() + sent, hashlib.sha256).hexdigest()
+    return f"t={seconds},v1={made}"
+
+
+def _iso(at: Instant) -> str:
+    return datetime.fromtimestamp(at, tz=UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def channel(target: NotifyTarget) -> str:
+    """By which kind of way it is sent: ``command`` or ``url``."""
+    match target:
+        case NotifyCommand():
+            return "command"
+        case NotifyUrl():
+            return "url"
+        case _:
+            assert_never(target)
+
+
+# When it is sent again.
+
+
+def delivered(at: Instant) -> Tried:
+    """It has arrived."""
+    return Tried(at=at, delivered=True)
+
+
+def failed(filed: Filed, because: str, at: Instant) -> Tried:
+    """It has not arrived: again after 5 s, then twice as long each time, up to 15 min; given up after a day."""
+    last_at = filed.notice.at + _PATIENCE
+    if at >= last_at:
+        return Tried(at=at, delivered=False, because=because)
+    pause = min(_FIRST_PAUSE * 2.0 ** min(filed.attempts, 10), _LONGEST_PAUSE)
+    return Tried(at=at, delivered=False, next_at=Instant(min(at + pause, last_at)), because=because)

@@ -1,0 +1,140 @@
+"""The port to a cloud. A driver raises exactly `Transient` and `Permanent`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Protocol, runtime_checkable
+
+from config.model.catalogue import Profile
+from config.units import GroupId, MemberName, PartName, Seconds
+from handler.planning.launches import Claim, LaunchId
+from handler.planning.world import Listing, Server
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launch:
+    """One member to be made."""
+
+    id: LaunchId
+    profile: Profile
+    parts: Mapping[PartName, str] = field(default_factory=lambda: MappingProxyType({}))
+    """The cloud's ids of its parts (`handler.ports.parts`), all of them ready."""
+    claim: Claim | None = None
+    """What a cloud with `Claimable` machines writes on it in the call that makes it; ``None``: nothing."""
+
+
+Papers = Callable[[MemberName], Mapping[str, str]]
+"""What a new member is given that is for it alone, its token for instance, as variables of its environment. They are
+secret: a driver hands them to the machine, and to nobody else."""
+
+
+def no_papers(_: MemberName) -> Mapping[str, str]:
+    """For whoever makes no members."""
+    return {}
+
+
+class Orchestrator(Protocol):
+    """Makes and removes members, always by identity. Calls block; they are made from worker threads."""
+
+    def list(self, group: GroupId) -> Listing:
+        """List the group's machines, by mark; say whether that is all of them."""
+        ...
+
+    def find(self, name: MemberName) -> Server | None:
+        """Ask for one machine. ``None`` is a *definite* not-found; anything less certain raises `Transient`."""
+        ...
+
+    def create(self, launch: Launch) -> Server:
+        """Make a machine that bears ``launch.id`` as name and mark. If it exists already, return it.
+
+        `Transient` may mean that it was made all the same: the caller keeps its intent open.
+        """
+        ...
+
+    def destroy(self, name: MemberName, *, grace: Seconds) -> None:
+        """Begin to remove a machine: it is told to stop, and made to after ``grace``. Gone already is success."""
+        ...
+
+    def list_all(self) -> Listing:
+        """List the machines of every group of this installation, by mark, as `list` does those of one.
+
+        Groups that nobody remembers are among them: this is how what was left behind is found.
+        """
+        ...
+
+    # Machines that are given to Trimtab, or taken from it
+
+    @property
+    def fixed_marks(self) -> str:
+        """Why marks can neither be written on machines that are there nor be taken off them; empty: they can.
+
+        Where it says something, `stranger`, `mark` and `unmark` raise `Permanent` with it.
+        """
+        ...
+
+    def stranger(self, named: str) -> Server | None:
+        """Look for a machine that bears no mark of any installation, by the cloud's own id or, if none has it, by name.
+
+        Its ``name`` is the cloud's own. ``None`` is a *definite* not-found.
+
+        Raises:
+            Permanent: it bears a mark (the message has it), or several machines have the name (it has their ids).
+        """
+        ...
+
+    def mark(self, id: str, launch: LaunchId) -> Server:
+        """Write a mark on the machine with this id of the cloud's own. Bears it already is success.
+
+        From then on it is the member ``launch.name`` to `list`, `find` and `destroy`, whatever else it is called.
+        `Transient` may mean that it was done all the same.
+
+        Raises:
+            Permanent: there is no such machine, or it bears another mark.
+        """
+        ...
+
+    def unmark(self, name: MemberName) -> None:
+        """Take a member's mark off; the machine goes on, and is nobody's. One that is not there is success.
+
+        That holds for machines that were made with a mark as well: they are never listed or found under it again.
+        """
+        ...
+
+
+@runtime_checkable
+class Proving(Protocol):
+    """A driver whose listing may be the machine itself, so that a not-found is no matter of belief."""
+
+    @property
+    def proves_absence(self) -> bool:
+        """Whether a definite not-found needs no other evidence, however many members it is about."""
+        ...
+
+
+@runtime_checkable
+class Standing(Protocol):
+    """A driver of a cloud in which machines can stand in a group's place before the group has taken them."""
+
+    def standing(self, profile: Profile) -> int:
+        """How many are there and nobody's. Creations take these, and give them their marks, before any is made.
+
+        Raises:
+            DriverError: that cannot be told.
+        """
+        ...
+
+
+@runtime_checkable
+class Claimable(Protocol):
+    """A driver of a cloud whose machines can bear a claim (`handler.planning.launches.Claim`); listings show it."""
+
+    def claim(self, name: MemberName, claim: Claim) -> None:
+        """Write a claim on a member, over the one that it bears. One that is not there is success.
+
+        Raises:
+            Permanent: this account may not write it.
+            Transient: it may have been written all the same.
+        """
+        ...

@@ -1,0 +1,393 @@
+"""What must survive a crash, as a port. Every write is durable when the call returns, or raises `StoreError`.
+
+Calls block and may come from any thread; writes that wait at the same time share one commit.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from config.model.budgets import Granted
+from config.units import BalancerId, CloudId, GroupId, Instant, MemberName, Seconds
+from handler.planning.attachments import Attachment
+from handler.planning.declared import Converged, Pinned
+from handler.planning.desired import Builds, Definition
+from handler.planning.launches import Claim
+from handler.planning.lines import OpenStep
+from handler.planning.rolls import Roll
+from handler.planning.status import Began
+from handler.planning.steps import Result
+from handler.planning.world import Record
+from handler.ports.behind import BehindStore
+from handler.ports.edits import Edited, EditStore
+from handler.ports.held import Difference
+from handler.ports.outside import OutsideStore
+from handler.ports.rolling import RollingStore
+from trigger.explain.explanation import Explanation, Measured
+from trigger.explain.given import Given
+from trigger.reasons import Reason
+from trigger.requests import Clamp, FleetPause, GroupState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredGroup:
+    """One group as it survives: state, last definition, and what convergence has learnt."""
+
+    id: GroupId
+    state: GroupState
+    definition: Definition
+    """That is in force: as declared last, but for the profile if an earlier one is pinned."""
+    deleting: bool
+    failed_builds: int
+    """Builds failed in a row."""
+    back_off_until: Instant | None
+    builds_of: str | None = None
+    """What those builds were made with (`handler.planning.desired.Builds`)."""
+    attachments: tuple[Attachment, ...] = ()
+    """Of the definition's balancers, those by a person's word."""
+    declared: int = 1
+    """Number of the newest revision of its definition."""
+    pinned: Pinned | None = None
+    """An earlier revision, whose profile new members are made of."""
+    roll: Roll | None = None
+    """The last one."""
+    converged: Converged | None = None
+    """What it was when a pass last found nothing to do."""
+    edited_at: Instant | None = None
+    """When the file was last edited in what the group goes by; ``None``: not since that is written down."""
+    begun: Mapping[MemberName, Began] = field(default_factory=dict)
+    """Since when its members are in their states; not of those for which it was never written down."""
+    beside: int = 0
+    """The sum of ``max`` over the other groups that use its cloud; not stored, since the file says it."""
+
+    @property
+    def granted(self) -> Granted:
+        """What the budget of its cloud comes to with all groups that use it."""
+        return self.definition.cloud.budget.granted(self.definition.group.maximum + self.beside)
+
+    @property
+    def in_force(self) -> int:
+        """Number of the revision whose profile new members are made of."""
+        return self.declared if self.pinned is None else self.pinned.revision
+
+    @property
+    def builds(self) -> Builds:
+        """How builds of the definition in force go."""
+        kept = Builds(failed=self.failed_builds, back_off_until=self.back_off_until, of=self.builds_of)
+        return kept.that_count(self.definition)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Creates:
+    """How much of the budgets is used."""
+
+    group_outstanding: int
+    group_past_hour: int
+    cloud_outstanding: int
+    cloud_past_hour: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tick:
+    """One group's tick or request, to be recorded as a whole."""
+
+    group: GroupId
+    at: Instant
+    explanation: Explanation
+    state: GroupState | None
+    """The new state if it changed; desired size and its cause become history in the same transaction."""
+    before: GroupState | None = None
+    """The state on disk, if whoever records knows it: only what differs need be written."""
+    evaluated: bool = True
+    """False: requests came between two ticks. Unless they changed the size, no span is theirs; their answers are."""
+    members: tuple[Record, ...] = ()
+    """Who leaves, or was given, for the size that this leads to: written in the same transaction."""
+    cloud: CloudId | None = None
+    """Where they are; needed if there is anybody."""
+    given: Given | None = None
+    """What the decision was given from elsewhere; ``None``: the same as the one before."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredAnswer:
+    """The first answer to a request id: the same id again gets this and does nothing."""
+
+    request: str
+    at: Instant
+    reason: Reason
+    desired_from: int | None
+    desired_to: int | None
+
+
+class EventKind(enum.Enum):
+    """What a line of history is about."""
+
+    DECISION = "decision"
+    """A change of desired size, or an answer to a request from outside."""
+    STEP = "step"
+    NOTE = "note"
+    """Pause, resume, protect, reload, start, orphaned: acts of people and of the daemon."""
+
+
+EVERY_KIND: Collection[EventKind] = frozenset(EventKind)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """One line of a group's history."""
+
+    at: Instant
+    group: GroupId
+    kind: EventKind
+    name: str
+    """Reason, step or act."""
+    by: str
+    """Cause and who, or member."""
+    desired_from: int | None = None
+    desired_to: int | None = None
+    clamps: tuple[Clamp, ...] = ()
+    result: Result | None = None
+    """Steps: ``None`` while under way (or if Trimtab was killed there)."""
+    message: str = ""
+    took: Seconds | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """Ticks in a row with one and the same answer."""
+
+    group: GroupId
+    first_at: Instant
+    last_at: Instant
+    ticks: int
+    first: Explanation
+    """As it was at the first tick of the span."""
+    least: tuple[float | None, ...]
+    """The least value seen in the span of each aggregate, in the order of `Explanation.measured`."""
+    greatest: tuple[float | None, ...]
+
+    @property
+    def moved(self) -> tuple[tuple[Measured, float, float], ...]:
+        """Aggregates whose value did not stay the same, as they were at the first tick: least and greatest."""
+        told = zip(self.first.measured, self.least, self.greatest, strict=False)  # older rows tell of no terms
+        return tuple(
+            (each, least, greatest)
+            for each, least, greatest in told
+            if least is not None and greatest is not None and least < greatest
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Abandoned:
+    """A machine, or the intent of one, that a person told us never to touch, nor to take up again.
+
+    It outlives its group: a name is never used twice.
+    """
+
+    name: MemberName
+    group: GroupId
+    cloud: CloudId
+    server_id: str | None
+    """The cloud's own id, where it is known."""
+    at: Instant
+    by: str
+
+
+class Store(BehindStore, EditStore, OutsideStore, RollingStore, Protocol):
+    """The one place that remembers."""
+
+    def generation(self) -> Claim | None:
+        """The last claim of a daemon over this store; ``None``: there was none."""
+        ...
+
+    def save_generation(self, claim: Claim) -> None:
+        """Write down what this daemon claims, before any member bears it."""
+        ...
+
+    def clock(self) -> Difference | None:
+        """By how much the clocks differed when instants were last measured; ``None``: not known."""
+        ...
+
+    def retime(self, step: Seconds, now: Instant, difference: Difference) -> int:
+        """Move what every span is measured by, none of them beyond its length, and write down how the clocks differ.
+
+        One transaction. Returns how many groups and members have changed.
+        """
+        ...
+
+    # Groups
+    def groups(self) -> tuple[StoredGroup, ...]:
+        """Every group ever declared and not deleted, sorted by id."""
+        ...
+
+    def declare(
+        self, definitions: Sequence[Definition], at: Instant, edited: Edited | None = None, *, lost: bool = False
+    ) -> None:
+        """Write the declared groups in one transaction: new ones have no desired size, all others become ORPHANED.
+
+        ``edited``: what the file says now, and what was edited; told to the groups that were there before.
+        ``lost``: a store before this one was lost, so no name is known to be new.
+        """
+        ...
+
+    def fleet_pause(self) -> FleetPause | None:
+        """What is stopped in all groups; the states of groups have it, too, also of those declared later."""
+        ...
+
+    def save_fleet_pause(self, pause: FleetPause | None, act: str, by: str, message: str, at: Instant) -> None:
+        """Write it down, and a line in the history of every group, in one transaction."""
+        ...
+
+    def save_builds(self, group: GroupId, builds: Builds) -> None:
+        """Write down how builds go."""
+        ...
+
+    def save_begun(self, group: GroupId, begun: Mapping[MemberName, Began], over: Collection[MemberName]) -> None:
+        """Write down since when these members are in their states, and forget those that are gone."""
+        ...
+
+    def mark_deleting(self, group: GroupId) -> None:
+        """The group is to be emptied and forgotten."""
+        ...
+
+    def drop_group(self, group: GroupId) -> None:
+        """Forget a group and its members; its history stays until retention."""
+        ...
+
+    # Decisions
+    def record(self, ticks: Sequence[Tick]) -> None:
+        """Write ticks: new states, decisions and answers at once, spans run-length. One transaction.
+
+        A tick whose explanation has the shape of the group's last span only extends that span, in memory; spans
+        are flushed with the next real write, on `flush`, and on `close`.
+        """
+        ...
+
+    def flush(self) -> None:
+        """Write spans that were only extended in memory."""
+        ...
+
+    def answered(self, group: GroupId, request: str) -> StoredAnswer | None:
+        """What was answered to this request id, if it was ever asked."""
+        ...
+
+    def answers_to(self, asked: Collection[tuple[GroupId, str]]) -> Mapping[tuple[GroupId, str], StoredAnswer]:
+        """What was answered to each of these (group, request id), where it was ever asked."""
+        ...
+
+    # Members
+    def members(self, group: GroupId) -> tuple[Record, ...]:
+        """Members that are not GONE, sorted by sequence."""
+        ...
+
+    def gone(self, group: GroupId, names: Collection[MemberName]) -> Mapping[MemberName, Record]:
+        """The last records of those of these names that are remembered as GONE; retention forgets them in time."""
+        ...
+
+    def lower(self, act: Event, state: GroupState, leaving: Sequence[Record], cloud: CloudId) -> None:
+        """Write down who leaves together with the size that follows them, and why, in one transaction."""
+        ...
+
+    def last_sequence(self, group: GroupId) -> int:
+        """The newest sequence that was ever given out under this name; 0: none was."""
+        ...
+
+    def raise_sequence(self, group: GroupId, to: int) -> None:
+        """Give out no sequence up to this one any more; one that is lower than the last changes nothing."""
+        ...
+
+    def abandon(self, act: Event, what: Abandoned, ended: Sequence[Record]) -> None:
+        """Write down what is not to be touched any more, its record's end if it has one, and why, in one transaction.
+
+        The same name again changes nothing but the history.
+        """
+        ...
+
+    def abandoned(self) -> tuple[Abandoned, ...]:
+        """Everything that was ever abandoned, of all groups, those that are gone included; sorted by name."""
+        ...
+
+    def abandoned_of(self, group: GroupId) -> frozenset[MemberName]:
+        """Who of one group was abandoned."""
+        ...
+
+    def intend(
+        self,
+        group: GroupId,
+        cloud: CloudId,
+        count: int,
+        balancers: tuple[tuple[BalancerId, int], ...],
+        at: Instant,
+        profile: str | None = None,
+    ) -> tuple[Record, ...]:
+        """Mint ``count`` sequences and write INTENDED records under them, in one transaction, before any call.
+
+        ``profile`` is the digest of what they are to be made of.
+        """
+        ...
+
+    def save(self, records: Sequence[Record], cloud: CloudId) -> None:
+        """Write records whole (insert or replace), in one transaction; raises the group's sequence to theirs."""
+        ...
+
+    def creates(self, group: GroupId, cloud: CloudId, now: Instant) -> Creates:
+        """How much of the budgets is used.
+
+        Outstanding are INTENDED and MADE members; the past hour counts by ``intended_at``, GONE members included.
+        """
+        ...
+
+    # History
+    def begin_step(
+        self, group: GroupId, name: str, member: MemberName | None, at: Instant, save: Sequence[Record], cloud: CloudId
+    ) -> int:
+        """Write a step's journal line, and the records that must be durable before it, in one transaction."""
+        ...
+
+    def end_step(
+        self, step: int, result: Result, message: str, at: Instant, save: Sequence[Record], cloud: CloudId
+    ) -> None:
+        """Complete a step's journal line, and write the records that follow from it, in one transaction."""
+        ...
+
+    def open_steps(self, group: GroupId) -> tuple[OpenStep, ...]:
+        """The group's calls that were begun and not ended, oldest first."""
+        ...
+
+    def note_steps(self, lines: Sequence[Event], save: Sequence[Record], cloud: CloudId) -> None:
+        """Write whole lines of steps that have no call, and the records that say so, in one transaction."""
+        ...
+
+    def note(
+        self, group: GroupId, name: str, by: str, message: str, at: Instant, state: GroupState | None = None
+    ) -> None:
+        """Write down an act of a person or of the daemon, with the state that it leads to."""
+        ...
+
+    def history(
+        self, group: GroupId, *, before: Instant | None, limit: int, kinds: Collection[EventKind] = EVERY_KIND
+    ) -> tuple[Event, ...]:
+        """The newest events of these kinds, newest first.
+
+        Those of one instant are never parted, so there may be a few more.
+        """
+        ...
+
+    def span_at(self, group: GroupId, at: Instant) -> Span | None:
+        """The span that covers ``at``, or the last one before it."""
+        ...
+
+    def spans_begun(self, group: GroupId, begin: Instant, end: Instant, limit: int) -> tuple[Span, ...]:
+        """The newest spans that began at ``begin`` or later and before ``end``, newest first."""
+        ...
+
+    def prune(self, *, before: Instant, bytes_at_most: int) -> int:
+        """Delete history older than ``before``, and the oldest beyond the disk budget; returns rows deleted."""
+        ...
+
+    def close(self) -> None:
+        """Flush and close. Later calls raise `StoreError`."""
+        ...

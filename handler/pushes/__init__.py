@@ -1,1 +1,0 @@
-"""Values in: numbers that members and applications send by themselves, in three shapes."""

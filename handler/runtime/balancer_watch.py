@@ -1,0 +1,56 @@
+"""Balancers that restart forget who is behind them: a look at each wakes the groups that it serves."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+
+from config.errors import DriverError
+from config.model.catalogue import Balancer
+from config.units import BalancerId, GroupId
+from handler import logs
+from handler.ports.balancer import Balancer as BalancerPort
+from handler.runtime.rooms import Room
+
+
+class BalancerWatch:
+    """What each balancer said that it is, when it was last asked.
+
+    Args:
+        rooms: all groups.
+        port_of: how a declared balancer is spoken to.
+    """
+
+    def __init__(self, rooms: Mapping[GroupId, Room], port_of: Callable[[Balancer], BalancerPort]) -> None:
+        self._rooms = rooms
+        self._port_of = port_of
+        self._incarnations: dict[BalancerId, str] = {}
+
+    async def look(self) -> None:
+        """Wake the groups of a balancer that has restarted, or might have since their last pass seated members."""
+        for declared in _balancers(self._rooms.values()):
+            try:
+                incarnation = await asyncio.to_thread(self._port_of(declared).incarnation)
+            except DriverError:
+                continue  # a pass will say what is wrong; nothing is known of its members
+            before = self._incarnations.get(declared.id)
+            self._incarnations[declared.id] = incarnation
+            if before == incarnation:
+                continue
+            if before is not None:
+                logs.warn("balancer_restarted", balancer=declared.id)
+            for room in self._rooms.values():
+                if declared.id in room.definition.balancers:
+                    room.wake.set()
+
+
+def _balancers(rooms: Iterable[Room]) -> list[Balancer]:
+    """Those that the last passes had to do with."""
+    declared = {
+        balancer: room.definition.balancers[balancer]
+        for room in list(rooms)
+        if room.seen is not None
+        for balancer in room.seen.world.seatings
+        if balancer in room.definition.balancers
+    }
+    return [declared[name] for name in sorted(declared)]

@@ -1,0 +1,239 @@
+"""The decision loop: per slot of groups, scrape → frame → evaluation → decision, once per interval.
+
+Groups of one interval are spread over slots, so that no tick holds the event loop for long and agents are not all
+asked at once. A tick that comes late is late, never doubled: the tick number is the number of whole intervals.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import zlib
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
+from functools import partial
+from typing import assert_never
+
+from aggregator.aggregate import Aggregator
+from collector.outages.heard import heard as heard_by
+from collector.outages.misses import misses_of
+from collector.outages.outages import Began, Ended, Hearing, hearing_of, observe, unheard
+from collector.outages.refusals import without
+from collector.outages.remedies import remedy
+from collector.samples import Layout, Scrape
+from collector.sources.poll import Poller
+from collector.targets import Roster
+from config.model.catalogue import Catalogue, Mode
+from config.model.counters import AlertedValue, source_word
+from config.units import CounterId, GroupId, Moment, Seconds
+from handler import logs
+from handler.planning.hearings import Hearing as MemberHearing
+from handler.runtime.door import Door, Question
+from handler.runtime.evidence import direct_sources, hearings_of
+from handler.runtime.guard import Guard
+from handler.runtime.rooms import Room
+from trigger.policies.evaluate import evaluate
+
+_GROUPS_PER_SLOT = 25
+_UNHEARD_INTERVALS = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slot:
+    """Groups that are polled and decided together."""
+
+    interval: Seconds
+    phase: Seconds
+    """Offset of the tick within the interval."""
+    groups: tuple[GroupId, ...]
+
+    def number(self, steady: float) -> int:
+        """The tick that a reading of the steady clock belongs to."""
+        return math.floor((steady - self.phase) / self.interval)
+
+    def next_at(self, steady: float) -> float:
+        """When the next tick is due, in steady seconds."""
+        return (self.number(steady) + 1) * self.interval + self.phase
+
+
+def slots_of(catalogue: Catalogue, groups: Iterable[GroupId]) -> tuple[Slot, ...]:
+    """Spread groups over slots: by interval, then by a hash of the name, so that a reload moves nobody else.
+
+    >>> Slot(interval=30.0, phase=0.0, groups=()).next_at(61.0)
+    90.0
+    """
+    by_interval: dict[Seconds, list[GroupId]] = {}
+    for group in sorted(groups):
+        declared = catalogue.groups[group]
+        if declared.mode is not Mode.OFF:
+            by_interval.setdefault(declared.interval, []).append(group)
+    slots = []
+    for interval, members in sorted(by_interval.items()):
+        count = 2 ** max(0, math.ceil(math.log2(len(members) / _GROUPS_PER_SLOT)))
+        for index in range(count):
+            inside = tuple(group for group in members if zlib.crc32(group.encode()) % count == index)
+            if inside:
+                slots.append(Slot(interval=interval, phase=index * interval / count, groups=inside))
+    return tuple(slots)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TickReport:
+    """One tick of a slot, for metrics."""
+
+    slot: Slot
+    scrape: Scrape
+    lag: Seconds
+    """How late it began."""
+    poll_took: Seconds
+    decide_took: Seconds
+
+
+class Decider:
+    """Runs the slots of one catalogue.
+
+    Args:
+        rooms: all groups.
+        poller: asks their members.
+        door: where what was judged goes.
+        clock: both clocks.
+        report: told of every tick, when it is over.
+        heard: given every scrape and whose turn it was, before anything is made of it. Must not take long.
+        witness: told what members' own sources heard of them at every poll of their group. Must not take long.
+    """
+
+    def __init__(  # noqa: PLR0913 - the composition root's list of ports
+        self,
+        *,
+        rooms: Mapping[GroupId, Room],
+        poller: Poller,
+        door: Door,
+        clock: Callable[[], Moment],
+        report: Callable[[TickReport], None],
+        heard: Callable[[tuple[GroupId, ...], Scrape], None] = lambda groups, scrape: None,
+        witness: Callable[[GroupId, Sequence[MemberHearing]], None] = lambda group, hearings: None,
+    ) -> None:
+        self._heard = heard
+        self._witness = witness
+        self._rooms = rooms
+        self._poller = poller
+        self._door = door
+        self._clock = clock
+        self._report = report
+        self._aggregators: dict[tuple[GroupId, ...], Aggregator] = {}
+        self._hearings: dict[tuple[GroupId, ...], Hearing] = {}
+        self._direct: dict[tuple[GroupId, ...], Set[str]] = {}
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def start(self, catalogue: Catalogue) -> None:
+        """Run the catalogue's slots; after a reload, windows whose counters are unchanged go on."""
+        before = list(self._aggregators.values())
+        self._aggregators = {}
+        self._hearings = {}
+        for slot in slots_of(catalogue, (room.id for room in self._rooms.values() if not room.state.orphaned)):
+            aggregator = Aggregator(catalogue, slot.groups)
+            for old in before:
+                aggregator.succeed(old)
+            self._aggregators[slot.groups] = aggregator
+            self._tasks.append(asyncio.create_task(self._keep(slot, catalogue, aggregator), name=f"slot-{slot.phase}"))
+
+    @property
+    def window_bytes(self) -> int:
+        """Memory that the windows of all groups take."""
+        return sum(aggregator.bytes for aggregator in self._aggregators.values())
+
+    async def stop(self) -> None:
+        """Stop all slots; the tick in hand is given up before it decides, or finishes its write."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._tasks = []
+
+    def tasks(self) -> Sequence[asyncio.Task[None]]:
+        """The running slots: the daemon watches that none of them has died."""
+        return self._tasks
+
+    async def _keep(self, slot: Slot, catalogue: Catalogue, aggregator: Aggregator) -> None:
+        guard = Guard("tick", interval=slot.interval, phase=slot.phase, groups=len(slot.groups))
+        while True:
+            due = slot.next_at(self._clock().steady)
+            await asyncio.sleep(due - self._clock().steady)
+            await guard.run(partial(self.tick, slot, catalogue, aggregator, due))
+
+    async def tick(self, slot: Slot, catalogue: Catalogue, aggregator: Aggregator, due: float) -> None:
+        """One slot, once: everything the chain does, in the order of the chain."""
+        began = self._clock()
+        rooms = [self._rooms[group] for group in slot.groups if group in self._rooms]
+        rosters: dict[GroupId, Roster] = {room.id: room.roster(began.wall) for room in rooms}
+        scrape = await self._poller.poll(catalogue, rosters, timeout=min(0.8 * slot.interval, 10.0))
+        self._heard(tuple(room.id for room in rooms), scrape)
+        polled = self._clock()
+        frames = aggregator.take(scrape)
+        scrape = without(scrape, aggregator.outside(), catalogue.counters)
+        hearing = self._hearing(catalogue, slot, scrape.layout)
+        questions = []
+        for room in rooms:
+            _listen(room, scrape, hearing, slot.interval)
+            room.heard = heard_by(room.heard, scrape, hearing, room.id, self._direct[slot.groups])
+            self._witness(room.id, hearings_of(room.heard))
+            evaluation = evaluate(catalogue, room.id, frames[room.id], room.holds, scrape.at, size=room.state.desired)
+            questions.append(Question(room=room, at=scrape.at, evaluation=evaluation))
+        await self._door.ask_all(questions)
+        done = self._clock()
+        self._report(
+            TickReport(
+                slot=slot,
+                scrape=scrape,
+                lag=began.steady - due,
+                poll_took=polled.steady - began.steady,
+                decide_took=done.steady - polled.steady,
+            )
+        )
+
+    def _hearing(self, catalogue: Catalogue, slot: Slot, layout: Layout) -> Hearing:
+        known = self._hearings.get(slot.groups)
+        if known is None or known.layout is not layout:
+            self._hearings[slot.groups] = known = hearing_of(layout, _words(catalogue))
+            self._direct[slot.groups] = direct_sources(catalogue)
+        return known
+
+
+def _words(catalogue: Catalogue) -> Mapping[CounterId, str]:
+    """Whose silence is an outage: not an alert's, which says by it that all is well."""
+    counters = catalogue.counters.values()
+    return {each.id: source_word(each) for each in counters if not isinstance(each.source, AlertedValue)}
+
+
+def _listen(room: Room, scrape: Scrape, hearing: Hearing, interval: Seconds) -> None:
+    room.silence, changes = observe(room.silence, scrape, hearing, room.id)
+    room.misses = misses_of(scrape, hearing, room.id)
+    for change in changes:
+        _tell(change)
+    room.unheard = unheard(room.silence, scrape.at.wall, _UNHEARD_INTERVALS * interval)
+
+
+def _tell(change: Began | Ended) -> None:
+    """Log an outage of a channel or of a counter, by what it is of; a whole group's channel has no member.
+
+    Where a channel falls silent, the counter is one of those that it carries: the one whose failure is told.
+    """
+    channel = change.channel
+    member = None if channel is None else channel.member
+    match change:
+        case Began():
+            logs.warn(
+                "counter_lost" if channel is None else "unheard_began",
+                group=change.group,
+                member=member,
+                counter=change.counter,
+                source=change.source,
+                reply=change.reply.word,
+                said=change.said or None,
+                remedy=remedy(change.source, change.reply),
+            )
+        case Ended():
+            event = "counter_found" if channel is None else "unheard_ended"
+            source = None if channel is None else channel.source
+            logs.say(event, group=change.group, member=member, counter=change.counter, source=source)
+        case _:
+            assert_never(change)

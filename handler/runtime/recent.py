@@ -1,0 +1,59 @@
+"""What is kept of each group's last half hour, and who is told when there is more."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from config.units import GroupId, Instant
+from handler.runtime.pulse import Pulse
+from handler.runtime.rooms import Room
+from handler.runtime.series import Series
+from trigger.requests import Decision
+
+
+class Recent:
+    """Lives on the event loop; forgets everything when the daemon stops."""
+
+    def __init__(self, rooms: Mapping[GroupId, Room]) -> None:
+        self.pulse = Pulse()
+        self._rooms = rooms
+        self._series: dict[GroupId, Series] = {}
+
+    def series(self, room: Room) -> Series:
+        """One group's; empty before its first tick."""
+        interval = room.definition.group.interval
+        series = self._series.setdefault(room.id, Series(interval))
+        series.paced(interval)
+        return series
+
+    def decided(self, decision: Decision) -> None:
+        """A decision was carried: a row for every tick, and for every change of size between two."""
+        room = self._rooms.get(decision.group)
+        if room is None:
+            return
+        ticked = room.evaluation is not None and room.evaluation.at == decision.at
+        if ticked and room.explanation is not None:
+            self.series(room).judged(room.explanation)
+        if ticked or decision.changed:
+            self._sized(room, decision.at.wall)
+        self.pulse.beat(room.id)
+
+    def passed(self, room: Room, at: Instant) -> None:
+        """A pass has seen the group: a row if another number is in service."""
+        if self.series(room).last_sizes() != _sizes(room, at):
+            self._sized(room, at)
+        self.pulse.beat(room.id)
+
+    def forget(self, group: GroupId) -> None:
+        """A group is gone."""
+        self._series.pop(group, None)
+        self.pulse.beat(group)
+
+    def _sized(self, room: Room, at: Instant) -> None:
+        desired, in_service, minimum, maximum = _sizes(room, at)
+        self.series(room).sized(at, desired=desired, in_service=in_service, minimum=minimum, maximum=maximum)
+
+
+def _sizes(room: Room, at: Instant) -> tuple[int | None, int | None, int, int]:
+    in_service = None if room.seen is None else room.seen.fleet.in_service
+    return room.state.desired, in_service, *room.bounds(at)

@@ -1,0 +1,206 @@
+"""The last half hour of one group in numbers, for charts. In memory only, in columns, and never longer than that.
+
+What was not known is absent (``None``), never zero; where nothing was recorded there is no row.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from config.model.catalogue import Compare
+from config.units import ConditionId, CounterId, Instant, Seconds
+from trigger.explain.explanation import ConditionExplanation, Explanation
+
+KEPT: Seconds = 1800.0
+POINTS_AT_MOST = 600
+_CHANGES = 60
+"""Rows beyond the ticks, for what happens between them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """What one condition's values are of: only equal lines continue one another."""
+
+    condition: ConditionId
+    counter: CounterId
+    unit: str
+    across: str
+    aggregate: str
+    window: Seconds
+    compare: Compare
+    per_group: bool = False
+    """One value for the whole group: ``across`` has nothing to go across."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sizes:
+    """Columns of equal length, oldest first; ``None``: not known at that instant."""
+
+    at: tuple[Instant, ...]
+    desired: tuple[float | None, ...]
+    in_service: tuple[float | None, ...]
+    minimum: tuple[float | None, ...]
+    maximum: tuple[float | None, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Curve:
+    """One condition's columns, over the instants of `Picture.at`."""
+
+    line: Line
+    values: tuple[float | None, ...]
+    thresholds: tuple[float | None, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Picture:
+    """What is kept of one group at one moment."""
+
+    interval: Seconds
+    """How far apart ticks are; a much longer gap is a time of which nothing is known."""
+    began: Instant | None
+    """When the first row ever was recorded by this daemon; ``None``: none was."""
+    sizes: Sizes
+    at: tuple[Instant, ...]
+    """When conditions were judged."""
+    curves: tuple[Curve, ...]
+
+
+class Series:
+    """Records one group. Lives on the event loop."""
+
+    def __init__(self, interval: Seconds) -> None:
+        self._interval = interval
+        self._began: Instant | None = None
+        self._sizes = _Ring(4, _ticks(interval) + _CHANGES)
+        self._lines: tuple[Line, ...] = ()
+        self._judged = _Ring(0, _ticks(interval))
+
+    def paced(self, interval: Seconds) -> None:
+        """Ticks come at another interval from now on; what was recorded stays."""
+        if interval == self._interval:
+            return
+        self._interval = interval
+        self._sizes = self._sizes.like(4, _ticks(interval) + _CHANGES)
+        self._judged = self._judged.like(2 * len(self._lines), _ticks(interval))
+
+    def sized(self, at: Instant, *, desired: int | None, in_service: int | None, minimum: int, maximum: int) -> None:
+        """Record the sizes at one instant."""
+        self._began = at if self._began is None else self._began
+        self._sizes.add(at, (desired, in_service, minimum, maximum))
+
+    def judged(self, explanation: Explanation) -> None:
+        """Record every condition of one tick, once even if several policies use it."""
+        told = {_line(condition): condition for policy in explanation.policies for condition in policy.conditions}
+        if tuple(told) != self._lines:
+            self._exchange(tuple(told))
+        row = [number for condition in told.values() for number in (condition.value, condition.threshold)]
+        self._judged.add(explanation.at, row)
+
+    def last_sizes(self) -> tuple[float | None, ...] | None:
+        """Desired, in service, min and max as last recorded."""
+        rows = self._sizes.rows()
+        return tuple(map(_known, rows[-1, 1:])) if len(rows) else None
+
+    def picture(self, now: Instant) -> Picture:
+        """Everything of the last half hour."""
+        sizes, judged = (_recent(ring.rows(), now) for ring in (self._sizes, self._judged))
+        columns = [_column(judged, index) for index in range(1, judged.shape[1])]
+        return Picture(
+            interval=self._interval,
+            began=self._began,
+            sizes=Sizes(
+                at=_instants(sizes),
+                desired=_column(sizes, 1),
+                in_service=_column(sizes, 2),
+                minimum=_column(sizes, 3),
+                maximum=_column(sizes, 4),
+            ),
+            at=_instants(judged),
+            curves=tuple(
+                Curve(line=line, values=columns[2 * index], thresholds=columns[2 * index + 1])
+                for index, line in enumerate(self._lines)
+            ),
+        )
+
+    def _exchange(self, lines: tuple[Line, ...]) -> None:
+        """Go on with other conditions; those that stay keep their past."""
+        places = [self._lines.index(line) if line in self._lines else None for line in lines]
+        taken = [None if place is None else 2 * place + side for place in places for side in (0, 1)]
+        self._judged = self._judged.like(2 * len(lines), _ticks(self._interval), taken)
+        self._lines = lines
+
+
+class _Ring:
+    """Rows of an instant and ``width`` numbers in a fixed piece of memory; the oldest row makes room for the newest."""
+
+    def __init__(self, width: int, capacity: int) -> None:
+        self._table = np.full((capacity, 1 + width), np.nan)
+        self._first = 0
+        self._count = 0
+
+    def add(self, at: Instant, row: Sequence[float | None]) -> None:
+        """Add a row. A clock that was set back takes the rows that would be in the future with it."""
+        capacity = len(self._table)
+        while self._count and self._table[(self._first + self._count - 1) % capacity, 0] >= at:
+            self._count -= 1
+        self._table[(self._first + self._count) % capacity] = (at, *(np.nan if n is None else n for n in row))
+        if self._count < capacity:
+            self._count += 1
+        else:
+            self._first = (self._first + 1) % capacity
+
+    def rows(self) -> npt.NDArray[np.float64]:
+        """A copy, oldest first."""
+        places = (self._first + np.arange(self._count)) % len(self._table)
+        copied: npt.NDArray[np.float64] = self._table[places]
+        return copied
+
+    def like(self, width: int, capacity: int, taken: Sequence[int | None] | None = None) -> _Ring:
+        """Another ring with the newest rows of this one; ``taken``: which column each of its columns continues."""
+        other, rows = _Ring(width, capacity), self.rows()[-capacity:]
+        other._count = len(rows)
+        other._table[: len(rows), 0] = rows[:, 0]
+        for column, source in enumerate(range(width) if taken is None else taken):
+            if source is not None:
+                other._table[: len(rows), 1 + column] = rows[:, 1 + source]
+        return other
+
+
+def _ticks(interval: Seconds) -> int:
+    return max(2, min(POINTS_AT_MOST, math.ceil(KEPT / interval) + 1))
+
+
+def _recent(rows: npt.NDArray[np.float64], now: Instant) -> npt.NDArray[np.float64]:
+    recent: npt.NDArray[np.float64] = rows[rows[:, 0] >= now - KEPT]
+    return recent
+
+
+def _instants(rows: npt.NDArray[np.float64]) -> tuple[Instant, ...]:
+    return tuple(Instant(float(at)) for at in rows[:, 0])
+
+
+def _column(rows: npt.NDArray[np.float64], index: int) -> tuple[float | None, ...]:
+    return tuple(map(_known, rows[:, index]))
+
+
+def _known(number: float) -> float | None:
+    return float(number) if math.isfinite(number) else None
+
+
+def _line(condition: ConditionExplanation) -> Line:
+    return Line(
+        condition=condition.condition,
+        counter=condition.counter,
+        unit=condition.unit,
+        across=condition.across,
+        aggregate=condition.aggregate,
+        window=condition.window,
+        compare=condition.compare,
+        per_group=condition.per_group,
+    )

@@ -1,0 +1,123 @@
+"""Sessions of openstacksdk, begun against a Keystone of our own and with files of every shape."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from collector.clients.http.failures import Failure
+from collector.samples import Reply
+from collector.sources.openstack.keystone_grants import COMPUTE, METRIC, Grant, begun
+from config.model.access import Trust
+from config.model.openstack import CloudsYaml, OpenstackAccess
+from tests.support.openstack import an_access
+from tests.support.openstack_measures_wire import Gnocchi, MeasuringNova
+from tests.support.openstack_nova_wire import Things
+from tests.support.openstack_wire import SECRET, OpenstackWire
+from tests.support.wire_server import Fault, answered
+
+TOKEN = "POST /auth/tokens"
+
+
+@pytest.fixture
+def wire() -> OpenstackWire:
+    return OpenstackWire(services=(MeasuringNova(Things()), Gnocchi()))
+
+
+@pytest.fixture
+def auth_url(wire: OpenstackWire) -> Iterator[str]:
+    with wire.serving() as url:
+        yield url
+
+
+def begin(auth_url: str, **more: object) -> Grant | Failure:
+    return begun(an_access(auth_url, **more), lambda _: SECRET)
+
+
+def begin_with(file: Path, text: str) -> Grant | Failure:
+    file.write_text(text, encoding="utf-8")
+    return begun(OpenstackAccess(credentials=CloudsYaml(cloud="x", file=str(file)), timeout=5.0), lambda _: "")
+
+
+def reply_of(found: Grant | Failure) -> Reply:
+    return found.reply if isinstance(found, Failure) else Reply.OK
+
+
+def test_a_token_comes_with_the_places_of_both_services(wire: OpenstackWire, auth_url: str) -> None:
+    grant = begin(auth_url)
+
+    assert isinstance(grant, Grant)
+    assert dict(grant.services) == {COMPUTE: f"{wire.url}/compute/v2.1", METRIC: f"{wire.url}/metric"}
+    assert grant.token in wire.tokens
+    assert grant.token not in repr(grant)
+
+
+def test_a_file_says_whom_to_believe(wire: OpenstackWire, auth_url: str, tmp_path: Path) -> None:
+    auth = {"auth_url": auth_url, "username": "demo", "password": "osbed", "project_name": "demo"}
+    domains = {"user_domain_id": "default", "project_domain_id": "default"}
+    cloud = {"region_name": "RegionOne", "verify": False, "auth": auth | domains}
+
+    grant = begin_with(tmp_path / "clouds.yaml", json.dumps({"clouds": {"x": cloud}}))
+
+    assert isinstance(grant, Grant)
+    assert grant.trust == Trust(insecure=True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "clouds: [",
+        "clouds: 5",
+        "clouds: {x: 5}",
+        "clouds: {y: {}}",
+        "clouds: {x: {auth: 5}}",
+        "clouds: {x: {auth: {auth_url: 5}}}",
+        "clouds: {x: {auth: {}}}",
+        "clouds: {x: {auth_type: nope, auth: {auth_url: 'http://127.0.0.1:1'}}}",
+        "- 5",
+        "",
+    ],
+)
+def test_a_file_that_makes_no_sense_is_a_failure_of_credentials(tmp_path: Path, text: str) -> None:
+    assert reply_of(begin_with(tmp_path / "clouds.yaml", text)) is Reply.AUTH
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        pytest.param(answered(b"<html>"), id="page"),
+        pytest.param(answered(b"[]", status=201), id="list"),
+        pytest.param(answered(b'{"token": 5}', status=201), id="number"),
+        pytest.param(answered(b'{"token": {}}', status=201), id="nothing"),
+        pytest.param(
+            answered(b'{"token": {"expires_at": 7}}', status=201, headers=(("X-Subject-Token", "t"),)), id="odd"
+        ),
+        pytest.param(Fault(), id="closed"),
+    ],
+)
+def test_what_is_no_keystone_is_a_failure(wire: OpenstackWire, auth_url: str, fault: Fault) -> None:
+    wire.script(TOKEN, *[fault] * 4)
+
+    assert reply_of(begin(auth_url)) in {Reply.MALFORMED, Reply.UNREACHABLE, Reply.AUTH}
+
+
+def test_nobody_there_is_unreachable() -> None:
+    found = begin("http://127.0.0.1:1/v3")
+
+    assert reply_of(found) is Reply.UNREACHABLE
+    assert SECRET not in str(found)
+
+
+def test_without_the_library_it_is_told_how_to_install_it(auth_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    importlib.import_module("openstack.config")
+    monkeypatch.setitem(sys.modules, "openstack.config", None)
+
+    found = begin(auth_url)
+
+    assert isinstance(found, Failure)
+    assert "the extra openstack" in found.said

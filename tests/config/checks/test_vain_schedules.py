@@ -1,0 +1,112 @@
+"""What `trimtab check` says of schedules that do nothing, or not what they say."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import pytest
+
+from config.checks.lint import lint
+from config.checks.vain_schedules import lint_at
+from config.model.catalogue import Catalogue
+from config.units import Instant
+from tests.support.config import declared
+from trigger.conditions.expressions import certain
+from trigger.policies.sizing import resized
+
+NEW_YEAR = Instant(datetime.fromisoformat("2026-01-01T00:00+00:00").timestamp())
+
+
+def scheduled(**policies: str) -> Catalogue:
+    """The small declaration, in 2..8, with these policies beside its own."""
+    text = "".join(f"  {name}: {entry}\n" for name, entry in policies.items())
+    return declared(("clouds:", f"{text}clouds:"), ("[out, in]", f"[{', '.join(('out', 'in', *policies))}]"))
+
+
+def warned(**policies: str) -> list[str]:
+    said = [problem.message for problem in lint(scheduled(**policies), resized, certain)]
+    return [message for message in said if message.partition(".")[2].partition(".")[0] in policies]
+
+
+def warned_at(now: Instant = NEW_YEAR, **policies: str) -> list[str]:
+    return [problem.message for problem in lint_at(scheduled(**policies), now)]
+
+
+@pytest.mark.parametrize(
+    ("does", "said"),
+    [
+        pytest.param("until: 8h, floor: 3", None, id="a floor within"),
+        pytest.param("until: 8h, floor: 8", None, id="a floor of max"),
+        pytest.param("until: 8h, floor: 2", "2 is min of the group web anyway", id="a floor of min"),
+        pytest.param("until: 8h, floor: 1", "8, which are never left: 2 is what it comes to", id="a floor below min"),
+        pytest.param("until: 8h, floor: 9", "8, which are never left: 8 is what it comes to", id="a floor above max"),
+        pytest.param("until: 8h, ceiling: 2", None, id="a ceiling of min"),
+        pytest.param("until: 8h, ceiling: 8", "8 is max of the group web anyway", id="a ceiling of max"),
+        pytest.param("until: 8h, ceiling: 1", "8, which are never left: 2 is what it comes to", id="below min"),
+        pytest.param("until: 24h, floor: 3", "so it never ends: write less than 1d", id="an end after the next time"),
+        pytest.param("set: 9", "so it always comes to 8", id="a size above max"),
+        pytest.param("set: 8", None, id="a size within"),
+        pytest.param("set: 300%", None, id="a percentage"),
+        pytest.param("add: 20", None, id="many"),
+    ],
+)
+def test_what_bounds_cancel(does: str, said: str | None) -> None:
+    messages = warned(days=f'{{schedule: "0 9 * * *", {does}}}')
+    assert len(messages) == (said is not None)
+    assert said is None or said in messages[0]
+
+
+@pytest.mark.parametrize(
+    ("policy", "past"),
+    [
+        ("{at: 2026-01-02T00:00Z, add: 1}", False),
+        ("{at: 2025-12-31T00:00Z, add: 1}", True),
+        ("{at: 2025-12-31T00:00Z, until: 2026-01-02T00:00Z, floor: 4}", False),
+        ("{at: 2025-12-31T00:00Z, until: 2025-12-31T12:00Z, floor: 4}", True),
+        ('{schedule: "0 9 * * *", add: 1}', False),
+    ],
+)
+def test_what_is_past(policy: str, past: bool) -> None:
+    said = warned_at(days=policy)
+    assert [message.partition(" and ")[0] for message in said] == (
+        ["policies.days: it is past since 2025-12-31 00:00 UTC"] if past else []
+    )
+
+
+@pytest.mark.parametrize(
+    ("floor", "ceiling", "met"),
+    [
+        ('{schedule: "0 9 * * *", until: 8h, floor: 6}', '{schedule: "0 16 * * *", until: 8h, ceiling: 4}', "01 16:00"),
+        ('{schedule: "0 9 * * *", until: 7h, floor: 6}', '{schedule: "0 16 * * *", until: 8h, ceiling: 4}', None),
+        ('{schedule: "0 9 * * *", until: 8h, floor: 4}', '{schedule: "0 16 * * *", until: 8h, ceiling: 4}', None),
+        (
+            '{schedule: "0 9 * * mon", until: 8h, floor: 6}',
+            '{schedule: "@monthly", until: 1d, ceiling: 4}',
+            "06-01 09:00",
+        ),
+        (
+            "{at: 2026-03-01T12:00Z, until: 1h, floor: 6}",
+            '{schedule: "@monthly", until: 1d, ceiling: 4}',
+            "03-01 12:00",
+        ),
+        ("{at: 2025-03-01T12:00Z, until: 1h, floor: 6}", '{schedule: "@monthly", until: 1d, ceiling: 4}', None),
+    ],
+)
+def test_a_floor_that_meets_a_lower_ceiling(floor: str, ceiling: str, met: str | None) -> None:
+    said = [message for message in warned_at(days=floor, nights=ceiling) if "stands together" in message]
+    assert len(said) == (met is not None)
+    assert met is None or f"{met} UTC" in said[0]
+    assert all(
+        message.startswith("policies.nights.ceiling: 4 stands together with the floor 6 of days") for message in said
+    )
+
+
+def test_a_size_that_never_moves_makes_schedules_pointless_too() -> None:
+    catalogue = declared(
+        ("out: {when: [busy], add: 2}", 'out: {schedule: "0 9 * * *", add: 2}'),
+        ("min: 2", "min: 8"),
+        ("[out, in]", "[out]"),
+    )
+    assert any(
+        problem.message.startswith("groups.web.max: 8 is min, too") for problem in lint(catalogue, resized, certain)
+    )

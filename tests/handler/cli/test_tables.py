@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from handler.cli.tables import groups_table, members_table, plan_lines
+from handler.planning.status import MemberState
+from handler.web.render import plain
+from tests.support.pages import a_member, a_status
+
+
+@pytest.mark.parametrize(
+    ("waits", "said"),
+    [
+        ({"building": 2}, "waiting: 2 building"),
+        ({"no_desired": 0}, "waiting: a first desired size"),
+        ({"paused": 3}, "waiting: a resume"),
+        ({"protected": 0}, "waiting: protected"),
+        ({"building": 1, "balancer_unknown": 3}, "waiting: 1 building, a balancer that can be read"),
+    ],
+    ids=["members", "no size yet", "a person", "without a number", "both"],
+)
+def test_a_plan_says_what_it_waits_for(waits: dict[str, int], said: str) -> None:
+    assert list(plan_lines({"steps": [], "waits": waits})) == [said]
+
+
+def test_a_plan_says_whom_nobody_waits_for() -> None:
+    said = list(plan_lines({"group": "web", "steps": [], "waits": {}, "stuck": ["web-k3f9ab-1"]}))
+    assert said == [
+        "stuck: web-k3f9ab-1 cannot be removed; trimtab converge web tries it again at once",
+        "converged but for web-k3f9ab-1: nothing else to do",
+    ]
+
+
+def _printed(status: Any, endpoints: Sequence[Any] = ()) -> str:
+    console = Console(width=200, highlight=False)
+    with console.capture() as captured:
+        console.print(groups_table([status], endpoints))
+    return captured.get()
+
+
+def test_a_member_that_is_not_ready_is_shown_with_what_its_probe_got() -> None:
+    member = plain(replace(a_member(state=MemberState.JOINING), unready="HTTP 404"))
+    console = Console(width=200, highlight=False)
+    with console.capture() as captured:
+        console.print(members_table([member]))
+    assert "probe: HTTP 404" in captured.get()
+
+
+def test_the_list_of_groups_says_first_that_the_whole_fleet_is_paused() -> None:
+    status: Any = plain(a_status())
+    assert "FLEET" not in _printed(status)
+    stopped = {"pause": "out", "by": "ada", "since": 0.0, "because": "quota\x1b[31m"}
+    first = _printed(status | {"fleet_pause": stopped}).splitlines()[0]
+    assert first.startswith("THE WHOLE FLEET: SCALE-OUT PAUSED by ada since 1970-01-01 00:00:00 UTC: quota")
+    assert "\x1b[31m" not in first
+
+
+def test_groups_in_trouble_stand_first_in_the_list() -> None:
+    told = {"a": "running", "b": "warning", "c": "error", "d": "scaling"}
+    groups: list[Any] = [plain(a_status()) | {"group": name, "condition": word} for name, word in told.items()]
+    console = Console(width=200, highlight=False)
+    with console.capture() as captured:
+        console.print(groups_table(groups))
+    assert [line[0] for line in captured.get().splitlines()[1:]] == ["c", "b", "a", "d"]
+
+
+def test_the_list_of_groups_says_first_which_endpoints_are_left_alone() -> None:
+    dead = "http://nova:8774 is left alone: 5 calls in a row failed"
+    endpoints = [{"endpoint": "http://glance", "because": ""}, {"endpoint": "http://nova:8774", "because": dead}]
+
+    lines = _printed(plain(a_status()), endpoints).splitlines()
+
+    assert lines[0] == dead
+    assert "glance" not in "".join(lines)

@@ -1,0 +1,136 @@
+"""Seats of members that are gone, on a balancer that came back with the state of an earlier time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+
+from config.errors import Permanent, Transient
+from config.model.catalogue import Mode
+from config.units import MemberName
+from handler.planning.world import Seat, SeatState
+from tests.support.beds import Bed, grown
+from tests.support.fake_cloud import FakeBalancer
+from tests.support.worlds import EDGE, WEB, name_of
+
+GONE, OTHER = name_of(1), MemberName("web-zzzzzz-1")
+
+
+@dataclass
+class Template(FakeBalancer):
+    def unseat(self, member: MemberName) -> None:
+        self.leave(member)
+
+
+def reverted(kind: type[FakeBalancer] = Template, state: SeatState = SeatState.SERVING) -> Bed:
+    """One of three members has gone, and is given work again."""
+    bed = grown(3)
+    bed.balancers[EDGE] = kind(bed.clock, instants=bed.instants, states=bed.edge.states, addresses=bed.edge.addresses)
+    bed.desire(2)
+    bed.settle()
+    assert bed.machines == {name_of(2), name_of(3)}
+    bed.edge.states |= {GONE: state, OTHER: state}
+    return bed
+
+
+def told(bed: Bed) -> list[str]:
+    return [event.message for event in bed.store.events.values() if (event.name, event.by) == ("leave", GONE)][1:]
+
+
+def test_who_is_gone_loses_the_seat_and_history_says_why() -> None:
+    bed = reverted()
+
+    bed.run()
+
+    assert GONE not in bed.edge.states
+    assert OTHER in bed.edge.states, "it is no member of this installation"
+    assert told(bed) == ["edge: it is gone, and the balancer has come back with the state of an earlier time"]
+    assert bed.machines == {name_of(2), name_of(3)}
+
+
+@dataclass
+class Unreadable(FakeBalancer):
+    """Nobody can read it before it was mended."""
+
+    mended: int = 0
+
+    def mend(self) -> None:
+        self.mended += 1
+
+    def seats(self) -> Mapping[MemberName, Seat]:
+        if not self.mended:
+            raise Permanent("nobody says whose")
+        return super().seats()
+
+
+@pytest.mark.parametrize(("mode", "mended"), [(Mode.ACT, 1), (Mode.ADVISE, 0)])
+def test_a_balancer_that_cannot_be_read_is_mended_by_those_who_act(mode: Mode, mended: int) -> None:
+    bed = grown(1)
+    bed.balancers[EDGE] = edge = Unreadable(bed.clock, states=bed.edge.states, addresses=bed.edge.addresses)
+    bed.redefine(replace(bed.definition, group=replace(bed.definition.group, mode=mode)))
+    stored = bed.store.kept[WEB]
+    for look in (bed.converger.observe, bed.converger.dry_run, bed.converger.snapshot):
+        look(stored)
+    assert edge.mended == 0
+    bed.run()
+    bed.run()
+    assert edge.mended == mended
+
+
+def test_a_balancer_that_does_not_come_back_so_is_left_alone() -> None:
+    bed = reverted(FakeBalancer)
+
+    bed.run()
+
+    assert GONE in bed.edge.states
+
+
+def test_who_is_given_no_work_is_no_danger() -> None:
+    bed = reverted(state=SeatState.PARKED)
+
+    bed.run()
+
+    assert GONE in bed.edge.states
+
+
+def only_looked_at(bed: Bed) -> None:
+    bed.converger.observe(bed.stored)
+
+
+def listed_in_part(bed: Bed) -> None:
+    bed.cloud.partial = True
+    bed.run()
+
+
+@pytest.mark.parametrize("when", [only_looked_at, listed_in_part])
+def test_no_seat_is_taken_on_a_look_or_without_a_whole_listing(when: Any) -> None:
+    bed = reverted()
+
+    when(bed)
+
+    assert GONE in bed.edge.states
+
+
+def test_what_fails_is_told_and_tried_again() -> None:
+    bed = reverted()
+    bed.edge.faults.script("leave", Transient("no answer"))
+
+    done = bed.run()
+
+    assert done.retries == (f"balancer edge: {GONE} is gone, and still has a seat: no answer",)
+    bed.run()
+    assert GONE not in bed.edge.states
+    assert len(told(bed)) == 2
+
+
+def test_what_cannot_be_written_down_is_not_done() -> None:
+    bed = reverted()
+    bed.store.full = True
+
+    done = bed.run()
+
+    assert GONE in bed.edge.states
+    assert done.failures

@@ -1,0 +1,168 @@
+"""A real HAProxy loses its backend while a fleet shrinks: every order of a person goes on, and members come back."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from config.errors import Transient
+from config.model.catalogue import HaproxyBalancer
+from config.units import BalancerId, MemberName
+from handler.planning.attachments import Detached
+from handler.planning.status import GroupCondition, MemberState
+from handler.planning.world import SeatState
+from handler.ports.store import EventKind
+from tests.support.balancers import HaproxyStage, haproxy_stage
+from tests.support.engines import WEB, House, Up, hurry, model
+from trigger.reasons import Reason
+
+EDGE = BalancerId("edge")
+INTERVAL = 0.3
+MODEL = model(minimum=1, maximum=10, interval=f"{INTERVAL}s", grace="1s")
+pytestmark = pytest.mark.real("haproxy")
+
+
+@dataclass
+class Scene:
+    """A group behind a real HAProxy."""
+
+    house: House
+    stage: HaproxyStage
+
+    def serving(self) -> set[MemberName]:
+        return {name for name, seat in self.stage.balancer.seats().items() if seat.state is SeatState.SERVING}
+
+
+@pytest.fixture
+def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Scene]:
+    hurry(monkeypatch)
+    with haproxy_stage(tmp_path) as stage:
+        house = House(tmp_path, MODEL)
+        there: Any = house.balancers
+        there["edge"] = stage.balancer
+        assert isinstance(stage.declared, HaproxyBalancer)
+        yield Scene(house, stage)
+
+
+async def grown(up: Up, size: int) -> None:
+    await up.grown(1)
+    await up.desk.scale(WEB, size, force=False, by="ada")
+    await up.grown(size)
+
+
+async def lost(up: Up) -> None:
+    """Wait until the balancer counts as not found."""
+    await up.until(lambda: up.room.seen is not None and up.room.seen.world.seatings[EDGE].not_found)
+
+
+def test_a_fleet_shrinks_though_its_backend_is_gone_and_is_registered_again_once_it_is_back(scene: Scene) -> None:
+    async def play(up: Up) -> None:
+        await grown(up, 8)
+        begun = time.monotonic()
+        put_back = scene.stage.haproxy.lose(others=True)
+        await up.desk.scale(WEB, 6, force=False, by="ada")
+        await up.until(lambda: len(scene.house.machines) == 6)
+        assert time.monotonic() - begun > 3 * INTERVAL
+        await up.passed()
+        assert up.status.condition is GroupCondition.ERROR
+        (said,) = up.status.messages
+        assert "balancer edge is not found: HAProxy at" in said
+        assert "has no backend web, and lists 1 other" in said
+        assert "trimtab detach GROUP BALANCER" in said
+
+        put_back()
+        await up.grown(6)
+        assert await asyncio.to_thread(scene.serving) == scene.house.machines
+        assert up.status.condition is not GroupCondition.ERROR
+        events = await up.desk.history(WEB, before=None, limit=99, kinds={EventKind.NOTE})
+        told = [event.name for event in reversed(events) if event.name.startswith("balancer")]
+        assert told == ["balancer_not_found", "balancer_not_found_ended"]
+
+    scene.house.run(play)
+
+
+def test_every_order_of_a_person_goes_on(scene: Scene) -> None:
+    async def play(up: Up) -> None:
+        await grown(up, 6)
+        scene.stage.haproxy.lose(others=True)
+        await lost(up)
+        await up.passed()
+        deleted, evicted, stuck, *_ = sorted(scene.house.machines)
+
+        await up.desk.members.dismiss(WEB, deleted, force=False, by="ada")
+        await up.until(lambda: deleted not in scene.house.machines)
+        await up.desk.members.evict(WEB, evicted, force=False, by="ada")
+        await up.until(lambda: evicted in scene.house.cloud.unmarked)
+        assert len(scene.house.machines) == 4
+
+        scene.house.declare(MODEL.replace("use: edge, port: 8080", "use: side, port: 81"))
+        await up.desk.reload()
+        assert await up.desk.balancers.detach(WEB, EDGE, by="ada") == Detached(members=4)
+        await up.grown(4)
+        assert [behind.balancer for behind in await up.desk.balancers.behind(WEB)] == [BalancerId("side")]
+        assert up.status.condition is not GroupCondition.ERROR
+        assert stuck in scene.house.machines
+
+    scene.house.run(play)
+
+
+def test_a_member_whose_removal_fails_can_be_abandoned(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("handler.planning.removals.WITHIN", 0.0)
+
+    async def play(up: Up) -> None:
+        await grown(up, 2)
+        scene.stage.haproxy.lose(others=True)
+        await lost(up)
+        name = min(scene.house.machines)
+        scene.house.cloud.faults.always["destroy"] = Transient("locked")
+        await up.desk.members.dismiss(WEB, name, force=False, by="ada")
+        await up.until(lambda: any(member.state is MemberState.STUCK for member in up.status.members))
+        await up.desk.garbage.abandon(name, by="ada")
+        await up.until(lambda: name not in {member.name for member in up.status.members})
+
+    scene.house.run(play)
+
+
+def test_a_group_is_deleted_with_its_members(scene: Scene) -> None:
+    async def play(up: Up) -> None:
+        await grown(up, 3)
+        scene.stage.haproxy.lose(others=True)
+        await lost(up)
+        scene.house.declare(model().partition("groups:")[0])
+        await up.desk.reload()
+        await up.desk.delete(WEB, members=True, by="ada")
+        await up.until(lambda: not scene.house.machines and WEB not in up.engine.rooms)
+
+    scene.house.run(play)
+
+
+def test_policies_do_not_scale_in_meanwhile(scene: Scene) -> None:
+    async def play(up: Up) -> None:
+        await grown(up, 3)
+        scene.stage.haproxy.lose(others=True)
+        await lost(up)
+        await up.passed()
+        asked = await up.desk.alarm(WEB, "in", id="a1", by="grafana")  # type: ignore[arg-type] # a policy's id
+        assert asked.reason is Reason.BALANCER_NOT_FOUND
+        assert len(scene.house.machines) == 3
+
+    scene.house.run(play)
+
+
+def test_where_no_other_backend_is_left_nobody_leaves(scene: Scene) -> None:
+    async def play(up: Up) -> None:
+        await grown(up, 3)
+        scene.stage.haproxy.lose(others=False)
+        await up.desk.scale(WEB, 2, force=False, by="ada")
+        await up.passed(20)
+        assert len(scene.house.machines) == 3
+        assert any("lists no other backend either" in message for message in up.status.messages)
+        assert up.status.condition is GroupCondition.WARNING
+
+    scene.house.run(play)

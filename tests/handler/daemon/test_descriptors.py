@@ -1,0 +1,24 @@
+from __future__ import annotations
+
+import doctest
+import resource
+import subprocess
+import sys
+
+from handler.daemon import descriptors
+
+
+def test_the_example_of_the_docstring_is_true() -> None:
+    failed, tried = doctest.testmod(descriptors)
+    assert tried > 0
+    assert failed == 0
+
+
+def test_all_that_is_allowed_is_taken() -> None:
+    script = (
+        "import resource; from handler.app import descriptors; _, most = resource.getrlimit(resource.RLIMIT_NOFILE);"
+        "resource.setrlimit(resource.RLIMIT_NOFILE, (64, most)); print(descriptors.take_all());"
+        "print(resource.getrlimit(resource.RLIMIT_NOFILE)[0])"
+    )
+    said = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True).stdout.split()
+    assert said == [str(resource.getrlimit(resource.RLIMIT_NOFILE)[1])] * 2

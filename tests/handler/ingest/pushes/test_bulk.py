@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from handler.ingest.pushes import bulk
+from handler.ingest.pushes.said import VALUES_AT_MOST, Said, Unreadable
+from tests.support.pushes import said
+
+
+def read(told: object) -> tuple[Said, ...] | Unreadable:
+    return bulk.read(json.dumps(told).encode())
+
+
+@pytest.mark.parametrize(
+    ("told", "expected"),
+    [
+        pytest.param({"values": {"CPU": 42, "JOBS": 0.5}}, (said("CPU", 42.0), said("JOBS", 0.5)), id="whoever-sends"),
+        pytest.param({"values": {}}, (), id="nothing"),
+        pytest.param({"values": {"CPU": None}}, (said("CPU", None),), id="taken-back"),
+        pytest.param({"member": "m", "values": {"CPU": 1}}, (said("CPU", 1.0, member="m"),), id="a-member"),
+        pytest.param({"group": "g", "values": {"ORDERS": 1}}, (said("ORDERS", 1.0, group="g"),), id="a-group"),
+        pytest.param(
+            [{"member": "a", "values": {"CPU": 1}}, {"member": "b", "group": "g", "values": {"CPU": 2}}],
+            (said("CPU", 1.0, member="a"), said("CPU", 2.0, member="b", group="g")),
+            id="many",
+        ),
+        pytest.param([], (), id="of-nobody"),
+        pytest.param({"values": {"büro = 1": -7}}, (said("büro = 1", -7.0),), id="any-name"),
+    ],
+)
+def test_objects_and_lists_of_values_are_understood(told: object, expected: tuple[Said, ...]) -> None:
+    assert read(told) == expected
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ('{"values": {"CPU": "12"}}', 'expected a number at values."CPU", found "12"'),
+        ('{"values": {"CPU": true}}', 'expected a number at values."CPU", found true'),
+        ('{"values": {"CPU": NaN}}', 'expected a number at values."CPU", found NaN'),
+        ('{"values": {"CPU": -Infinity}}', 'expected a number at values."CPU", found -Infinity'),
+        ('{"values": {"CPU": 1e999}}', 'expected a number at values."CPU", found Infinity'),
+        ('[{"values": {"CPU": []}}]', 'expected a number at [0].values."CPU", found []'),
+        ('{"values": [1]}', "expected an object at values, found [1]"),
+        ('[{"values": {}}, {"member": "a"}]', "expected an object at [1].values, found null"),
+        ('{"values": {}, "member": 7}', "expected a name at member, found 7"),
+        ('{"CPU": 12}', 'expected only values, member, group, found "CPU"'),
+        ('["CPU"]', 'expected an object with "values" at [0], found "CPU"'),
+        ("12", 'expected an object with "values", found 12'),
+        ('{"values": {"A": 1, "A": 2}}', 'the key "A" is there twice in one object'),
+        ('[{"values": {"A": 1}}, {"values": {"A": 2}}]', '"A" is there twice: it is not clear which is meant'),
+        ("CPU=12", "expected JSON, found 6 bytes that are none"),
+    ],
+)
+def test_what_is_not_understood_is_said_with_its_place(body: str, message: str) -> None:
+    assert bulk.read(body.encode()) == Unreadable(message=message)
+
+
+def test_a_number_too_long_for_a_float_is_none() -> None:
+    assert isinstance(bulk.read(b'{"values": {"A": 1' + b"0" * 400 + b"}}"), Unreadable)
+    assert isinstance(bulk.read(b'{"values": {"A": 1' + b"0" * 9000 + b"}}"), Unreadable)
+
+
+def test_more_values_than_one_request_may_bring_are_too_large() -> None:
+    told = read({"values": {f"A{number}": 1 for number in range(VALUES_AT_MOST + 1)}})
+    assert isinstance(told, Unreadable)
+    assert told.too_large
+
+
+def test_json_that_is_nested_without_end_is_refused() -> None:
+    assert isinstance(bulk.read(b"[" * 100_000), Unreadable)
+
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.integers() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.sampled_from(["values", "member", "group"]) | st.text(), inner),
+)
+
+
+@given(st.binary() | _JSON.map(lambda told: json.dumps(told).encode()))
+def test_any_bytes_are_read_or_refused(body: bytes) -> None:
+    assert isinstance(bulk.read(body), tuple | Unreadable)

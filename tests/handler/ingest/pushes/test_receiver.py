@@ -1,0 +1,210 @@
+"""What requests become. The requests of OneGate's clients are as the real ones sent them to a recorder."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from handler.ingest.pushes.judging import Refusal, Result
+from handler.ingest.pushes.receiver import Push, Receiver, is_push, read
+from handler.ingest.pushes.replies import Reply, refused
+from handler.ingest.pushes.said import Said, Shape, Unreadable
+from tests.support.pushes import said
+
+FORM = {"content-type": "application/x-www-form-urlencoded"}
+ONEGATE = {**FORM, "x-onegate-token": "tok", "x-onegate-vmid": "42"}
+
+
+_ACCEPTED = Reply(result=Result.ACCEPTED, taken=1)
+
+
+@dataclass
+class Taker:
+    """Remembers what came."""
+
+    reply: Reply = _ACCEPTED
+    came: list[Push] = field(default_factory=list)
+
+    def take(self, push: Push) -> Reply:
+        self.came.append(push)
+        return self.reply
+
+
+def ask(
+    taker: Taker, method: str, path: str, headers: dict[str, str], body: bytes = b""
+) -> tuple[int, dict[str, str], bytes]:
+    sent: list[Any] = []
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    scope = {"type": "http", "method": method, "path": path,
+             "headers": [(key.encode(), value.encode()) for key, value in headers.items()]}  # fmt: skip
+    asyncio.run(Receiver(taker)(scope, receive, send))
+    return sent[0]["status"], {key.decode(): value.decode() for key, value in sent[0]["headers"]}, sent[1]["body"]
+
+
+def came(path: str, headers: dict[str, str], body: bytes = b"", method: str = "PUT") -> Push:
+    taker = Taker()
+    assert ask(taker, method, path, headers, body)[0] == 200
+    return taker.came[0]
+
+
+@pytest.mark.parametrize(
+    ("path", "headers", "body", "expected"),
+    [
+        pytest.param(
+            "/vm", {**ONEGATE, "authorization": "Basic Og=="}, b"data=CPU%3D42%0AJOBS%3D7+&type=1",
+            (said("CPU", 42.0, member="42"), said("JOBS", 7.0, member="42")), id="onegate-vm-update",
+        ),
+        pytest.param(
+            "/vms/43", {**ONEGATE, "authorization": "Basic Og=="}, b"data=CPU%3D42&type=1",
+            (said("CPU", 42.0, member="43"),), id="onegate-vm-update-43",
+        ),
+        pytest.param(
+            "/vm", {**ONEGATE, "authorization": "Basic Og=="}, b"data=CPU&type=2",
+            (said("CPU", None, member="42"),), id="onegate-vm-update-erase",
+        ),
+        pytest.param("/onegate/vm", ONEGATE, b"READY = YES", (), id="report-ready-by-curl"),
+        pytest.param("/onegate/vm", ONEGATE, b"A=1&B=2", (said("A", 1.0, member="42"), said("B", 2.0, member="42")),
+                     id="curl"),
+        pytest.param(
+            "/onegate/vm", {"x-onegate-token": "tok", "x-onegate-vmid": "42"}, b"READY=YES", (), id="ready-of-windows"
+        ),
+        pytest.param("/vm", {**FORM, "x-onegate-token": "tok"}, b"A=1", (said("A", 1.0),), id="without-an-id"),
+    ],
+)  # fmt: skip
+def test_requests_of_onegates_clients_are_understood(
+    path: str, headers: dict[str, str], body: bytes, expected: tuple[Said, ...]
+) -> None:
+    push = came(path, headers, body)
+    assert (push.token, push.shape, read(push)) == ("tok", Shape.LINES, expected)
+
+
+@pytest.mark.parametrize(
+    ("path", "kind", "body", "shape", "expected"),
+    [
+        pytest.param("/push", "application/json; charset=utf-8", b'{"values": {"A": 1}}', Shape.JSON, (said("A", 1.0),),
+                     id="json"),
+        pytest.param("/push", "application/x-www-form-urlencoded", b"A=1", Shape.LINES, (said("A", 1.0),), id="curl-d"),
+        pytest.param("/push", "text/plain; version=0.0.4", b"A 1", Shape.TEXT, (said("A", 1.0),), id="text"),
+        pytest.param("/push", "application/openmetrics-text; version=1.0.0", b"A 1\n# EOF", Shape.OPENMETRICS,
+                     (said("A", 1.0),), id="openmetrics"),
+        pytest.param("/push/metrics/job/x/member/m", "text/plain", b"A 1", Shape.TEXT, (said("A", 1.0, member="m"),),
+                     id="of-a-pushgateway"),
+        pytest.param("/push/metrics/group/g/job@base64/eC95", "text/plain", b"A 1", Shape.TEXT,
+                     (said("A", 1.0, group="g"),), id="with-base64"),
+        pytest.param("/push/metrics/job/x", "application/x-www-form-urlencoded", b"A 1", Shape.TEXT, (said("A", 1.0),),
+                     id="data-binary-of-curl"),
+    ],
+)  # fmt: skip
+def test_the_shape_is_told_by_path_and_content_type(
+    path: str, kind: str, body: bytes, shape: Shape, expected: tuple[Said, ...]
+) -> None:
+    push = came(path, {"content-type": kind, "authorization": "Bearer tok"}, body, "POST")
+    assert (push.token, push.shape, read(push)) == ("tok", shape, expected)
+
+
+def test_an_address_that_contradicts_the_body_is_not_understood() -> None:
+    push = came("/push/metrics/job/x/member/a", {"content-type": "text/plain"}, b'A{member="b"} 1')
+    assert read(push) == Unreadable(message='"A" names a member or group other than the request does')
+
+
+@pytest.mark.parametrize(
+    ("authorization", "token"),
+    [
+        ("Bearer tok", "tok"),
+        ("bearer  tok ", "tok"),
+        ("Basic " + base64.b64encode(b"anybody:tok").decode(), "tok"),
+        ("Basic " + base64.b64encode(b":a:b").decode(), "a:b"),
+        ("Basic Og==", ""),
+        ("Basic !", ""),
+        ("Basic \xe4", ""),
+        ("Digest tok", ""),
+        ("tok", ""),
+        ("", ""),
+    ],
+)
+def test_a_token_is_a_bearers_or_a_basic_authorizations_password(authorization: str, token: str) -> None:
+    assert came("/push", {**FORM, "authorization": authorization}).token == token
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status", "allow"),
+    [
+        ("GET", "/vm", 405, "PUT"),
+        ("POST", "/onegate/vm", 405, "PUT"),
+        ("GET", "/push", 405, "POST, PUT"),
+        ("DELETE", "/push/metrics/job/x", 405, "POST, PUT"),
+        ("PUT", "/onegate", 404, None),
+        ("PUT", "/onegate/service/role/web", 404, None),
+        ("PUT", "/push/elsewhere", 404, None),
+        ("PUT", "/push/metrics/job/x/member", 404, None),
+        ("PUT", "/push/metrics/member/x", 404, None),
+    ],
+)
+def test_what_is_not_served_is_said_and_taken_nowhere(method: str, path: str, status: int, allow: str | None) -> None:
+    taker = Taker()
+    answer = ask(taker, method, path, ONEGATE, b"A=1")
+    assert (answer[0], answer[1].get("allow"), taker.came) == (status, allow, [])
+
+
+def test_a_compressed_body_is_refused_with_what_to_do() -> None:
+    taker = Taker()
+    answer = ask(taker, "PUT", "/push", {**FORM, "content-encoding": "gzip"}, b"\x1f\x8b")
+    assert (answer[0], answer[2], taker.came) == (415, b'{"error": "the body is compressed: send it as it is"}', [])
+
+
+@pytest.mark.parametrize(
+    ("path", "ours"),
+    [
+        ("/push", True), ("/push/metrics/job/x", True), ("/vm", True), ("/vms/7", True), ("/onegate/vm", True),
+        ("/pushy", False), ("/vmware", False), ("/hooks/alerts", False), ("/api/v1/push", False), ("/", False),
+    ],
+)  # fmt: skip
+def test_only_these_paths_are_for_values(path: str, ours: bool) -> None:
+    assert is_push(path) is ours
+
+
+def test_what_was_taken_is_told_in_json_and_to_onegate_with_nothing() -> None:
+    assert ask(Taker(), "PUT", "/push", FORM)[2] == b'{"taken": 1}'
+    status, headers, body = ask(Taker(), "PUT", "/vm", ONEGATE)
+    assert (status, headers["content-type"], body) == (200, "text/plain; charset=utf-8", b"")
+
+
+@pytest.mark.parametrize(
+    ("result", "status", "header"),
+    [
+        (Result.UNKNOWN_NAME, 400, None),
+        (Result.NOT_PERMITTED, 403, None),
+        (Result.UNKNOWN_TOKEN, 401, ("www-authenticate", "Bearer")),
+        (Result.NOT_READY, 503, ("retry-after", "2")),
+        (Result.OVERLOADED, 503, ("retry-after", "2")),
+    ],
+)
+def test_a_refusal_is_worded_for_whoever_asks(result: Result, status: int, header: tuple[str, str] | None) -> None:
+    taker = Taker(reply=refused(Refusal(result=result, message="no ü")))
+    answer = ask(taker, "PUT", "/push", FORM)
+    assert (answer[0], json.loads(answer[2])) == (status, {"error": "no ü"})
+    assert header is None or header in answer[1].items()
+    assert ask(taker, "PUT", "/vm", ONEGATE)[2] == "no ü".encode()
+
+
+def test_too_much_and_unreadable_bodies_have_a_status_of_their_own() -> None:
+    assert [refused(Unreadable(message="x", too_large=large)).status for large in (True, False)] == [413, 400]
+
+
+def test_every_result_has_a_status() -> None:
+    assert {Reply(result=result).status for result in Result} == {200, 400, 401, 403, 413, 503}
+
+
+def test_a_push_says_nothing_of_its_token_or_body() -> None:
+    assert "tok" not in repr(came("/vm", ONEGATE, b"secret=1"))

@@ -1,0 +1,205 @@
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from collector.clients.circuit import Position
+from collector.clients.circuits import EndpointStatus
+from config.errors import StoreError
+from config.units import Instant
+from handler.observability.metrics import Metrics
+from handler.planning.status import GroupCondition, MemberState
+from handler.planning.steps import Result, Wait
+from tests.support.engines import MODEL, House, Up, hurry, model
+from trigger.reasons import Reason
+from trigger.requests import Pause
+
+_SAMPLE = re.compile(r"^(\w+)(?:\{(.*)\})? (\S+)$", re.MULTILINE)
+
+
+@pytest.fixture
+def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> House:
+    hurry(monkeypatch)
+    return House(tmp_path)
+
+
+def shown(metrics: Metrics) -> dict[tuple[str, frozenset[str]], float]:
+    """(name, labels as text) → value, as Prometheus reads them."""
+    found = _SAMPLE.findall(metrics.text().decode())
+    return {(name, frozenset(labels.split(",") if labels else ())): float(value) for name, labels, value in found}
+
+
+def the(metrics: Metrics, name: str, **labels: str) -> float | None:
+    """One sample, by all of its labels; ``None``: not there."""
+    return shown(metrics).get((name, frozenset(f'{key}="{value}"' for key, value in labels.items())))
+
+
+def words(metrics: Metrics, name: str, label: str) -> dict[str, float]:
+    """A gauge of group web that has a value for each of several words."""
+    return {
+        part.split('"')[1]: value
+        for (found, labels), value in shown(metrics).items()
+        if found == name and 'group="web"' in labels
+        for part in labels
+        if part.startswith(f'{label}="')
+    }
+
+
+def test_before_anything_has_happened_every_word_of_a_group_is_there(house: House) -> None:
+    async def scene(up: Up) -> None:
+        metrics = up.engine.metrics
+        assert words(metrics, "trimtab_group_condition", "condition").keys() == {c.value for c in GroupCondition}
+        assert words(metrics, "trimtab_group_members", "state").keys() == {state.value for state in MemberState}
+        assert words(metrics, "trimtab_group_waits", "wait").keys() == {wait.value for wait in Wait}
+        assert words(metrics, "trimtab_group_pause", "pause").keys() == {pause.value for pause in Pause}
+        assert words(metrics, "trimtab_restricted", "reason").keys() == {reason.value for reason in Reason}
+        assert words(metrics, "trimtab_converge_passes_total", "result").keys() == {result.value for result in Result}
+        assert the(metrics, "trimtab_actions_total", group="web", step="destroy", result="failed") == 0
+        assert the(metrics, "trimtab_decisions_total", group="web", direction="out", reason="scaled_out") == 0
+        assert the(metrics, "trimtab_restrictions_total", group="web", reason="at_max") == 0
+
+    house.run(scene)
+
+
+def test_a_word_in_force_is_one_and_all_others_are_zero(house: House) -> None:
+    async def scene(up: Up) -> None:
+        await up.grown(2)
+        await up.until(lambda: words(up.engine.metrics, "trimtab_group_condition", "condition")["running"])
+        condition = words(up.engine.metrics, "trimtab_group_condition", "condition")
+        assert sum(condition.values()) == condition["running"] == 1
+        pause = words(up.engine.metrics, "trimtab_group_pause", "pause")
+        assert sum(pause.values()) == pause["no"] == 1
+
+        await up.desk.pause(up.room.id, decisions_only=True, by="ann")
+        pause = words(up.engine.metrics, "trimtab_group_pause", "pause")
+        assert sum(pause.values()) == pause["decisions"] == 1
+
+    house.run(scene)
+
+
+def test_calls_are_counted_for_their_group(house: House) -> None:
+    async def scene(up: Up) -> None:
+        await up.grown(2)
+        assert the(up.engine.metrics, "trimtab_actions_total", group="web", step="create", result="done") == 2
+        assert the(up.engine.metrics, "trimtab_action_duration_seconds_count", step="create") == 2
+        assert the(up.engine.metrics, "trimtab_store_write_seconds_count") != 0
+        assert the(up.engine.metrics, "trimtab_store_write_failures_total") == 0
+
+    house.run(scene)
+
+
+def test_times_of_the_last_decision_and_of_rest_are_told(house: House) -> None:
+    async def scene(up: Up) -> None:
+        await up.grown(2)
+        await up.ticked()
+        metrics, room = up.engine.metrics, up.room
+        assert the(metrics, "trimtab_group_interval_seconds", group="web") == 0.05
+        assert the(metrics, "trimtab_group_decided_timestamp_seconds", group="web") == room.decided_at
+        assert the(metrics, "trimtab_group_converged_timestamp_seconds", group="web") == room.converged_at
+
+    house.run(scene)
+
+
+def test_the_time_of_an_edit_of_the_file_is_told_and_outlives_the_daemon(house: House) -> None:
+    def told(up: Up) -> float | None:
+        return the(up.engine.metrics, "trimtab_group_edited_timestamp_seconds", group="web")
+
+    async def edit(up: Up) -> float | None:
+        assert told(up) == 0.0
+        house.declare(MODEL.replace("above: 80", "above: 85"))
+        await up.engine.reload()
+        return told(up)
+
+    async def later(up: Up) -> float | None:
+        return told(up)
+
+    edited_at = house.run(edit)
+    assert edited_at
+    assert house.run(later) == edited_at
+
+
+def test_a_group_that_is_not_judged_has_no_interval_to_be_late_for(house: House) -> None:
+    house.declare(model(mode="off"))
+
+    async def scene(up: Up) -> None:
+        assert the(up.engine.metrics, "trimtab_group_interval_seconds", group="web") is None
+        assert the(up.engine.metrics, "trimtab_group_min", group="web") == 2
+
+    house.run(scene)
+
+
+def test_what_a_condition_compares_is_told_beside_its_value(house: House) -> None:
+    async def scene(up: Up) -> None:
+        await up.ticked()
+        told = {"group": "web", "policy": "out", "condition": "high"}
+        metrics = up.engine.metrics
+        await up.until(
+            lambda: (
+                the(metrics, "trimtab_condition_info", **told, counter="load", unit="sessions", compare="above") == 1
+            )
+        )
+        assert the(metrics, "trimtab_condition_threshold", **told) == 80
+        assert the(metrics, "trimtab_policy_held_seconds", group="web", policy="out") is not None
+        assert the(metrics, "trimtab_policy_duration_seconds", group="web", policy="out") == 0
+
+    house.run(scene)
+
+
+def test_a_refused_file_shows_until_a_file_is_taken(house: House) -> None:
+    async def scene(up: Up) -> None:
+        def successful() -> float | None:
+            return the(up.engine.metrics, "trimtab_config_last_reload_successful")
+
+        assert successful() == 1
+        house.declare("nonsense: 1\n")
+        await up.engine.reload()
+        assert successful() == 0
+        house.declare(MODEL)
+        await up.engine.reload()
+        assert successful() == 1
+
+    house.run(scene)
+
+
+def test_a_write_that_fails_is_counted_and_still_raised() -> None:
+    metrics = Metrics({}, lambda: Instant(0.0))
+
+    with pytest.raises(StoreError), metrics.storing():
+        raise StoreError("the disk is full")
+
+    assert the(metrics, "trimtab_store_write_failures_total") == 1
+    assert the(metrics, "trimtab_store_write_seconds_count") == 1
+
+
+def test_the_process_itself_is_told_and_no_second_series_of_a_counter() -> None:
+    text = Metrics({}, lambda: Instant(0.0)).text().decode()
+
+    assert "\nprocess_resident_memory_bytes " in text
+    assert "_created" not in text
+
+
+def test_a_group_that_is_forgotten_leaves_no_series(house: House) -> None:
+    async def scene(up: Up) -> None:
+        await up.grown(2)
+        room = up.room
+        house.declare(MODEL.replace("  web:\n    profile", "  other:\n    profile"))
+        await up.engine.reload()
+        await up.desk.delete(room.id, members=False, by="ann")
+        assert 'group="web"' not in up.engine.metrics.text().decode()
+
+    house.run(scene)
+
+
+def test_every_endpoint_has_a_position_and_counts_what_was_not_sent() -> None:
+    nova = EndpointStatus(endpoint="http://nova:8774", position=Position.OPEN, because="left alone", unsent=3)
+    metrics = Metrics({}, lambda: Instant(0.0), endpoints=lambda: (nova,))
+
+    positions = {
+        each.value: the(metrics, "trimtab_endpoint_circuit", endpoint="http://nova:8774", position=each.value)
+        for each in Position
+    }
+
+    assert positions == {"closed": 0, "half_open": 0, "open": 1}
+    assert the(metrics, "trimtab_endpoint_unsent_calls_total", endpoint="http://nova:8774") == 3

@@ -1,0 +1,447 @@
+from __future__ import annotations
+
+import asyncio
+import io
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+
+from config.errors import StoreError
+from config.model.access import SecretRef
+from config.model.notices import NotifyTarget, NotifyUrl
+from config.units import GroupId
+from handler.observability.courier import Courier, Unsent
+from handler.observability.notifying import Notifier
+from handler.planning.status import GroupCondition
+from handler.planning.steps import Plan
+from handler.ports.notices import Notice, Turn
+from handler.runtime.rooms import Room, Seen
+from handler.store.sqlite import SqliteStore
+from tests.support.fake_cloud import FakeClock
+from tests.support.notices import NOW, PAGER, Receiver, a_filed, a_notice, a_watched_group, silent_server
+from tests.support.store import a_definition, opened
+from tests.support.worlds import a_world
+from trigger.requests import Fleet, GroupState
+
+DOWN = Unsent(because="Connection refused", befalls_all=True)
+REFUSED = Unsent(because="answered 422", befalls_all=False)
+OTHER = NotifyUrl(url="https://pager.example.org/", secret=SecretRef(env="KEY"))
+
+
+@dataclass
+class ScriptedCourier:
+    """Answers in turn, then always takes the notice; writes down every attempt."""
+
+    answers: list[Unsent | None] = field(default_factory=list)
+    tried: list[tuple[NotifyTarget, str]] = field(default_factory=list)
+    hold: asyncio.Event | None = None
+    """While it is clear, attempts at OTHER hang."""
+
+    async def send(self, target: NotifyTarget, notice: Notice) -> Unsent | None:
+        self.tried.append((target, notice.id))
+        if self.hold is not None and target == OTHER:
+            await self.hold.wait()
+        return self.answers.pop(0) if self.answers else None
+
+    @property
+    def ids(self) -> list[str]:
+        return [told for _, told in self.tried]
+
+
+@dataclass
+class Daemon:
+    """The notifier of one daemon on a real store, with groups whose condition a test sets."""
+
+    path: Path
+    clock: FakeClock = field(default_factory=FakeClock)
+    courier: ScriptedCourier | Courier = field(default_factory=ScriptedCourier)
+    rooms: dict[GroupId, Room] = field(default_factory=dict)
+    counts: list[tuple[str, str]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.clock.now = NOW
+        self.store: SqliteStore = opened(self.path)
+        if not self.store.groups():
+            self.store.declare((a_definition("web"), a_definition("worker")), NOW)
+        for name in ("web", "worker"):
+            self.rooms.setdefault(GroupId(name), a_room(name))
+        self.notifier = Notifier(
+            store=self.store,
+            rooms=self.rooms,
+            courier=self.courier,
+            clock=self.clock,
+            count=lambda kind, result: self.counts.append((kind, result)),
+        )
+
+    def restarted(self) -> Daemon:
+        """The daemon was killed, and runs again on the same store."""
+        self.store.close()
+        again = Daemon(self.path, courier=self.courier, rooms=self.rooms)
+        again.clock.now = self.clock.now
+        return again
+
+    def saw(self, condition: GroupCondition, group: str = "web", *, later: float = 0.0) -> None:
+        self.clock.advance(later)
+        room = self.rooms[GroupId(group)]
+        becomes(room, condition)
+        self.notifier.saw(room)
+
+    async def rounds(self, number: int = 3) -> None:
+        for _ in range(number):
+            await self.notifier.round()
+            await self.notifier.idle()
+
+    def told(self, group: str = "web") -> list[str]:
+        events = self.store.history(GroupId(group), before=None, limit=100)
+        return [f"{event.name} {event.message}" for event in reversed(events) if event.name not in {"declared"}]
+
+
+def a_room(name: str, target: NotifyTarget = PAGER) -> Room:
+    definition = a_definition(name)
+    watched = a_watched_group(name, target=target)
+    return Room(
+        id=GroupId(name),
+        definition=replace(definition, group=replace(definition.group, notify=watched.notify)),
+        state=GroupState(desired=0),
+    )
+
+
+def becomes(room: Room, condition: GroupCondition) -> None:
+    """Give a room what makes it look like this."""
+    assert condition in {GroupCondition.ERROR, GroupCondition.WARNING, GroupCondition.RUNNING}
+    room.seen = Seen(
+        at=NOW,
+        world=a_world(),
+        plan=Plan(group=room.id, revision=0, steps=(), waits=()),
+        states={},
+        fleet=Fleet(listed=True, marked=0, in_service=0, creates_left=1, back_off_until=None),
+        failures=("create: no such image",) if condition is GroupCondition.ERROR else (),
+        retries=("the listing is partial",) if condition is GroupCondition.WARNING else (),
+    )
+
+
+@pytest.fixture
+def daemon(tmp_path: Path) -> Iterator[Daemon]:
+    running = Daemon(tmp_path / "trimtab.sqlite")
+    yield running
+    running.store.close()
+
+
+ENTERED = "web.1700000000000.error.entered"
+LEFT = "web.1700000000000.error.left"
+
+
+def test_trouble_is_told_once_and_its_end_once(daemon: Daemon) -> None:
+    async def run() -> None:
+        for _ in range(3):
+            daemon.saw(GroupCondition.ERROR)
+            await daemon.rounds()
+        for _ in range(4):
+            daemon.saw(GroupCondition.RUNNING, later=30)
+            await daemon.rounds()
+
+    asyncio.run(run())
+    assert daemon.courier.ids == [ENTERED, LEFT]
+    assert daemon.told() == ["notified entered error", "notified left error"]
+    assert daemon.counts == [("command", "delivered")] * 2
+
+
+def test_killed_before_it_is_sent_it_is_sent_after(daemon: Daemon) -> None:
+    async def killed() -> None:
+        daemon.courier.answers = [DOWN]
+        daemon.saw(GroupCondition.ERROR)
+        await daemon.rounds(1)
+
+    async def again(restarted: Daemon) -> None:
+        await restarted.notifier.recall()
+        restarted.saw(GroupCondition.ERROR, later=5)
+        await restarted.rounds()
+        restarted.store.close()
+
+    asyncio.run(killed())
+    asyncio.run(again(daemon.restarted()))
+    assert daemon.courier.ids == [ENTERED, ENTERED]  # the second time it arrived; it is not told a third time
+
+
+def test_killed_before_the_news_is_filed_it_is_news_after(daemon: Daemon) -> None:
+    async def run() -> None:
+        daemon.saw(GroupCondition.ERROR)
+        restarted = daemon.restarted()
+        await restarted.notifier.recall()
+        restarted.saw(GroupCondition.ERROR)
+        await restarted.rounds()
+        restarted.store.close()
+
+    asyncio.run(run())
+    assert daemon.courier.ids == [ENTERED]
+
+
+def test_killed_after_it_was_sent_and_before_that_is_written_it_is_sent_again_with_its_id(
+    daemon: Daemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def run() -> None:
+        with monkeypatch.context() as patched:
+            patched.setattr(daemon.store, "notice_tried", full)
+            daemon.saw(GroupCondition.ERROR)
+            await daemon.rounds(1)
+        restarted = daemon.restarted()
+        await restarted.notifier.recall()
+        await restarted.rounds()
+        restarted.store.close()
+
+    asyncio.run(run())
+    assert daemon.courier.ids == [ENTERED, ENTERED]
+
+
+def full(*_: object, **__: object) -> None:
+    raise StoreError("the disk is full")
+
+
+def test_while_the_disk_is_full_nothing_is_sent_twice(daemon: Daemon, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def run() -> None:
+        with monkeypatch.context() as patched:
+            patched.setattr(daemon.store, "notice_tried", full)
+            daemon.saw(GroupCondition.ERROR)
+            for _ in range(5):
+                await daemon.rounds(1)
+                daemon.clock.advance(10)
+        await daemon.rounds(1)
+
+    asyncio.run(run())
+    assert daemon.courier.ids == [ENTERED]
+    assert daemon.told() == ["notified entered error"]
+
+
+def test_news_that_cannot_be_filed_is_kept(daemon: Daemon, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def run() -> None:
+        with monkeypatch.context() as patched:
+            patched.setattr(daemon.store, "file_notices", full)
+            daemon.saw(GroupCondition.ERROR)
+            with pytest.raises(StoreError):
+                await daemon.notifier.round()
+            daemon.saw(GroupCondition.RUNNING, later=60)
+        await daemon.rounds()
+
+    asyncio.run(run())
+    assert daemon.courier.ids == [ENTERED]
+
+
+def test_what_fails_is_tried_again_later_and_only_the_first_failure_is_logged(
+    daemon: Daemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = io.StringIO()
+    log = logging.getLogger("trimtab")
+    monkeypatch.setattr(log, "handlers", [logging.StreamHandler(said)])
+    monkeypatch.setattr(log, "isEnabledFor", lambda _: True)
+
+    async def run() -> None:
+        daemon.courier.answers = [DOWN, DOWN]
+        daemon.saw(GroupCondition.ERROR)
+        await daemon.rounds()
+        assert len(daemon.courier.tried) == 1
+        for seconds in (5, 9, 1, 60):
+            daemon.clock.advance(seconds)
+            await daemon.rounds()
+
+    asyncio.run(run())
+    assert daemon.courier.ids == [ENTERED] * 3
+    assert daemon.counts == [("command", "failed")] * 2 + [("command", "delivered")]
+    assert said.getvalue().splitlines() == [
+        'event=notice_failed group=web news="entered error" by=command because="Connection refused"',
+        'event=notified group=web news="entered error" by=command attempts=3',
+    ]
+
+
+def test_after_a_day_it_is_given_up_and_history_says_why(daemon: Daemon) -> None:
+    async def run() -> None:
+        daemon.courier.answers = [DOWN] * 500
+        daemon.saw(GroupCondition.ERROR)
+        for _ in range(120):
+            await daemon.rounds(1)
+            daemon.clock.advance(900)
+
+    asyncio.run(run())
+    assert daemon.told() == ["notice_given_up entered error: Connection refused"]
+    assert daemon.counts[-1] == ("command", "given_up")
+    assert 90 < len(daemon.courier.tried) < 110
+
+
+def test_to_one_target_notices_go_out_in_their_order(daemon: Daemon) -> None:
+    async def run() -> None:
+        daemon.courier.answers = [DOWN]
+        daemon.saw(GroupCondition.ERROR)
+        await daemon.rounds(1)
+        daemon.saw(GroupCondition.ERROR, "worker", later=1)
+        daemon.saw(GroupCondition.RUNNING, later=1)
+        await daemon.rounds()
+        assert len(daemon.courier.tried) == 1  # nobody is there: whatever else there is waits as well
+        daemon.saw(GroupCondition.RUNNING, later=30)
+        await daemon.rounds()
+
+    asyncio.run(run())
+    assert daemon.courier.ids == [ENTERED, ENTERED, "worker.1700000001000.error.entered", LEFT]
+
+
+def test_a_notice_that_is_refused_keeps_back_its_group_and_nobody_else(daemon: Daemon) -> None:
+    async def run() -> None:
+        daemon.courier.answers = [REFUSED]
+        daemon.saw(GroupCondition.ERROR)
+        daemon.saw(GroupCondition.ERROR, "worker")
+        await daemon.rounds()
+        assert daemon.courier.ids == [ENTERED, "worker.1700000000000.error.entered"]
+        for _ in range(2):
+            daemon.saw(GroupCondition.RUNNING, later=30)
+        await daemon.rounds()
+
+    asyncio.run(run())
+    assert daemon.courier.ids[2:] == [ENTERED, LEFT]
+
+
+def test_of_one_group_nothing_goes_out_before_what_was_refused(daemon: Daemon) -> None:
+    async def run() -> None:
+        left = a_notice(turn=Turn.LEFT)
+        daemon.store.file_notices([a_filed(), a_filed(left), a_filed(a_notice("worker"))])
+        daemon.courier.answers = [REFUSED]
+        await daemon.rounds()
+
+    asyncio.run(run())
+    assert daemon.courier.ids == [ENTERED, "worker.1700000000000.error.entered"]
+
+
+def test_a_target_that_hangs_keeps_nobody_else_waiting(daemon: Daemon) -> None:
+    async def run() -> None:
+        daemon.courier.hold = asyncio.Event()
+        daemon.rooms[GroupId("web")] = a_room("web", OTHER)
+        daemon.saw(GroupCondition.ERROR)
+        daemon.saw(GroupCondition.ERROR, "worker")
+        async with asyncio.timeout(10):
+            await daemon.notifier.round()
+            while not daemon.told("worker"):  # noqa: ASYNC110 the other one's lane is still under way
+                await asyncio.sleep(0.001)
+        assert daemon.told() == []
+        daemon.courier.hold.set()
+        await daemon.notifier.idle()
+
+    asyncio.run(run())
+    assert daemon.told() == ["notified entered error"]
+
+
+def test_a_crowd_waiting_for_a_dead_target_starves_nobody(daemon: Daemon) -> None:
+    async def run() -> None:
+        crowd = [a_filed(a_notice(f"g{number}"), target=OTHER) for number in range(500)]
+        daemon.store.file_notices(crowd)
+        daemon.courier.answers = [DOWN]
+        await daemon.rounds(1)
+        daemon.saw(GroupCondition.ERROR, "worker")
+        await daemon.rounds(1)
+
+    asyncio.run(run())
+    assert daemon.told("worker") == ["notified entered error"]
+    assert len(daemon.courier.tried) == 2
+
+
+def test_a_mended_address_counts_for_what_waits_already(daemon: Daemon) -> None:
+    async def run() -> None:
+        daemon.courier.answers = [DOWN]
+        daemon.saw(GroupCondition.ERROR)
+        await daemon.rounds(1)
+        daemon.rooms[GroupId("web")] = a_room("web", OTHER)
+        daemon.clock.advance(5)
+        await daemon.rounds()
+
+    asyncio.run(run())
+    assert daemon.courier.tried == [(PAGER, ENTERED), (OTHER, ENTERED)]
+
+
+def test_of_a_group_that_is_gone_the_last_news_is_still_told(daemon: Daemon) -> None:
+    async def run() -> None:
+        daemon.saw(GroupCondition.ERROR)
+        await daemon.rounds()
+        daemon.rooms[GroupId("web")].deleting = True
+        daemon.notifier.saw(daemon.rooms[GroupId("web")])
+        daemon.store.drop_group(GroupId("web"))
+        daemon.notifier.forget(daemon.rooms.pop(GroupId("web")).id)
+        await daemon.rounds()
+
+    asyncio.run(run())
+    assert daemon.courier.ids == [ENTERED, LEFT]
+
+
+def test_a_daemon_that_stops_leaves_what_is_under_way_to_the_next(daemon: Daemon) -> None:
+    async def run() -> None:
+        daemon.courier.hold = asyncio.Event()
+        daemon.rooms[GroupId("web")] = a_room("web", OTHER)
+        daemon.notifier.start()
+        daemon.saw(GroupCondition.ERROR)
+        async with asyncio.timeout(10):
+            while not daemon.courier.tried:  # noqa: ASYNC110 the loop is at work
+                await asyncio.sleep(0.001)
+        await daemon.notifier.stop()
+        assert all(task.done() for task in daemon.notifier.tasks())
+        daemon.courier.hold.set()
+        restarted = daemon.restarted()
+        await restarted.rounds()
+        restarted.store.close()
+
+    asyncio.run(run())
+    assert daemon.courier.ids == [ENTERED, ENTERED]
+
+
+def test_warnings_wait_an_interval_and_errors_do_not(daemon: Daemon) -> None:
+    async def run() -> None:
+        daemon.saw(GroupCondition.WARNING)
+        await daemon.rounds()
+        assert daemon.courier.tried == []
+        daemon.saw(GroupCondition.WARNING, later=30)
+        await daemon.rounds()
+        daemon.saw(GroupCondition.ERROR)
+        await daemon.rounds()
+
+    asyncio.run(run())
+    assert daemon.courier.ids == ["web.1700000000000.warning.entered", ENTERED]
+
+
+def test_a_server_that_fails_twice_gets_it_the_third_time_with_the_same_id(tmp_path: Path) -> None:
+    async def run(receiver: Receiver) -> Daemon:
+        clock = FakeClock()
+        courier = Courier(environ={"KEY": "hunter2"}, clock=clock)
+        daemon = Daemon(tmp_path / "trimtab.sqlite", clock=clock, courier=courier)
+        daemon.rooms[GroupId("web")] = a_room("web", NotifyUrl(url=receiver.url, secret=SecretRef(env="KEY")))
+        daemon.saw(GroupCondition.ERROR)
+        for _ in range(4):
+            await daemon.rounds(1)
+            clock.advance(10)
+        courier.close()
+        return daemon
+
+    with Receiver.running() as receiver:
+        receiver.statuses = [503, 503]
+        daemon = asyncio.run(run(receiver))
+    assert [got.headers["X-Trimtab-Id"] for got in receiver.got] == [ENTERED] * 3
+    assert len({got.body for got in receiver.got}) == 1
+    assert len({got.headers["X-Trimtab-Signature"] for got in receiver.got}) == 3
+    assert daemon.told() == ["notified entered error"]
+    daemon.store.close()
+
+
+def test_a_server_that_hangs_keeps_no_other_waiting(tmp_path: Path) -> None:
+    async def run(hanging: str, receiver: Receiver) -> None:
+        courier = Courier(environ={"KEY": "hunter2"}, clock=lambda: NOW, url_timeout=60.0)
+        daemon = Daemon(tmp_path / "trimtab.sqlite", courier=courier)
+        for name, url in (("web", hanging), ("worker", receiver.url)):
+            daemon.rooms[GroupId(name)] = a_room(name, NotifyUrl(url=url, secret=SecretRef(env="KEY")))
+            daemon.saw(GroupCondition.ERROR, name)
+        async with asyncio.timeout(20):
+            await daemon.notifier.round()
+            while not receiver.got:  # noqa: ASYNC110 another lane hangs meanwhile
+                await asyncio.sleep(0.001)
+        await daemon.notifier.stop()
+        courier.close()
+        daemon.store.close()
+
+    with silent_server(None) as hanging, Receiver.running() as receiver:
+        asyncio.run(run(hanging, receiver))
+    assert [got.headers["X-Trimtab-Id"] for got in receiver.got] == ["worker.1700000000000.error.entered"]

@@ -1,0 +1,741 @@
+from __future__ import annotations
+
+import asyncio
+import threading
+from pathlib import Path
+
+import pytest
+
+from config.errors import Permanent, Refused, StoreError, Transient
+from config.units import CounterId, GroupId, PolicyId
+from handler.operations.interface import NoSuch
+from handler.planning.status import GroupCondition
+from handler.planning.steps import Create
+from handler.planning.world import Leaving, Listing, Phase
+from handler.ports.store import EventKind, Span
+from tests.support.engines import WEB, House, Up, hurry, model
+from tests.support.waiting import PATIENT
+from tests.support.worlds import name_of
+from trigger.explain.explanation import Explanation
+from trigger.reasons import Reason
+from trigger.requests import Pause
+from trigger.verdicts import Direction
+
+OUT, IN = PolicyId("out"), PolicyId("in")
+
+
+@pytest.fixture
+def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> House:
+    hurry(monkeypatch)
+    return House(tmp_path)
+
+
+# Sizes
+
+
+def test_a_person_sets_the_size_and_history_says_who(house: House) -> None:
+    async def scene(up: Up) -> None:
+        await up.grown(2)
+        decision = await up.desk.scale(WEB, 3, force=False, by="ada")
+        assert (decision.desired_from, decision.desired_to) == (2, 3)
+        await up.grown(3)
+        newest = [event for event in await up.desk.history(WEB, before=None, limit=99) if event.desired_to == 3]
+        assert [(event.by, event.desired_from) for event in newest] == [("person ada", 2)]
+
+    house.run(scene)
+
+
+def test_force_goes_above_max_and_stays_until_the_next_accepted_decision(house: House) -> None:
+    async def scene(up: Up) -> None:
+        await up.grown(2)
+        refused = await up.desk.scale(WEB, 6, force=False, by="ada")
+        assert refused.reason is Reason.ABOVE_MAX
+        forced = await up.desk.scale(WEB, 6, force=True, by="ada")
+        assert forced.reason is Reason.FORCED
+        await up.grown(6)
+        await up.ticked(3)
+        assert up.status.forced
+        assert up.status.desired == 6
+        assert up.status.quiets
+        await up.desk.scale(WEB, 3, force=False, by="ada")
+        await up.grown(3)
+        assert not up.status.forced
+
+    house.run(scene)
+
+
+def test_less_than_min_is_refused_with_force_too_unless_paused(house: House) -> None:
+    async def scene(up: Up) -> None:
+        await up.grown(2)
+        assert (await up.desk.scale(WEB, 1, force=True, by="ada")).reason is Reason.BELOW_MIN
+        await up.desk.pause(WEB, decisions_only=True, by="ada")
+        assert (await up.desk.scale(WEB, 1, force=False, by="ada")).reason is Reason.PAUSED
+        assert (await up.desk.scale(WEB, 1, force=True, by="ada")).reason is Reason.FORCED
+        await up.grown(1)
+        await up.desk.resume(WEB, by="ada")
+        await up.grown(2)
+
+    house.run(scene)
+
+
+# Alarms
+
+
+def test_an_alarm_carries_out_its_policy_and_says_what_was_clamped(house: House) -> None:
+    house.declare(model().replace("add: 1", "add: 5"))
+
+    async def scene(up: Up) -> None:
+        await up.grown(2)
+        asked = await up.desk.alarm(WEB, OUT, id="a1", by="nagios")
+        assert (asked.desired_from, asked.desired_to, asked.reason) == (2, 4, Reason.SCALED_OUT)
+        assert asked.answer is not None
+        assert [(clamp.guard, clamp.before, clamp.after) for clamp in asked.answer.clamps] == [(Reason.AT_MAX, 7, 4)]
+        await up.grown(4)
+
+    house.run(scene)
+
+
+def test_the_same_alarm_again_gets_the_first_answer_and_does_nothing(house: House) -> None:
+    house.declare(model().replace("add: 1, quiet_time: 1h", "add: 1, quiet_time: 0s"))
+
+    async def scene(up: Up) -> None:
+        await up.grown(2)
+        first = await up.desk.alarm(WEB, OUT, id="a1", by="nagios")
+        again = await up.desk.alarm(WEB, OUT, id="a1", by="nagios")
+        assert (first.repeated, again.repeated) == (False, True)
+        assert (again.reason, again.desired_from, again.desired_to) == (first.reason, 2, 3)
+        await up.grown(3)
+        assert (await up.desk.alarm(WEB, OUT, id="a2", by="nagios")).desired_to == 4
+
+    house.run(scene)
+
+
+def test_the_same_alarm_at_the_same_moment_acts_once(house: House) -> None:
+    house.declare(model(maximum=9).replace("add: 1, quiet_time: 1h", "add: 1, quiet_time: 0s"))
+
+    async def scene(up: Up) -> None:
+        await up.grown(2)
+        answers = await asyncio.gather(*(up.desk.alarm(WEB, OUT, id="a1", by="nagios") for _ in range(10)))
+        assert [answer.repeated for answer in answers].count(False) == 1
+        assert {answer.desired_to for answer in answers} == {3}
+        assert up.status.desired == 3
+        assert up.status.revision == 2
+
+    house.run(scene)
+
+
+def test_an_alarm_of_before_a_restart_is_known_after_it(house: House) -> None:
+    async def first(up: Up) -> None:
+        await up.grown(2)
+        await up.desk.alarm(WEB, OUT, id="a1", by="nagios")
+        await up.grown(3)
+
+    async def second(up: Up) -> None:
+        assert (await up.desk.alarm(WEB, OUT, id="a1", by="nagios")).repeated
+        await up.grown(3)
+
+    house.run(first)
+    house.run(second)
+
+
+def test_whoever_stops_waiting_for_an_alarm_does_not_stop_it(house: House) -> None:
+    async def scene(up: Up) -> None:
+        await up.grown(2)
+        asking = asyncio.create_task(up.desk.alarm(WEB, OUT, id="a1", by="nagios"))
+        await asyncio.sleep(0)
+        asking.cancel()
+        answer = await up.desk.alarm(WEB, OUT, id="a1", by="nagios")
+        assert answer.repeated
+        assert up.status.desired == 3
+
+    house.run(scene)
+
+
+def test_a_refused_alarm_still_has_the_fleet_looked_after(house: House) -> None:
+    house.declare(model(interval="20s", maximum=2))
+
+    async def scene(up: Up) -> None:
+        await up.grown(2)
+        house.cloud.die(name_of(1))
+        asked = await up.desk.alarm(WEB, OUT, id="a1", by="nagios")
+        assert asked.reason is Reason.AT_MAX
+        await up.until(lambda: house.machines == {name_of(2), name_of(3)})
+
+    house.run(scene)
+
+
+def test_an_alarm_for_an_orphan_is_refused_whether_or_not_its_policy_is_still_declared(house: House) -> None:
+    async def scene(up: Up) -> None:
+        await up.grown(2)
+        house.declare("groups: {}\n")
+        await up.desk.reload()
+        with pytest.raises(NoSuch, match="orphaned"):
+            await up.desk.alarm(WEB, OUT, id="a1", by="nagios")
+        rest = model().partition("groups:")[0]
+        house.declare(rest + "groups: {}\n")
+        await up.desk.reload()
+        assert (await up.desk.alarm(WEB, OUT, id="a2", by="nagios")).reason is Reason.ORPHANED
+        assert up.status.desired == 2
+
+    house.run(scene)
+
+
+@pytest.mark.parametrize(
+    ("group", "policy", "words"),
+    [("wed", "out", "did you mean web"), ("web", "ou", "did you mean out"), ("zzz", "out", "there is no group zzz")],
+)
+def test_unknown_names_are_answered_with_the_nearest(house: House, group: str, policy: str, words: str) -> None:
+    async def scene(up: Up) -> None:
+        with pytest.raises(NoSuch, match=words):
+            await up.desk.alarm(GroupId(group), PolicyId(policy), id="a1", by="test")
+
+    house.run(scene)
+
+
+# Pausing
+
+
+def test_a_pause_stops_decisions_and_repair_and_survives_a_restart(house: House) -> None:
+    async def before(up: Up) -> None:
+        await up.grown(2)
+        await up.desk.pause(WEB, decisions_only=False, by="ada")
+
+    async def after(up: Up) -> None:
+        assert up.status.pause is Pause.ALL
+        house.readings.value = 95.0
+        house.cloud.die(name_of(1))
+        await up.passed(3)
+        await up.until(lambda: up.room.explanation is not None and up.room.explanation.policies)  # these go on
+        assert up.status.reason is Reason.PAUSED
+        assert up.status.condition is GroupCondition.PAUSED
+        assert house.machines == {name_of(2)}
+        assert up.status.desired == 2
+        await up.desk.resume(WEB, by="ada")
+        await up.grown(3)
+
+    house.run(before)
+    house.run(after)
+
+
+def test_a_pause_of_decisions_leaves_repair_at_work(house: House) -> None:
+    async def before(up: Up) -> None:
+        await up.grown(2)
+        await up.desk.pause(WEB, decisions_only=True, by="ada")
+
+    async def after(up: Up) -> None:
+        house.readings.value = 95.0
+        house.cloud.die(name_of(1))
+        await up.until(lambda: house.machines == {name_of(2), name_of(3)} and up.settled())
+        await up.ticked(3)
+        assert up.status.pause is Pause.DECISIONS
+        assert up.status.desired == 2
+        acts = {event.name: event.by for event in await up.desk.history(WEB, before=None, limit=99)}
+        assert acts["pause"] == "ada"
+
+    house.run(before)
+    house.run(after)
+
+
+def test_a_pause_of_one_direction_survives_a_restart_and_ends_by_itself(house: House) -> None:
+    async def before(up: Up) -> None:
+        await up.grown(2)
+        await up.desk.pause(WEB, decisions_only=False, direction=Direction.OUT, by="ada")
+
+    async def after(up: Up) -> None:
+        assert up.status.pause is Pause.OUT
+        house.readings.value = 95.0
+        house.cloud.die(name_of(1))  # repair goes on
+        await up.until(lambda: house.machines == {name_of(2), name_of(3)} and up.settled())
+        await up.until(lambda: up.status.reason is Reason.PAUSED)
+        assert up.status.desired == 2
+        await up.desk.pause(WEB, decisions_only=False, direction=Direction.IN, by="ada")
+        assert up.status.pause is Pause.DECISIONS
+        await up.desk.resume(WEB, direction=Direction.OUT, by="bob")
+        assert up.status.pause is Pause.IN
+        await up.grown(3)
+        acts = [(event.name, event.message) for event in await up.desk.history(WEB, before=None, limit=99)]
+        told = [act for act in acts if act[0] in {"pause", "resume"}]
+        assert told == [("resume", "scale-out only"), ("pause", "scale-in only"), ("pause", "scale-out only")]
+
+    house.run(before)
+    house.run(after)
+
+
+def test_one_direction_does_not_go_on_where_all_is_paused(house: House) -> None:
+    async def scene(up: Up) -> None:
+        await up.grown(2)
+        await up.desk.pause(WEB, decisions_only=False, by="ada")
+        with pytest.raises(Refused, match="paused as a whole"):
+            await up.desk.resume(WEB, direction=Direction.IN, by="ada")
+        assert up.status.pause is Pause.ALL
+
+    house.run(scene)
+
+
+# Convergence
+
+
+def test_a_dry_run_says_the_steps_and_takes_none(house: House) -> None:
+    async def scene(up: Up) -> None:
+        await up.grown(2)
+        await up.desk.pause(WEB, decisions_only=False, by="ada")
+        house.cloud.die(name_of(1))
+        await up.desk.scale(WEB, 3, force=True, by="ada")
+        assert (await up.desk.converge(WEB, dry_run=True, by="ada")).steps == ()
+        assert house.machines == {name_of(2)}
+
+    house.run(scene)
+
+    async def advise(up: Up) -> None:
+        plan = await up.desk.converge(WEB, dry_run=True, by="ada")
+        assert sum(isinstance(step, Create) for step in plan.steps) == 2
+        assert house.machines == {name_of(2)}
+
+    house.declare(model(mode="advise"))
+    house.run(_resumed)
+    house.run(advise)
+
+
+async def _resumed(up: Up) -> None:
+    await up.desk.resume(WEB, by="ada")
+
+
+def test_many_that_vanish_at_once_are_believed_only_when_a_person_says_so(house: House) -> None:
+    house.declare(model(minimum=4))
+
+    async def scene(up: Up) -> None:
+        await up.grown(4)
+        for number in (1, 2, 3):
+            house.cloud.die(name_of(number))
+        await up.passed(3)
+        assert len(house.cloud.created) == 4
+        assert {wait.value: count for wait, count in up.status.waits} == {"many_vanished": 3}
+        await up.desk.converge(WEB, dry_run=False, by="ada")
+        await up.grown(4)
+        assert name_of(4) in house.machines
+
+    house.run(scene)
+
+
+async def _builds_fail(up: Up) -> None:
+    """Wait until failed builds hold back all others, for more time than a test has; then take the cause away."""
+    up.house.cloud.faults.always["create"] = Permanent("no such image")
+    await up.desk.scale(WEB, 4, force=False, by="ada")
+    await up.until(lambda: up.room.builds.failed > 2)
+    up.house.cloud.faults.clear()
+    assert len(up.house.machines) == 2
+    assert any("builds failed in a row" in message for message in up.status.messages)
+
+
+def test_a_corrected_profile_ends_the_wait_after_failed_builds(house: House) -> None:
+    async def scene(up: Up) -> None:
+        await up.grown(2)
+        await _builds_fail(up)
+        await up.desk.reload()
+        await up.passed(2)
+        assert len(house.machines) == 2, "the same file corrects nothing"
+        house.declare(model().replace("command: [serve]", "command: [corrected]"))
+        await up.desk.reload()
+        await up.grown(4)
+
+    house.run(scene)
+
+
+def test_a_profile_that_was_corrected_while_the_daemon_was_down_ends_the_wait_too(house: House) -> None:
+    async def before(up: Up) -> None:
+        await up.grown(2)
+        await _builds_fail(up)
+
+    async def after(up: Up) -> None:
+        await up.grown(4)
+
+    house.run(before)
+    house.declare(model().replace("command: [serve]", "command: [corrected]"))
+    house.run(after)
+
+
+def test_an_order_to_converge_ends_the_wait_after_failed_builds(house: House) -> None:
+    async def scene(up: Up) -> None:
+        await up.grown(2)
+        await _builds_fail(up)
+        await up.desk.converge(WEB, dry_run=False, by="ada")
+        await up.grown(4)
+
+    house.run(scene)
+
+
+def test_a_listing_that_is_not_believed_is_told_by_status_why_history_and_a_metric(house: House) -> None:
+    async def scene(up: Up) -> None:
+        await up.grown(2)
+        listed = house.cloud.list
+        house.cloud.list = lambda group: Listing(servers=(), complete=True)  # type: ignore[method-assign]
+        house.cloud.faults.always["find"] = Transient("not now")
+        up.room.wake.set()
+        await up.until(lambda: up.desk.doubts(WEB))
+        assert set(up.desk.doubts(WEB)) <= set(up.status.messages)
+        assert up.status.condition is GroupCondition.WARNING
+        assert 'trimtab_inventory_doubt{group="web",ground="shrunk"} 1.0' in up.desk.metrics().decode()
+        assert 'trimtab_inventory_distrust{group="web"} 1.0' in up.desk.metrics().decode()
+        house.cloud.list = listed  # type: ignore[method-assign]
+        up.room.wake.set()
+        await up.until(lambda: not up.desk.doubts(WEB))
+        assert 'trimtab_inventory_distrust{group="web"} 0.0' in up.desk.metrics().decode()
+        await up.passed(2)  # what a pass tells is written down after it
+        told = [event for event in await up.desk.history(WEB, before=None, limit=99) if "listing_" in event.name]
+        assert [(event.name, event.message[:55]) for event in told] == [
+            ("listing_believed", ""),
+            ("listing_doubted", "the listing is not believed: it lacks 2 of 2 members, m"),
+        ]
+
+    house.run(scene)
+    assert not house.cloud.destroyed
+
+
+def test_observing_shows_the_world_and_changes_nothing(house: House) -> None:
+    async def scene(up: Up) -> None:
+        await up.grown(2)
+        world = await up.desk.observe(WEB)
+        assert {member.name for member in world.members} == house.machines
+        assert world.complete
+
+    house.run(scene)
+    assert len(house.cloud.created) == 2
+
+
+# Members
+
+
+def test_a_protected_member_is_never_surplus(house: House) -> None:
+    async def scene(up: Up) -> None:
+        await up.grown(2)
+        await up.desk.scale(WEB, 3, force=False, by="ada")
+        await up.grown(3)
+        await up.desk.members.protect(WEB, name_of(1), protected=True, by="ada")
+        await up.desk.scale(WEB, 2, force=False, by="ada")
+        await up.grown(2)
+        assert house.machines == {name_of(1), name_of(3)}
+        assert [member.protected for member in up.status.members] == [True, False]
+        await up.desk.members.protect(WEB, name_of(1), protected=False, by="ada")
+        await up.until(lambda: not any(member.protected for member in up.status.members))
+
+    house.run(scene)
+
+
+def test_a_member_that_is_named_leaves_and_the_size_follows(house: House) -> None:
+    async def scene(up: Up) -> None:
+        await up.grown(2)
+        await up.desk.scale(WEB, 4, force=False, by="ada")
+        await up.grown(4)
+        decision = await up.desk.members.dismiss(WEB, name_of(3), force=False, by="ada")
+        assert (decision.desired_from, decision.desired_to) == (4, 3)
+        await up.grown(3)
+        assert house.machines == {name_of(1), name_of(2), name_of(4)}
+        assert house.cloud.destroyed == [name_of(3)]
+        told = await up.desk.history(WEB, before=None, limit=99)
+        assert [(event.by, event.desired_to) for event in told if event.desired_from == 4] == [("person ada", 3)]
+        assert "drain" in {event.name for event in told if event.by == name_of(3)}
+        with pytest.raises(NoSuch, match="has no member"):
+            await up.desk.members.dismiss(WEB, name_of(3), force=True, by="ada")
+
+    house.run(scene)
+    assert len(house.cloud.created) == 4
+
+
+def test_nobody_leaves_by_name_below_min_unless_the_group_is_paused(house: House) -> None:
+    house.declare(model(minimum=2))
+
+    async def scene(up: Up) -> None:
+        await up.grown(2)
+        for force in (False, True):
+            refused = await up.desk.members.dismiss(WEB, name_of(2), force=force, by="ada")
+            assert (refused.winner, refused.desired_to) == (None, 2)
+        await up.passed(2)
+        assert {record.phase for record in up.store.members(WEB)} == {Phase.IN_SERVICE}
+        await up.desk.pause(WEB, decisions_only=True, by="ada")
+        forced = await up.desk.members.dismiss(WEB, name_of(2), force=True, by="ada")
+        assert forced.desired_to == 1
+        await up.grown(1)
+        assert house.machines == {name_of(1)}
+
+    house.run(scene)
+
+
+def test_a_protected_member_leaves_by_name_only_if_somebody_insists(house: House) -> None:
+    async def scene(up: Up) -> None:
+        await up.grown(2)
+        await up.desk.scale(WEB, 3, force=False, by="ada")
+        await up.grown(3)
+        await up.desk.members.protect(WEB, name_of(1), protected=True, by="ada")
+        with pytest.raises(Refused, match="is protected"):
+            await up.desk.members.dismiss(WEB, name_of(1), force=False, by="ada")
+        assert up.status.desired == 3
+        await up.desk.members.dismiss(WEB, name_of(1), force=True, by="ada")
+        with pytest.raises((Refused, NoSuch)):
+            await up.desk.members.dismiss(WEB, name_of(1), force=True, by="ada")
+        await up.grown(2)
+        assert name_of(1) not in house.machines
+
+    house.run(scene)
+
+
+def test_what_cannot_be_written_down_sends_nobody_away(house: House) -> None:
+    async def scene(up: Up) -> None:
+        await up.grown(2)
+        await up.desk.scale(WEB, 3, force=False, by="ada")
+        await up.grown(3)
+        record = up.store.record
+
+        def full(*_: object) -> None:
+            raise StoreError("the disk is full")
+
+        up.store.record = full  # type: ignore[method-assign]
+        with pytest.raises(StoreError):
+            await up.desk.members.dismiss(WEB, name_of(1), force=False, by="ada")
+        up.store.record = record  # type: ignore[method-assign]
+        await up.passed(2)
+        assert (up.status.desired, len(house.machines)) == (3, 3)
+
+    house.run(scene)
+
+
+def test_in_a_group_that_is_only_advised_nobody_leaves_by_name(house: House) -> None:
+    house.run(lambda up: up.grown(2))
+    house.declare(model(mode="advise", minimum=1))
+
+    async def scene(up: Up) -> None:
+        await up.until(lambda: up.status.members)
+        await up.desk.members.dismiss(WEB, name_of(1), force=False, by="ada")
+        assert up.status.desired == 2
+        assert {record.phase for record in up.store.members(WEB)} == {Phase.IN_SERVICE}
+
+    house.run(scene)
+
+
+def test_a_replacement_comes_before_the_replaced_one_goes(house: House) -> None:
+    async def scene(up: Up) -> None:
+        await up.grown(2)
+        serving: list[int] = []
+        house.cloud.before_destroy = lambda name: serving.append(len(house.edge.states))
+        await up.desk.members.replace(WEB, name_of(1), by="ada")
+        await up.until(lambda: house.machines == {name_of(2), name_of(3)} and up.settled())
+        assert serving == [2]
+        assert up.status.desired == 2
+        history = await up.desk.history(WEB, before=None, limit=99)
+        assert Leaving.REPLACED.value in {event.message for event in history if event.kind is EventKind.STEP}
+
+    house.run(scene)
+
+
+def test_acts_on_members_that_are_not_there_name_the_nearest(house: House) -> None:
+    async def scene(up: Up) -> None:
+        await up.grown(2)
+        for act in (
+            up.desk.members.replace(WEB, name_of(9), by="ada"),
+            up.desk.members.protect(WEB, name_of(9), protected=True, by="a"),
+        ):
+            with pytest.raises(NoSuch, match="did you mean web-"):
+                await act
+
+    house.run(scene)
+
+
+def test_a_member_that_does_not_serve_yet_is_not_replaced(house: House) -> None:
+    house.cloud.build_time = 3600.0
+
+    async def scene(up: Up) -> None:
+        await up.until(lambda: len(house.machines) == 2)
+        with pytest.raises(Refused, match="nothing to replace"):
+            await up.desk.members.replace(WEB, name_of(1), by="ada")
+
+    house.run(scene)
+
+
+def test_why_counts_the_members_that_drain_and_nobody_asks_them(house: House) -> None:
+    async def scene(up: Up) -> None:
+        await up.grown(2)
+        await up.desk.scale(WEB, 3, force=False, by="ada")
+        await up.grown(3)
+        house.edge.busy = 3600.0
+        await up.desk.scale(WEB, 2, force=False, by="ada")
+        await up.until(lambda: name_of(1) in house.edge.drained)
+        await up.until(lambda: up.room.explanation is not None and up.room.explanation.leaving == 1)
+        assert name_of(1) not in {member.name for member in up.room.roster(up.desk.now()).members}
+
+    house.run(scene)
+
+
+def test_a_member_that_is_leaving_cannot_be_protected_any_more(house: House) -> None:
+    async def scene(up: Up) -> None:
+        await up.grown(2)
+        await up.desk.scale(WEB, 3, force=False, by="ada")
+        await up.grown(3)
+        house.edge.busy = 3600.0
+        await up.desk.scale(WEB, 2, force=False, by="ada")
+        await up.until(lambda: name_of(1) in house.edge.drained)
+        with pytest.raises(Refused, match="too late to protect"):
+            await up.desk.members.protect(WEB, name_of(1), protected=True, by="ada")
+
+    house.run(scene)
+
+
+@pytest.mark.parametrize("meanwhile", ["pause", "scale"])
+def test_what_a_person_orders_while_a_pass_gathers_counts_for_that_pass(house: House, meanwhile: str) -> None:
+    listings, permits = threading.Semaphore(0), threading.Semaphore(0)
+    listed = house.cloud.list
+
+    def slowly(group: GroupId) -> Listing:
+        listings.release()
+        permits.acquire(timeout=PATIENT)
+        return listed(group)
+
+    async def scene(up: Up) -> None:
+        await up.grown(2)
+        await up.desk.scale(WEB, 3, force=False, by="ada")
+        await up.grown(3)
+        await up.desk.pause(WEB, decisions_only=False, by="ada")
+        await up.desk.scale(WEB, 2, force=True, by="ada")
+        house.cloud.list = slowly  # type: ignore[method-assign]
+        await asyncio.to_thread(listings.acquire)  # a pass that only looks
+        await up.desk.resume(WEB, by="ada")
+        permits.release()
+        await asyncio.to_thread(listings.acquire)  # a pass that is to make three two
+        if meanwhile == "pause":
+            await up.desk.pause(WEB, decisions_only=False, by="ada")
+        else:
+            await up.desk.scale(WEB, 3, force=False, by="ada")
+        permits.release(100)
+        await up.passed(2)
+        assert up.serving() == 3
+
+    house.run(scene)
+    assert (house.edge.drained, house.cloud.destroyed) == ({}, [])
+
+
+# Explaining
+
+
+def test_why_answers_for_now_and_for_any_moment_of_the_past(house: House) -> None:
+    async def scene(up: Up) -> None:
+        await up.grown(2)
+        await up.ticked(2)
+        steady = up.room.explanation
+        assert steady is not None
+        house.readings.value = 95.0
+        await up.grown(3)
+        now = await up.desk.why(WEB, None)
+        assert isinstance(now, Explanation)
+        assert now.desired_to == 3
+        then = await up.desk.why(WEB, steady.at)
+        assert isinstance(then, Span)
+        assert (then.first.reason, then.first.desired_to) == (Reason.STEADY, 2)
+        assert await up.desk.why(WEB, type(steady.at)(1.0)) is None
+
+    house.run(scene)
+
+
+def test_why_remembers_the_last_decision_over_a_restart(house: House) -> None:
+    async def before(up: Up) -> None:
+        await up.grown(2)
+        await up.ticked()
+
+    async def after(up: Up) -> None:
+        room = up.room
+        if room.explanation is None:
+            assert isinstance(await up.desk.why(WEB, None), Span)
+
+    house.run(before)
+    house.declare(model(interval="30s"))
+    house.run(after)
+
+
+def test_the_history_of_a_group_that_never_was_is_not_found(house: House) -> None:
+    async def scene(up: Up) -> None:
+        with pytest.raises(NoSuch):
+            await up.desk.history(GroupId("wed"), before=None, limit=5)
+
+    house.run(scene)
+
+
+# Measurements
+
+
+def test_a_probe_reads_what_policies_need_of_every_member_and_decides_nothing(house: House) -> None:
+    async def scene(up: Up) -> None:
+        await up.grown(2)
+        revision = up.status.revision
+        found = await up.desk.probe(WEB, ())
+        assert {(each.counter, each.value) for each in found} == {("load", house.readings.value)}
+        assert len({each.member for each in found}) == 2
+        assert up.status.revision == revision
+
+    house.run(scene)
+
+
+def test_a_probe_of_a_counter_that_is_not_declared_names_the_nearest(house: House) -> None:
+    async def scene(up: Up) -> None:
+        with pytest.raises(NoSuch, match="did you mean load"):
+            await up.desk.probe(WEB, [CounterId("lod")])
+
+    house.run(scene)
+
+
+def test_what_was_not_measured_is_told_with_a_remedy_until_it_is_again(house: House) -> None:
+    async def scene(up: Up) -> None:
+        await up.grown(2)
+        house.readings.value = None
+        await up.until(lambda: bool(up.desk.misses(WEB)))
+        (line,) = up.desk.misses(WEB)
+        assert line.startswith("load of ")
+        assert "and 1 other: timeout; " in line
+        house.readings.value = 50.0
+        await up.until(lambda: not up.desk.misses(WEB))
+
+    house.run(scene)
+
+
+def test_a_budget_that_holds_growth_back_is_told_and_so_is_its_end(house: House) -> None:
+    house.declare(model(maximum=9).replace("process: {}", "process: {}, budget: {outstanding: 1}"))
+
+    async def scene(up: Up) -> None:
+        await up.grown(2)
+        house.cloud.build_time = 0.3
+        await up.desk.scale(WEB, 5, force=False, by="ada")
+        words = "clouds.box.budget.outstanding allows 1 creation at once"
+        await up.until(lambda: up.status.budget == words)
+        assert up.status.condition is GroupCondition.WARNING
+        assert any(words in message for message in up.status.messages)
+        await up.grown(5)
+        notes = await up.desk.history(WEB, before=None, limit=99, kinds={EventKind.NOTE})
+        told = [note.name for note in reversed(notes) if note.name.startswith("budget")]
+        assert told[:2] == ["budget_reached", "budget_leaves_room"]
+        assert up.status.condition is not GroupCondition.WARNING
+
+    house.run(scene)
+
+
+def test_the_budget_of_a_cloud_counts_the_groups_that_are_declared_on_it(house: House) -> None:
+    other = model(maximum=30).partition("groups:\n")[2].replace("  web:", "  api:", 1).replace("use: edge", "use: side")
+    house.declare(model(maximum=40) + other)
+
+    async def scene(up: Up) -> None:
+        assert (up.room.beside, up.room.stored().granted.outstanding) == (30, 35)
+        house.declare(model(maximum=40))
+        await up.desk.reload()
+        assert (up.room.beside, up.room.stored().granted.outstanding) == (0, 20)
+
+    house.run(scene)
+
+
+def test_a_policy_that_the_hourly_budget_refuses_makes_the_group_warn(house: House) -> None:
+    house.declare(model(budget="{per_hour: 2}"))
+
+    async def scene(up: Up) -> None:
+        await up.grown(2)
+        house.readings.value = 90.0
+        words = "policies may not grow the group as they ask: groups.web.budget.per_hour allows 2 creations in an hour"
+        await up.until(lambda: any(message.startswith(words) for message in up.status.messages))
+        assert up.status.condition is GroupCondition.WARNING
+        house.readings.value = 50.0
+        await up.until(lambda: not up.status.messages)
+
+    house.run(scene)

@@ -1,0 +1,195 @@
+"""What a running daemon finds that nobody wants, and how a person has it forgotten."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from config.errors import Refused, Transient
+from config.units import GroupId, Instant, MemberName
+from handler.operations.interface import NoSuch
+from handler.planning.garbage import Kind
+from handler.planning.status import GroupCondition, MemberState
+from handler.planning.world import Phase, Record, SeatState
+from tests.support.engines import WEB, House, Up, hurry, model
+from tests.support.worlds import name_of
+
+ONE, TWO = name_of(1), name_of(2)
+LOST = name_of(7, group=GroupId("old"))
+
+
+@pytest.fixture
+def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> House:
+    hurry(monkeypatch)
+    return House(tmp_path)
+
+
+async def kinds(up: Up) -> dict[str, Kind]:
+    return {item.name: item.kind for item in (await up.desk.garbage.look(None)).items}
+
+
+def record_of(up: Up, name: MemberName) -> Record | None:
+    return next((record for record in up.store.members(WEB) if record.name == name), None)
+
+
+async def stuck(up: Up, house: House) -> None:
+    """Two serve, and the removal of a third one has failed for long."""
+    await up.grown(2)
+    await up.desk.scale(WEB, 3, force=False, by="ada")
+    await up.grown(3)
+    house.cloud.faults.always["destroy"] = Transient("locked")
+    await up.desk.members.dismiss(WEB, ONE, force=False, by="ada")
+    await up.until(lambda: (record := record_of(up, ONE)) is not None and record.destroy_attempts)
+    async with up.engine.keeper.between(up.room):
+        record = record_of(up, ONE)
+        assert record is not None
+        up.store.save((replace(record, destroy_attempts=10),), up.room.definition.cloud.id)
+    await up.until(lambda: up.status.condition is GroupCondition.WARNING and up.settled())
+
+
+def test_a_stuck_member_is_told_of_and_the_group_goes_on(house: House) -> None:
+    async def scene(up: Up) -> None:
+        await stuck(up, house)
+        assert {member.name: member.state for member in up.status.members}[ONE] is MemberState.STUCK
+        assert any(f"{ONE} cannot be removed" in said for said in up.status.messages)
+        assert b'trimtab_group_members{group="web",state="stuck"} 1.0' in up.desk.metrics()
+        assert await kinds(up) == {ONE: Kind.STUCK}
+        await up.desk.scale(WEB, 4, force=False, by="ada")
+        await up.until(lambda: up.serving() == 4)
+
+    house.run(scene)
+
+
+def test_what_is_abandoned_is_listed_and_never_touched_again_whatever_happens(house: House) -> None:
+    async def scene(up: Up) -> None:
+        await stuck(up, house)
+        await up.desk.garbage.abandon(ONE, by="ada")
+        await up.until(lambda: ONE not in {member.name for member in up.status.members})
+        assert await kinds(up) == {ONE: Kind.ABANDONED}
+        told = await up.desk.history(WEB, before=None, limit=99)
+        assert ("abandon", "ada", ONE) in {(one.name, one.by, one.message) for one in told}
+        with pytest.raises(Refused, match="abandoned already"):
+            await up.desk.garbage.abandon(ONE, by="ada")
+
+    house.run(scene)
+    house.cloud.faults.clear()
+    house.cloud.destroyed.clear()
+
+    async def later(up: Up) -> None:
+        await up.until(lambda: up.settled() and up.serving() == 2)
+        await up.passed(4)
+        assert {member.name for member in up.status.members} == {TWO, name_of(3)}
+        assert await kinds(up) == {ONE: Kind.ABANDONED}
+
+    house.run(later)
+    assert (house.cloud.destroyed, ONE in house.cloud.machines) == ([], True)
+
+
+def test_a_group_that_is_deleted_and_declared_again_does_not_take_up_what_was_abandoned(house: House) -> None:
+    async def scene(up: Up) -> None:
+        await stuck(up, house)
+        await up.desk.garbage.abandon(ONE, by="ada")
+        house.declare(model().replace("  web:\n    profile", "  api:\n    profile"))
+        await up.desk.reload()
+        await up.desk.delete(WEB, members=False, by="ada")
+        found = {(item.name, item.kind) for item in (await up.desk.garbage.look(WEB)).items}
+        assert {(ONE, Kind.ABANDONED), (TWO, Kind.NO_GROUP), (name_of(3), Kind.NO_GROUP)} <= found
+        house.declare(model())
+        await up.desk.reload()
+        await up.until(lambda: WEB in up.engine.rooms and up.serving() == 2 and up.settled())
+        assert {record.name for record in up.store.members(WEB)} == {TWO, name_of(3)}
+
+    house.run(scene)
+    assert ONE in house.cloud.machines
+
+
+def test_machines_and_seats_of_groups_that_nobody_remembers_are_found(house: House) -> None:
+    house.cloud.add(LOST)
+    house.edge.states[LOST] = SeatState.SERVING
+
+    async def scene(up: Up) -> None:
+        await up.grown(2)
+        found = await up.desk.garbage.look(GroupId("old"))
+        assert [(item.name, item.kind, item.where) for item in found.items] == [
+            (LOST, Kind.NO_GROUP, "box"),
+            (LOST, Kind.SEAT, "edge"),
+        ]
+        assert (await up.desk.garbage.look(WEB)).items == ()
+        await up.desk.garbage.abandon(LOST, by="ada")
+        assert {item.kind for item in (await up.desk.garbage.look(None)).items} == {Kind.ABANDONED, Kind.SEAT}
+        house.cloud.die(LOST)
+        assert await kinds(up) == {LOST: Kind.SEAT}
+        with pytest.raises(Refused, match="only a seat"):
+            await up.desk.garbage.abandon(LOST, by="ada")
+
+    house.run(scene)
+    assert house.cloud.destroyed == []
+
+
+def with_ports() -> str:
+    """The same group on a cloud that makes parts."""
+    front = "parts: {front: {port: {network: web}}}"
+    on_openstack = model().replace("box: {process: {}}", "box: {openstack: {cloud: prod}}")
+    return on_openstack.replace("command: [serve]", f"image: web, flavor: small, {front}")
+
+
+def test_parts_of_an_abandoned_intent_stay_on_the_list(house: House) -> None:
+    house.declare(with_ports())
+    house.cloud.faults.always["create"] = house.cloud.faults.always["find"] = Transient("no answer")
+
+    async def scene(up: Up) -> None:
+        await up.until(lambda: len(house.parts()) == 2)
+        async with up.engine.keeper.between(up.room):
+            record = record_of(up, ONE)
+            assert record is not None
+            old = replace(record, intended_at=Instant(record.intended_at - 86400.0))
+            up.store.save((old,), up.room.definition.cloud.id)
+        assert await kinds(up) == {ONE: Kind.OPEN_INTENT}
+        await up.desk.garbage.abandon(ONE, by="ada")
+        found = [item for item in (await up.desk.garbage.look(None)).items if item.name == ONE]
+        assert [(item.kind, item.because) for item in found] == [
+            (Kind.PART, "its part front, of a member that ada abandoned: take it away at the cloud")
+        ]
+        with pytest.raises(Refused, match="there are only parts"):
+            await up.desk.garbage.abandon(ONE, by="ada")
+        assert (ONE, "front") in house.parts()
+
+    house.run(scene)
+
+
+def test_parts_that_cannot_be_listed_are_told_of(house: House) -> None:
+    house.declare(with_ports())
+
+    async def scene(up: Up) -> None:
+        await up.grown(2)
+        house.cloud.faults.always["parts"] = Transient("no answer")
+        assert (await up.desk.garbage.look(None)).unseen == ("parts on cloud box: no answer",)
+        house.cloud.faults.clear()
+
+    house.run(scene)
+
+
+def test_members_are_no_garbage_and_cannot_be_abandoned(house: House) -> None:
+    async def scene(up: Up) -> None:
+        await up.grown(2)
+        assert await kinds(up) == {}
+        for name in (ONE, MemberName("nonsense")):
+            with pytest.raises(NoSuch, match=f"nothing called {name} is garbage"):
+                await up.desk.garbage.abandon(name, by="ada")
+        assert {record.phase for record in up.store.members(WEB)} == {Phase.IN_SERVICE}
+
+    house.run(scene)
+
+
+def test_what_cannot_be_read_is_told(house: House) -> None:
+    async def scene(up: Up) -> None:
+        await up.grown(2)
+        house.cloud.faults.always["list"] = Transient("no answer")
+        house.balancers["side"].faults.always["seats"] = Transient("closed")
+        found = await up.desk.garbage.look(None)
+        assert found.unseen == ("cloud box: no answer", "balancer side: closed")
+        house.cloud.faults.clear()
+
+    house.run(scene)

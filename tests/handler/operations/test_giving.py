@@ -1,0 +1,201 @@
+"""Machines that are there are given to a group, and taken from it, by one daemon over a cloud in memory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from config.errors import Permanent, Refused, StoreError, Transient
+from config.units import MemberName
+from handler.operations.interface import NoSuch
+from handler.planning.world import Phase, SeatState, ServerState
+from tests.support.engines import WEB, House, Up, hurry, model
+from tests.support.worlds import name_of
+
+DATABASE = MemberName("database")
+THREE = name_of(3)
+
+
+@pytest.fixture
+def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> House:
+    hurry(monkeypatch)
+    return House(tmp_path)
+
+
+async def grown(up: Up, size: int = 2) -> None:
+    await up.grown(2)
+    if size != 2:
+        await up.desk.scale(WEB, size, force=False, by="ada")
+        await up.grown(size)
+
+
+@pytest.mark.parametrize("by_id", [False, True], ids=["by name", "by id"])
+def test_a_machine_that_is_given_joins_and_the_size_follows(house: House, by_id: bool) -> None:
+    async def scene(up: Up) -> None:
+        await grown(up)
+        own = house.cloud.add(DATABASE).id
+
+        decision = await up.desk.members.adopt(WEB, own if by_id else "database", force=False, by="ada")
+
+        assert (decision.desired_from, decision.desired_to) == (2, 3)
+        await up.grown(3)
+        assert house.cloud.machines[THREE].id == own
+        assert house.edge.states[THREE] is SeatState.SERVING
+        (record,) = [record for record in up.store.members(WEB) if record.name == THREE]
+        assert (record.given, record.server_id, record.phase) == (True, own, Phase.IN_SERVICE)
+        told = await up.desk.history(WEB, before=None, limit=99)
+        assert ("adopt", "ada", f"database ({own}) as {THREE}") in {(one.name, one.by, one.message) for one in told}
+
+    house.run(scene)
+    assert len(house.cloud.created) == 2
+
+
+@pytest.mark.parametrize(
+    ("named", "error", "said"),
+    [
+        ("nobody", NoSuch, "cloud box has no machine nobody"),
+        (name_of(1), Refused, "bears the mark"),
+        ("asleep", Refused, "is stopped, not running"),
+    ],
+)
+def test_what_cannot_be_given_is_refused_by_name(house: House, named: str, error: type[Exception], said: str) -> None:
+    async def scene(up: Up) -> None:
+        await grown(up)
+        house.cloud.add(MemberName("asleep"))
+        house.cloud.say(MemberName("asleep"), ServerState.STOPPED)
+        with pytest.raises(error, match=said):
+            await up.desk.members.adopt(WEB, named, force=False, by="ada")
+        assert (up.status.desired, len(up.store.members(WEB))) == (2, 2)
+
+    house.run(scene)
+
+
+def test_above_max_nobody_is_given_unless_somebody_insists(house: House) -> None:
+    house.declare(model(maximum=2))
+
+    async def scene(up: Up) -> None:
+        await grown(up)
+        house.cloud.add(DATABASE)
+        refused = await up.desk.members.adopt(WEB, "database", force=False, by="ada")
+        assert (refused.winner, refused.desired_to) == (None, 2)
+        assert len(up.store.members(WEB)) == 2
+        forced = await up.desk.members.adopt(WEB, "database", force=True, by="ada")
+        assert forced.desired_to == 3
+        await up.grown(3)
+
+    house.run(scene)
+
+
+def test_a_machine_is_given_once(house: House) -> None:
+    async def scene(up: Up) -> None:
+        await grown(up)
+        house.cloud.add(DATABASE)
+        house.cloud.faults.always["mark"] = Transient("busy")
+        await up.desk.members.adopt(WEB, "database", force=False, by="ada")
+        with pytest.raises(Refused, match=f"is being adopted already, as {THREE}"):
+            await up.desk.members.adopt(WEB, "database", force=False, by="ada")
+        house.cloud.faults.clear()
+        await up.grown(3)
+
+    house.run(scene)
+
+
+def test_what_somebody_else_marked_meanwhile_is_theirs_and_the_size_is_as_before(house: House) -> None:
+    async def scene(up: Up) -> None:
+        await grown(up)
+        house.cloud.add(DATABASE)
+        house.cloud.faults.script("mark", Permanent("database bears the mark web-zzzzzz-1"))
+        await up.desk.members.adopt(WEB, "database", force=False, by="ada")
+        await up.passed(2)
+        assert (up.status.desired, len(up.store.members(WEB))) == (2, 2)
+        assert "adoption_refused" in [event.name for event in up.store.history(WEB, before=None, limit=50)]
+        assert DATABASE in house.cloud.machines
+
+    house.run(scene)
+    assert len(house.cloud.created) == 2
+
+
+def test_without_a_write_nobody_is_given(house: House) -> None:
+    async def scene(up: Up) -> None:
+        await grown(up)
+        house.cloud.add(DATABASE)
+        record = up.store.record
+
+        def full(*_: object) -> None:
+            raise StoreError("the disk is full")
+
+        up.store.record = full  # type: ignore[method-assign]
+        with pytest.raises(StoreError):
+            await up.desk.members.adopt(WEB, "database", force=False, by="ada")
+        up.store.record = record  # type: ignore[method-assign]
+        await up.passed(2)
+        assert (up.status.desired, len(up.store.members(WEB))) == (2, 2)
+        assert DATABASE in house.cloud.machines
+
+    house.run(scene)
+
+
+def test_an_evicted_member_leaves_its_balancer_and_is_kept_without_a_mark(house: House) -> None:
+    async def scene(up: Up) -> None:
+        await grown(up, 3)
+        own = house.cloud.machines[THREE].id
+        decision = await up.desk.members.evict(WEB, THREE, force=False, by="ada")
+        assert (decision.desired_from, decision.desired_to) == (3, 2)
+        await up.grown(2)
+        assert THREE not in house.edge.states
+        assert [machine.id for machine in house.cloud.machines.values() if machine.name == own] == [own]
+        told = await up.desk.history(WEB, before=None, limit=99)
+        assert {"drain", "leave", "unmark", "forget"} <= {one.name for one in told if one.by == THREE}
+        assert ("evict", "ada") in {(one.name, one.by) for one in told}
+        again = await up.desk.members.adopt(WEB, own, force=False, by="ada")
+        assert again.desired_to == 3
+        await up.grown(3)
+        assert house.cloud.machines[name_of(4)].id == own
+
+    house.run(scene)
+    assert house.cloud.destroyed == []
+
+
+def test_an_evicted_member_can_be_replaced_at_the_same_size(house: House) -> None:
+    async def scene(up: Up) -> None:
+        await grown(up)
+        await up.desk.members.exchange(WEB, name_of(1), force=False, by="ada")
+        await up.until(lambda: THREE in house.machines)
+        await up.grown(2)
+        assert house.machines == {name_of(2), THREE}
+
+    house.run(scene)
+    assert (house.cloud.destroyed, house.cloud.unmarked) == ([], [name_of(1)])
+
+
+def test_nobody_is_evicted_below_min_or_twice_or_protected(house: House) -> None:
+    async def scene(up: Up) -> None:
+        await grown(up)
+        refused = await up.desk.members.evict(WEB, name_of(1), force=False, by="ada")
+        assert refused.winner is None
+        await up.desk.members.protect(WEB, name_of(1), protected=True, by="ada")
+        with pytest.raises(Refused, match="is protected"):
+            await up.desk.members.evict(WEB, name_of(1), force=False, by="ada")
+        house.edge.faults.always["drain"] = Transient("busy")
+        await up.desk.members.exchange(WEB, name_of(2), force=False, by="ada")
+        with pytest.raises(Refused, match="leaving already"):
+            await up.desk.members.exchange(WEB, name_of(2), force=False, by="ada")
+
+    house.run(scene)
+
+
+def test_where_marks_are_fixed_both_are_refused_with_the_reason(house: House) -> None:
+    house.cloud.fixed_marks = "box: a process bears its mark in its environment"
+
+    async def scene(up: Up) -> None:
+        await grown(up)
+        house.cloud.add(DATABASE)
+        with pytest.raises(Refused, match="environment"):
+            await up.desk.members.adopt(WEB, "database", force=False, by="ada")
+        for evict in (up.desk.members.evict, up.desk.members.exchange):
+            with pytest.raises(Refused, match="environment"):
+                await evict(WEB, name_of(1), force=False, by="ada")
+        assert {record.leaving for record in up.store.members(WEB)} == {None}
+
+    house.run(scene)

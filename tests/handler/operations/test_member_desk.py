@@ -1,0 +1,66 @@
+"""Looking at one member, and converging one member alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from config.errors import Refused
+from config.units import MemberName
+from handler.operations.interface import NoSuch
+from handler.planning.roles import Role
+from handler.planning.steps import Create, Result
+from handler.planning.world import ServerState
+from handler.ports.store import EventKind
+from tests.support.engines import WEB, House, Up, hurry, model
+
+
+@pytest.fixture
+def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> House:
+    hurry(monkeypatch)
+    return House(tmp_path)
+
+
+def test_a_look_at_one_member_is_fresh_and_changes_nothing(house: House) -> None:
+    async def scene(up: Up) -> None:
+        await up.grown(2)
+        one = min(house.machines)
+        seen = await up.desk.members.observe(WEB, one)
+        assert (seen.member, seen.role, seen.steps) == (one, Role.SERVING, ())
+        assert house.cloud.destroyed == []
+        with pytest.raises(NoSuch, match=f"has no member {one}0; did you mean {one}"):
+            await up.desk.members.observe(WEB, MemberName(f"{one}0"))
+
+    house.run(scene)
+
+
+def test_one_member_is_repaired_by_order_and_no_other(house: House) -> None:
+    house.declare(model(repair="off"))
+
+    async def scene(up: Up) -> None:
+        await up.grown(2)
+        one, two = sorted(house.machines)
+        for name in (one, two):
+            house.cloud.say(name, ServerState.ERROR)
+        await up.until(lambda: "unrepaired" in {wait.value for wait, _ in up.status.waits})
+        done = await up.desk.members.converge(WEB, one, by="ada")
+        assert {outcome.member for outcome in done} == {one}
+        assert all(outcome.result is Result.DONE for outcome in done)
+        assert not any(isinstance(outcome.step, Create) for outcome in done)
+        await up.until(lambda: one not in house.machines and len(house.machines) == 2)
+        assert two in house.machines
+        notes = await up.desk.history(WEB, before=None, limit=99, kinds={EventKind.NOTE})
+        assert [(note.by, note.message) for note in notes if note.name == "converge"] == [("ada", one)]
+
+    house.run(scene)
+
+
+def test_a_paused_group_s_member_is_not_touched(house: House) -> None:
+    async def scene(up: Up) -> None:
+        await up.grown(2)
+        await up.desk.pause(WEB, decisions_only=False, by="ada")
+        with pytest.raises(Refused, match="web is paused, ORPHANED or not in mode act"):
+            await up.desk.members.converge(WEB, min(house.machines), by="ada")
+
+    house.run(scene)

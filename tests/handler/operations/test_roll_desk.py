@@ -1,0 +1,275 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from config.errors import Permanent, Refused, Transient
+from config.model.access import SecretRef, secrets_in
+from config.model.rolling import Allowance
+from config.settings import read_secret
+from handler.operations.interface import NoSuch
+from handler.planning.rolls import RollState
+from handler.planning.status import GroupCondition
+from handler.ports.store import EventKind
+from tests.support.engines import WEB, House, Up, hurry, model
+
+ONE, NONE = Allowance(number=1), Allowance(number=0)
+
+
+def declared(command: str = "serve", **changes: object) -> str:
+    return model(**changes).replace("command: [serve]", f"command: [{command}]")
+
+
+@pytest.fixture
+def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> House:
+    hurry(monkeypatch)
+    return House(tmp_path)
+
+
+async def changed(up: Up, command: str, **changes: object) -> None:
+    up.house.declare(declared(command, **changes))
+    assert (await up.desk.reload()).problems == ()
+
+
+async def good(up: Up, size: int = 2) -> None:
+    """Have the definition in force converge."""
+    await up.grown(size)
+    await up.until(lambda: up.room.whole is not None)
+
+
+def is_done(up: Up) -> bool:
+    return up.room.roll is not None and up.room.roll.state is RollState.DONE and up.settled()
+
+
+async def notes(up: Up) -> list[tuple[str, str, str]]:
+    events = await up.desk.history(WEB, before=None, limit=99, kinds={EventKind.NOTE})
+    return [(event.name, event.by, event.message) for event in reversed(events) if event.name != "declared"]
+
+
+def test_a_change_of_definition_alone_moves_nothing_and_is_a_revision(house: House) -> None:
+    async def scene(up: Up) -> None:
+        await good(up)
+        before = set(house.machines)
+        await changed(up, "serve, v2")
+        await up.passed(3)
+        assert house.machines == before
+        assert (up.status.old, up.status.roll, up.settled()) == (2, None, True)
+        newest, first = await up.desk.rolling.revisions(WEB)
+        assert (newest.number, newest.members, newest.declared, newest.in_force) == (2, 0, True, True)
+        assert newest.changes == ("profile recipe command: changed",)
+        assert (first.number, first.members, first.declared) == (1, 2, False)
+        assert first.converged_at is not None
+        assert newest.converged_at is None, "nobody is made of it"
+
+    house.run(scene)
+
+
+def test_a_roll_replaces_everybody_and_history_says_so(house: House) -> None:
+    async def scene(up: Up) -> None:
+        await good(up)
+        before = set(house.machines)
+        await changed(up, "serve, v2")
+        answer = await up.desk.rolling.roll(WEB, None, None, by="ada")
+        assert answer.words == "rolling, surge 1, unavailable 0"
+        await up.until(lambda: is_done(up))
+        assert not before & house.machines
+        assert up.serving() == len(house.machines) == 2
+        assert up.status.old == 0
+        assert [note for note in await notes(up) if note[0] != "edited"] == [
+            ("roll", "ada", "surge 1, unavailable 0"),
+            ("roll_done", "convergence", ""),
+        ]
+        await up.until(lambda: not up.status.pending)
+        assert (await up.desk.rolling.revisions(WEB))[0].converged_at is not None
+
+    house.run(scene)
+
+
+def test_a_roll_goes_on_after_a_restart(house: House) -> None:
+    house.declare(declared(minimum=3))
+
+    async def before(up: Up) -> None:
+        await good(up, 3)
+        house.cloud.faults.always["create"] = Transient("not now")
+        await changed(up, "serve, v2", minimum=3)
+        await up.desk.rolling.roll(WEB, NONE, Allowance(number=2), by="ada")
+
+    house.run(before)
+    house.cloud.faults.always.clear()
+
+    async def after(up: Up) -> None:
+        assert up.room.roll is not None
+        assert (up.room.roll.budgets.unavailable, up.room.roll.by) == (Allowance(number=2), "ada")
+        await up.until(lambda: is_done(up))
+        assert up.status.old == 0
+
+    house.run(after)
+
+
+def test_a_roll_that_is_stopped_replaces_nobody_else_and_goes_on_when_asked(house: House) -> None:
+    async def scene(up: Up) -> None:
+        await good(up)
+        await changed(up, "serve, v2")
+        house.cloud.faults.always["list"] = Permanent("not now")
+        await up.desk.rolling.roll(WEB, NONE, Allowance(number=50, percent=True), by="ada")
+        stopped = await up.desk.rolling.stop_roll(WEB, by="bob")
+        assert stopped.roll is not None
+        assert (stopped.roll.state, stopped.roll.because, stopped.roll.remaining) == (RollState.STOPPED, "by bob", 2)
+        house.cloud.faults.always.clear()
+        await up.passed(3)
+        await up.until(up.settled)
+        assert up.status.old == 2
+        again = await up.desk.rolling.roll(WEB, None, None, by="ada")
+        assert again.roll is not None
+        assert (again.roll.surge, again.roll.unavailable) == ("0", "50%"), "with the budgets that it had"
+        await up.until(lambda: is_done(up))
+        with pytest.raises(Refused, match="no roll of group web is under way"):
+            await up.desk.rolling.stop_roll(WEB, by="ada")
+
+    house.run(scene)
+
+
+def test_a_profile_that_cannot_be_built_halts_the_roll_and_a_rollback_takes_it_back(house: House) -> None:
+    async def scene(up: Up) -> None:
+        await good(up)
+        before = set(house.machines)
+        await changed(up, "serve, broken")
+        house.cloud.faults.script("create", *[Permanent("no such image")] * 3)
+        await up.desk.rolling.roll(WEB, Allowance(number=3), None, by="ada")
+        await up.until(lambda: up.room.roll is not None and up.room.roll.state is RollState.HALTED)
+        profile = (await up.desk.rolling.revisions(WEB))[0].profile
+        assert up.room.roll is not None
+        assert up.room.roll.because == f"3 builds of profile {profile[:12]} failed in a row"
+        assert before <= house.machines, "with surge alone nobody has left"
+        assert up.status.condition in {GroupCondition.WARNING, GroupCondition.ERROR}
+        assert any("the roll has stopped: 3 builds" in message for message in up.status.messages)
+
+        answer = await up.desk.rolling.rollback(WEB, None, by="ada")
+        assert answer.words == "new members are made of the profile of revision 1; the roll goes there, too"
+        await up.until(lambda: is_done(up))
+        assert house.machines == before
+        assert up.status.rollback is not None
+        assert (up.status.rollback.revision, up.status.definition, up.room.builds.back_off_until) == (1, 1, None)
+
+    house.run(scene)
+
+
+def test_after_a_rollback_new_members_are_made_of_the_earlier_profile_until_the_file_has_a_newer_one(
+    house: House,
+) -> None:
+    async def before(up: Up) -> None:
+        await good(up)
+        await changed(up, "serve, v2")
+        await up.desk.rolling.rollback(WEB, None, by="ada")
+        await up.desk.scale(WEB, 3, force=False, by="ada")
+        await up.grown(3)
+        newest, first = await up.desk.rolling.revisions(WEB)
+        assert (newest.members, first.members, newest.in_force, first.in_force) == (0, 3, False, True)
+
+    async def after(up: Up) -> None:
+        await up.grown(3)
+        assert (up.status.old, up.status.definition) == (0, 1)
+        await changed(up, "serve, v2", maximum=6)
+        assert (up.status.definition, up.room.definition.group.maximum) == (1, 6), "only its profile is pinned"
+        await changed(up, "serve, v3")
+        assert (up.status.rollback, up.status.definition, up.status.old) == (None, 4, 3)
+        assert ("rollback_over", "file", "") in await notes(up)
+
+    house.run(before)
+    house.run(after)
+
+
+def test_a_rollback_is_ended_by_a_person(house: House) -> None:
+    async def scene(up: Up) -> None:
+        await good(up)
+        await changed(up, "serve, v2")
+        await up.desk.rolling.rollback(WEB, 1, by="ada")
+        assert up.status.old == 0
+        await up.desk.rolling.end_rollback(WEB, by="ada")
+        assert (up.status.rollback, up.status.old) == (None, 2)
+        with pytest.raises(Refused, match="not rolled back"):
+            await up.desk.rolling.end_rollback(WEB, by="ada")
+
+    house.run(scene)
+
+
+def test_what_cannot_be_is_refused_and_says_what_to_do(house: House) -> None:
+    async def scene(up: Up) -> None:
+        await good(up)
+        rolling = up.desk.rolling
+        with pytest.raises(Refused, match=r"no definition of group web before revision 1 .* trimtab definitions web"):
+            await rolling.rollback(WEB, None, by="ada")
+        with pytest.raises(NoSuch, match="no revision 7; trimtab definitions web lists them"):
+            await rolling.rollback(WEB, 7, by="ada")
+        with pytest.raises(Refused, match="made of the profile of revision 1 already"):
+            await rolling.rollback(WEB, 1, by="ada")
+        with pytest.raises(Refused, match="nobody could ever be replaced"):
+            await rolling.roll(WEB, NONE, None, by="ada")
+        await changed(up, "serve, v2", mode="advise")
+        with pytest.raises(Refused, match="mode advise: nothing is done to it"):
+            await rolling.roll(WEB, ONE, NONE, by="ada")
+        house.declare(declared().partition("groups:")[0])
+        await up.desk.reload()
+        with pytest.raises(Refused, match="no longer declared"):
+            await rolling.roll(WEB, ONE, NONE, by="ada")
+
+    house.run(scene)
+
+
+def test_a_profile_whose_secret_is_gone_is_not_gone_back_to(house: House) -> None:
+    house.declare(declared().replace("command: [serve]", "command: [serve], snmp: {community: {env: GONE}}"))
+
+    async def scene(up: Up) -> None:
+        await good(up)
+        await changed(up, "serve, v2")
+        up.engine.parts = replace(up.engine.parts, read_secret=lambda ref: read_secret(ref, {}))
+        with pytest.raises(Refused, match=r"revision 1 of group web needs a secret that cannot be read: .* GONE"):
+            await up.desk.rolling.rollback(WEB, None, by="ada")
+        assert up.status.rollback is None
+
+    house.run(scene)
+
+
+def test_every_secret_of_a_profile_is_looked_for() -> None:
+    held = SecretRef(env="A"), SecretRef(file="/b")
+    assert list(secrets_in((held[0], ("c", held[1])))) == [*held]
+
+
+def test_a_newer_definition_retargets_a_roll_that_runs(house: House) -> None:
+    async def scene(up: Up) -> None:
+        await good(up)
+        await changed(up, "serve, v2")
+        house.cloud.faults.always["create"] = Transient("not now")
+        await up.desk.rolling.roll(WEB, None, None, by="ada")
+        await changed(up, "serve, v3")
+        house.cloud.faults.always.clear()
+        await up.until(lambda: is_done(up))
+        newest = (await up.desk.rolling.revisions(WEB))[0]
+        assert up.room.roll is not None
+        assert (up.room.roll.target, newest.members) == (newest.profile, 2)
+
+    house.run(scene)
+
+
+def test_groups_that_wait_for_convergence_come_first_after_a_start(house: House) -> None:
+    both = declared() + declared().split("groups:\n")[1].replace("  web:\n", "  api:\n").replace("edge", "side")
+    house.declare(both)
+
+    async def before(up: Up) -> None:
+        await good(up)
+        await up.until(lambda: all(not room.is_pending for room in up.engine.rooms.values()))
+        house.cloud.faults.always["list"] = Permanent("not now")
+        await up.desk.scale(WEB, 3, force=False, by="ada")
+        assert up.status.pending
+
+    async def after(up: Up) -> None:
+        assert [task.get_name() for task in up.engine.keeper.tasks()] == ["converge-web", "converge-api"]
+        assert (up.status.pending, up.engine.rooms[WEB].converged is not None) == (True, True)
+        house.cloud.faults.always.clear()
+        await up.grown(3)
+        await up.until(lambda: not up.status.pending)
+
+    house.run(before)
+    house.run(after)

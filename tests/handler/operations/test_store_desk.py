@@ -1,0 +1,108 @@
+"""An engine over a store that is older than its fleet: what it says, what it leaves alone, and how a person ends it."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from config.errors import Refused
+from handler.planning.status import GroupCondition
+from handler.ports.store import EventKind
+from tests.support.engines import WEB, House, Up, hurry, model
+from trigger.reasons import Reason
+
+
+@pytest.fixture
+def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> House:
+    """A fleet of six whose disk was rolled back to when it was three."""
+    hurry(monkeypatch)
+    house = House(tmp_path, model(maximum=8, notify="{command: [/bin/true]}"))
+
+    async def three(up: Up) -> None:
+        await up.grown(2)
+        await up.desk.scale(WEB, 3, force=False, by="ada")
+        await up.grown(3)
+
+    async def six(up: Up) -> None:
+        await up.desk.scale(WEB, 6, force=False, by="ada")
+        await up.grown(6)
+
+    house.run(three)
+    shutil.copy(house.path, house.path.with_suffix(".old"))
+    house.run(six)
+    shutil.copy(house.path.with_suffix(".old"), house.path)
+    return house
+
+
+def test_an_older_store_removes_and_makes_nothing_and_says_so(house: House) -> None:
+    async def scene(up: Up) -> None:
+        await up.until(lambda: up.status.older_store is not None)
+        await up.passed(10)
+        await up.ticked(3)
+        status = up.status
+        assert (status.desired, up.serving(), len(house.machines)) == (6, 6, 6)
+        assert (status.condition, status.reason) == (GroupCondition.ERROR, Reason.OLDER_STORE)
+        assert "it remembers size 3, and 6 members up to launch 6 are there" in status.messages[0]
+        assert "trimtab store adopt web" in status.messages[0]
+        assert b'trimtab_group_older_store{group="web"} 1.0' in up.desk.metrics()
+        assert b'trimtab_restricted{group="web",reason="older_store"} 1.0' in up.desk.metrics()
+        await up.until(up.store.last_notices)
+        (notice,) = up.store.last_notices()
+        assert "older than the fleet" in notice.messages[0]
+        refused = await up.desk.scale(WEB, 3, force=True, by="ada")
+        assert (refused.reason, refused.desired_to) == (Reason.OLDER_STORE, 6)
+
+    house.run(scene)
+    assert not house.cloud.destroyed
+    assert len(house.cloud.created) == 6
+
+
+def test_a_restart_neither_forgets_the_doubt_nor_needs_it_to_be_found_again(house: House) -> None:
+    async def doubted(up: Up) -> None:
+        await up.until(lambda: up.status.older_store is not None)
+        await up.passed(3)
+
+    async def still(up: Up) -> None:
+        assert up.status.older_store is not None
+        await up.passed(3)
+        assert up.status.older_store is not None
+        assert up.serving() == 6
+
+    house.run(doubted)
+    house.run(still)
+    events = [event.name for event in house.run(_history) if event.name == "older_store"]
+    assert events == ["older_store"]
+
+
+async def _history(up: Up):
+    return await up.desk.history(WEB, before=None, limit=500, kinds={EventKind.NOTE})
+
+
+def test_a_person_confirms_and_new_members_have_names_that_were_never_used(house: House) -> None:
+    async def scene(up: Up) -> None:
+        await up.until(lambda: up.status.older_store is not None)
+        (adopted,) = (await up.desk.stores.adopt(None, by="ada")).groups
+        assert (adopted.stored, adopted.desired, adopted.found) == (3, 6, 6)
+        await up.grown(6)
+        assert up.status.condition is not GroupCondition.ERROR
+        await up.desk.scale(WEB, 7, force=False, by="ada")
+        await up.grown(7)
+        assert len(set(house.cloud.created)) == len(house.cloud.created) == 7
+        (event,) = [event for event in await _history(up) if event.name == "store_adopted"]
+        assert event.by == "ada"
+
+    house.run(scene)
+    assert not house.cloud.destroyed
+
+
+def test_a_group_that_is_not_in_doubt_needs_no_confirmation(house: House) -> None:
+    async def scene(up: Up) -> None:
+        await up.until(lambda: up.status.older_store is not None)
+        await up.desk.stores.adopt(WEB, by="ada")
+        with pytest.raises(Refused, match="not in doubt"):
+            await up.desk.stores.adopt(WEB, by="ada")
+        assert (await up.desk.stores.adopt(None, by="ada")).groups == ()
+
+    house.run(scene)

@@ -1,0 +1,168 @@
+"""Who leaves next in a roll, and how many are made meanwhile."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+
+from handler.planning.desired import Rolling
+from handler.planning.roles import Role, sequence_of
+from handler.planning.rolling import Rolled, rolled
+from handler.planning.sizing import scene_of
+from handler.planning.steps import MarkLeaving, Wait
+from handler.planning.world import Health, Leaving, Member, Phase, SeatState, ServerState, World
+from tests.support.planning import SIZES
+from tests.support.rolling import NEW, OLD, ONE_LESS, ONE_MORE, budgets, made_of, mixed, planned, rolling, said
+from tests.support.worlds import NOW, a_definition, a_member, a_seat, a_world, limits, name_of
+
+PHASES = {"leaving": {"phase": Phase.LEAVING, "leaving": Leaving.REPLACED, "leaving_at": NOW - 1, "drained_at": NOW}}
+WIDE = Rolling(surge=2, unavailable=1)
+KEPT = {"protected": True}
+
+
+@pytest.mark.parametrize(
+    ("world", "roll", "expected"),
+    [
+        pytest.param(made_of(OLD, OLD, OLD), None, ([], 0), id="without a roll nothing moves"),
+        pytest.param(made_of(NEW, NEW, NEW), ONE_MORE, ([], 0), id="all are made of the profile of now"),
+        pytest.param(made_of(OLD, OLD, OLD), ONE_MORE, ([], 1), id="with surge, another one comes first"),
+        pytest.param(made_of(OLD, OLD, OLD, NEW), ONE_MORE, ([1], 0), id="once it serves, the oldest leaves"),
+        pytest.param(made_of(OLD, OLD, OLD), ONE_LESS, ([1], 0), id="without surge, the oldest leaves first"),
+        pytest.param(made_of(OLD, OLD), ONE_LESS, ([], 1), id="and what it leaves behind is filled"),
+        pytest.param(made_of(OLD, OLD, OLD), WIDE, ([1], 2), id="both at once, leavers taking up room"),
+        pytest.param(made_of(OLD, OLD, NEW, NEW, NEW), WIDE, ([1, 2], 0), id="never below the size less unavailable"),
+        pytest.param(made_of(None, NEW, NEW, NEW), ONE_MORE, ([1], 0), id="what it is made of is not known: replaced"),
+        pytest.param(made_of(OLD, OLD, OLD, now=OLD), ONE_MORE, ([], 0), id="back to the profile that all are made of"),
+        pytest.param(made_of(OLD, NEW, NEW, m1=KEPT), ONE_MORE, ([], 0), id="protected ones are left alone"),
+        pytest.param(made_of(OLD, OLD, NEW, NEW, m1=KEPT), ONE_MORE, ([2], 0), id="whoever comes after them leaves"),
+        pytest.param(made_of(OLD, OLD, OLD, m2=PHASES["leaving"]), ONE_MORE, ([], 1), id="a leaver takes up the surge"),
+        pytest.param(made_of(OLD, OLD, OLD, OLD, OLD), ONE_MORE, ([1, 2], 0), id="who is too many leaves anyway"),
+        pytest.param(replace(made_of(OLD, OLD, OLD), profile=None), ONE_MORE, ([], 0), id="nobody knows what is new"),
+        pytest.param(
+            replace(made_of(OLD, OLD, OLD), complete=False), WIDE, ([], 0), id="half a listing: nobody leaves"
+        ),
+    ],
+)
+def test_what_a_roll_does_now(world: World, roll: Rolling | None, expected: tuple[list[int], int]) -> None:
+    assert said(planned(world, 3, roll)) == expected
+
+
+@pytest.mark.parametrize("limited", [{"creates": 0}, {"back_off_until": NOW + 9}], ids=["budget", "back-off"])
+def test_nobody_leaves_ahead_of_one_that_cannot_be_made(limited) -> None:
+    assert said(planned(made_of(OLD, OLD, OLD), 3, ONE_LESS, **limited)) == ([], 0)
+    assert said(planned(made_of(OLD, OLD, OLD, NEW), 3, ONE_LESS, **limited)) == ([1], 0), "others serve already"
+
+
+def test_a_scale_out_during_a_roll_is_made_beside_it() -> None:
+    assert said(planned(made_of(OLD, OLD, NEW), 5)) == ([], 3)
+
+
+def test_a_scale_in_during_a_roll_takes_the_old_ones() -> None:
+    assert said(planned(made_of(NEW, OLD, OLD, NEW), 2)) == ([2, 3], 0)
+
+
+def test_a_repair_during_a_roll_goes_on() -> None:
+    broken = a_member(1, state=ServerState.ERROR, profile=OLD)
+    world = replace(made_of(OLD, OLD, OLD), members=(broken, *made_of(OLD, OLD, OLD).members[1:]))
+    assert said(planned(world, 3)) == ([1], 2), "one in its place, and the one more of the roll"
+
+
+def test_a_removal_that_is_stuck_holds_up_no_repair() -> None:
+    stuck = {**PHASES["leaving"], "destroy_attempts": 10}
+    assert said(planned(made_of(OLD, NEW, NEW, m1=stuck), 3, ONE_LESS)) == ([], 1)
+    assert said(planned(made_of(OLD, NEW, NEW, m1=PHASES["leaving"]), 3, ONE_LESS)) == ([], 0), "still going: its room"
+
+
+def test_members_that_do_not_serve_yet_are_waited_for() -> None:
+    """Whoever is set aside is not: nobody is made ahead of a person's decision."""
+    parked = replace(a_world(a_member(1, state=ServerState.PARKED, profile=OLD), seats=[a_seat(1)]), profile=NEW)
+    plan = planned(parked, 1)
+    assert (said(plan), plan.waits) == (([], 0), ((Wait.ROLLING, 1),))
+    building = a_member(1, Phase.MADE, ServerState.BUILDING, profile=OLD, intended_at=NOW, made_at=NOW)
+    assert said(planned(replace(a_world(building), profile=NEW), 1)) == ([], 1)
+
+
+def test_one_that_reboots_serves_nobody_and_leaves_as_soon_as_it_is_one_more_than_desired() -> None:
+    reboots = a_member(1, state=ServerState.PASSING, profile=OLD)
+    three = made_of(OLD, OLD, NEW)
+    assert said(planned(replace(three, members=(reboots, *three.members[1:])), 3)) == ([], 1)
+    four = made_of(OLD, OLD, NEW, NEW)
+    assert said(planned(replace(four, members=(reboots, *four.members[1:])), 3)) == ([1], 0), "three others serve"
+    assert said(planned(replace(three, members=(reboots, *three.members[1:])), 2)) == ([1], 0)
+
+
+def test_members_that_fail_their_health_check_are_no_service_that_lets_others_go() -> None:
+    """A release that comes into service and does not answer is not rolled on."""
+    world = made_of(OLD, OLD, OLD, NEW)
+    seats = [a_seat(number) for number in (1, 2, 3)]
+    ill = replace(a_seat(4), health=Health.FAILING)
+    ailing = replace(world, seatings=a_world(seats=[*(replace(s, health=Health.HEALTHY) for s in seats), ill]).seatings)
+    assert said(planned(ailing, 3)) == ([], 0)
+
+
+def test_while_nobody_passes_the_health_checks_a_roll_takes_nobody() -> None:
+    """It may be the check that is broken."""
+    world = made_of(OLD, OLD, OLD, NEW)
+    ill = [replace(a_seat(number), health=Health.FAILING) for number in (1, 2, 3, 4)]
+    assert said(planned(replace(world, seatings=a_world(seats=ill).seatings), 3)) == ([], 0)
+    one = [*(replace(seat, health=Health.HEALTHY) for seat in ill[1:]), ill[0]]
+    assert said(planned(replace(world, seatings=a_world(seats=one).seatings), 3)) == ([1], 0), "three others serve"
+
+
+def test_a_roll_says_how_many_are_to_come_and_who_is_protected() -> None:
+    plan = planned(made_of(OLD, OLD, OLD, NEW, m3=KEPT), 3)
+    assert dict(plan.waits) == {Wait.ROLLING: 1, Wait.PROTECTED: 1}
+
+
+def test_the_words_of_one_that_leaves_say_that_it_is_rolled() -> None:
+    step = planned(made_of(OLD, NEW), 1).steps[0]
+    assert isinstance(step, MarkLeaving)
+    assert (step.why, step.because) == (Leaving.REPLACED, "rolled: it is not made of the profile of now")
+
+
+def test_whoever_still_leaves_takes_up_room_on_a_partial_listing_too() -> None:
+    world = made_of(OLD, OLD, OLD, m1={"phase": Phase.LEAVING, "leaving": Leaving.REPLACED})
+    for seen in (world, replace(world, complete=False)):
+        assert said(planned(seen, 3, ONE_LESS)) == ([], 0)
+
+
+def test_progress_counts_who_serves_and_who_is_left() -> None:
+    world = made_of(OLD, OLD, NEW, NEW, m1=KEPT)
+    in_service = {name_of(number) for number in (1, 2, 3)}
+    progress = rolled(world, in_service)
+    assert (progress, progress.remaining) == (Rolled(current=1, old=2, protected=(name_of(1),)), 1)
+
+
+def is_serving(member: Member, world: World) -> bool:
+    scene = scene_of(rolling(1), world, a_definition(), limits(), NOW)
+    return member in scene.settled or (member, Role.SERVING) in scene.casts
+
+
+@given(world=mixed(), size=SIZES, roll=budgets)
+def test_never_more_than_the_surge_above_and_never_fewer_in_service_because_of_a_roll(
+    world: World, size: int | None, roll: Rolling
+) -> None:
+    before, made_before = said(planned(world, size, None))
+    leaving, made = said(planned(world, size, roll))
+    serving = {sequence_of(member) for member in world.members if is_serving(member, world)}
+    if {*before} & serving != {*leaving} & serving:
+        assert len(serving - {*leaving}) >= (size or 0) - roll.unavailable
+    assert made - made_before <= roll.surge
+    records = [member.record for member in world.members if member.record is not None]
+    asked = {record.sequence for record in records if record.leaving is Leaving.REPLACED}
+    protected = {record.sequence for record in records if record.protected}
+    assert not (protected - asked) & {*leaving}
+
+
+@given(world=mixed(), size=SIZES, roll=budgets)
+def test_the_order_of_members_does_not_matter_to_a_roll(world: World, size: int | None, roll: Rolling) -> None:
+    turned = replace(world, members=world.members[::-1])
+    assert planned(world, size, roll) == planned(turned, size, roll)
+
+
+def test_a_seat_that_drains_is_no_service() -> None:
+    world = made_of(OLD, OLD, NEW)
+    drained = replace(world, seatings=a_world(seats=[a_seat(1), a_seat(2, SeatState.DRAINING), a_seat(3)]).seatings)
+    assert said(planned(drained, 2, ONE_MORE)) == ([1], 0)

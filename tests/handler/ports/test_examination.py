@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import doctest
+
+import pytest
+
+from config.units import Instant
+from handler.planning.headroom import Limit
+from handler.ports import examination
+from handler.ports.examination import Verdict, clock_look, quota_look
+
+AT = Instant(1769869200.0)
+"""2026-01-31 14:20:00 UTC."""
+
+
+@pytest.mark.parametrize(
+    ("date", "verdict", "words"),
+    [
+        pytest.param("Sat, 31 Jan 2026 14:20:00 GMT", Verdict.OK, "agrees", id="the same second"),
+        pytest.param("Sat, 31 Jan 2026 14:20:29 GMT", Verdict.OK, "agrees", id="a little ahead"),
+        pytest.param("Sat, 31 Jan 2026 14:20:40 GMT", Verdict.PROBLEM, "30 s ahead of", id="ahead"),
+        pytest.param("Sat, 31 Jan 2026 14:19:29 GMT", Verdict.PROBLEM, "30 s behind", id="behind"),
+        pytest.param("Sat, 31 Jan 2026 16:20:00 +0200", Verdict.OK, "agrees", id="in another zone"),
+        pytest.param(None, Verdict.UNKNOWN, "do not tell", id="no clock"),
+        pytest.param("yesterday, or so", Verdict.UNKNOWN, "do not tell", id="garbage"),
+        pytest.param("Sat, 31 Jan 99999 14:20:00 GMT", Verdict.UNKNOWN, "do not tell", id="no such year"),
+    ],
+)
+def test_a_clock_is_held_against_ours_by_more_than_the_answer_took(
+    date: str | None, verdict: Verdict, words: str
+) -> None:
+    look = clock_look(date, AT, Instant(AT + 10.0))
+
+    assert (look.verdict, words in look.words) == (verdict, True), look.words
+
+
+def machines(used: float, most: float | None) -> Limit:
+    return Limit(what="machines", used=used, most=most)
+
+
+CORES_SPENT, CORES_LEFT = Limit(what="cores", used=8, most=8), Limit(what="cores", used=7, most=8)
+
+
+@pytest.mark.parametrize(
+    ("limit", "others", "most", "present", "verdict"),
+    [
+        pytest.param(machines(4, None), (), 1000, 4, Verdict.OK, id="no limit"),
+        pytest.param(machines(4, 10), (), 10, 4, Verdict.OK, id="just room for all"),
+        pytest.param(machines(5, 10), (), 10, 4, Verdict.PROBLEM, id="somebody else's machine is in the way"),
+        pytest.param(machines(10, 10), (), 10, 10, Verdict.OK, id="all are there"),
+        pytest.param(machines(12, 10), (), 10, 12, Verdict.OK, id="more than there may be"),
+        pytest.param(machines(4, None), (CORES_SPENT,), 10, 4, Verdict.PROBLEM, id="something else is used up"),
+        pytest.param(machines(4, None), (CORES_LEFT,), 10, 4, Verdict.OK, id="something else is not used up"),
+        pytest.param(machines(4, None), (CORES_SPENT,), 4, 4, Verdict.OK, id="used up, and nothing more is wanted"),
+    ],
+)
+def test_a_quota_is_a_problem_when_groups_cannot_grow_to_their_maxima(
+    limit: Limit, others: tuple[Limit, ...], most: int, present: int, verdict: Verdict
+) -> None:
+    look = quota_look(limit, others, most, present)
+
+    assert look.verdict is verdict
+    assert bool(look.mend) is (verdict is Verdict.PROBLEM)
+
+
+def test_its_examples_are_true() -> None:
+    assert doctest.testmod(examination).failed == 0

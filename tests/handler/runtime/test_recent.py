@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from handler.runtime.recent import Recent
+from handler.runtime.series import Picture
+from tests.support.engines import WEB, House, Up, model
+
+
+def picture(up: Up) -> Picture:
+    return up.desk.recent(WEB).picture(up.desk.now())
+
+
+def test_every_tick_leaves_its_sizes_and_its_values(tmp_path: Path) -> None:
+    async def scene(up: Up) -> None:
+        await up.grown(2)
+        await up.until(lambda: 50.0 in picture(up).curves[0].values)
+        await up.ticked(3)
+        seen = picture(up)
+        assert {curve.line.condition: curve.values[-1] for curve in seen.curves} == {"high": 50.0, "low": 50.0}
+        assert (seen.sizes.desired[-1], seen.sizes.in_service[-1]) == (2.0, 2.0)
+        assert (seen.sizes.minimum[-1], seen.sizes.maximum[-1]) == (2.0, 4.0)
+
+    House(tmp_path).run(scene)
+
+
+def test_a_resize_between_two_ticks_is_seen_at_once_and_judges_nothing(tmp_path: Path) -> None:
+    async def scene(up: Up) -> None:
+        await up.until(lambda: up.status.desired == 2)
+        judged = picture(up).at
+        await up.desk.scale(WEB, 3, force=False, by="ada")
+        assert picture(up).sizes.desired[-1] == 3.0
+        await up.until(lambda: picture(up).sizes.in_service[-1] == 3.0)
+        assert picture(up).at == judged
+
+    House(tmp_path, model(interval="1h")).run(scene)
+
+
+def test_before_the_first_pass_the_number_in_service_is_absent(tmp_path: Path) -> None:
+    async def scene(up: Up) -> None:
+        await up.until(lambda: up.status.desired == 2)
+        room = replace(up.room, seen=None)
+        recent = Recent({WEB: room})
+        recent.passed(room, up.desk.now())
+        assert recent.series(room).last_sizes() == (2.0, None, 2.0, 4.0)
+
+    House(tmp_path).run(scene)
+
+
+def test_after_a_restart_nothing_is_recorded_of_what_was_before(tmp_path: Path) -> None:
+    house = House(tmp_path)
+    house.run(lambda up: up.ticked(3))
+
+    async def scene(up: Up) -> None:
+        began = up.desk.now()
+        await up.ticked(2)
+        assert all(instant >= began - 1 for instant in picture(up).at)
+        assert (picture(up).began or 0) >= began - 1
+
+    house.run(scene)
+
+
+def test_whoever_listens_hears_of_ticks_and_of_a_deleted_group(tmp_path: Path) -> None:
+    async def scene(up: Up) -> None:
+        await up.grown(2)
+        with up.desk.pulse.listen(WEB) as listener:
+            assert await listener.news() == {WEB}
+        up.house.declare(model().replace("  web:\n", "  other:\n"))
+        await up.desk.reload()
+        with up.desk.pulse.listen(WEB) as listener:
+            await up.desk.delete(WEB, members=False, by="ada")
+            assert await listener.news() == {WEB}
+
+    House(tmp_path).run(scene)

@@ -1,0 +1,165 @@
+"""The one word for how a group is, and what a person is told with it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from collector.outages.misses import Miss
+from collector.samples import Reply
+from config.model.catalogue import Mode
+from config.model.schedules import Lasting, Limit, Once, ScheduledLimit
+from config.units import CounterId, Instant, MemberName, PolicyId
+from handler.planning.desired import Builds
+from handler.planning.plan import plan
+from handler.planning.status import GroupCondition
+from handler.planning.world import Phase
+from handler.runtime.rooms import Room, Seen
+from handler.runtime.statuses import condition_of, messages_of, status_of
+from tests.support.worlds import NOW, WEB, a_definition, a_fleet, a_member, a_world, desired, limits
+from trigger.requests import Fleet, GroupState, Pause
+
+
+def a_room(size: int | None, *, found: int = 2, complete: bool = True, mode: Mode = Mode.ACT) -> Room:
+    """A room whose last pass found this many members in service, just as they should be."""
+    definition = a_definition(mode=mode)
+    world = replace(a_fleet(found) if found else a_world(), complete=complete)
+    seen = Seen(
+        at=NOW,
+        world=world,
+        plan=plan(desired(size), world, definition, limits(), NOW),
+        states={},
+        fleet=Fleet(listed=complete, marked=found, in_service=found, creates_left=9, back_off_until=None),
+        failures=(),
+        retries=(),
+    )
+    return Room(id=WEB, definition=definition, state=GroupState(desired=size), seen=seen)
+
+
+@pytest.mark.parametrize(
+    ("room", "condition"),
+    [
+        pytest.param(a_room(2), GroupCondition.RUNNING, id="as desired"),
+        pytest.param(a_room(3), GroupCondition.SCALING, id="one is missing"),
+        pytest.param(a_room(None), GroupCondition.STARTING, id="no desired size yet"),
+        pytest.param(a_room(None, mode=Mode.ADVISE), GroupCondition.RUNNING, id="advised: needs no desired size"),
+        pytest.param(a_room(None, mode=Mode.OFF), GroupCondition.RUNNING, id="off: needs no desired size"),
+        pytest.param(a_room(3, mode=Mode.ADVISE), GroupCondition.RUNNING, id="advised: nothing is being done"),
+        pytest.param(
+            a_room(None, complete=False, mode=Mode.ADVISE), GroupCondition.STARTING, id="advised, and not listed yet"
+        ),
+    ],
+)
+def test_a_group_is_in_one_condition(room: Room, condition: GroupCondition) -> None:
+    assert condition_of(room, NOW) is condition
+
+
+def test_bounds_are_those_that_schedules_leave_now() -> None:
+    night = ScheduledLimit(
+        id=PolicyId("night"), times=Once(at=NOW), until=Lasting(span=60.0), limit=Limit.FLOOR, size=4
+    )  # fmt: skip
+    room = a_room(4)
+    declared = room.definition.group
+    room.definition = replace(room.definition, group=replace(declared, schedules=(night,)))
+    assert room.bounds(NOW) == (4, declared.maximum)
+    assert room.bounds(Instant(NOW + 60)) == (declared.minimum, declared.maximum)
+
+
+def test_while_builds_back_off_the_group_warns_how_many_failed_and_says_when_the_next_try_is() -> None:
+    room = a_room(3)
+    room.kept_builds = Builds(failed=4, back_off_until=Instant(NOW + 60))
+    assert condition_of(room, NOW) is GroupCondition.WARNING
+    assert messages_of(room, NOW) == (
+        (
+            "4 builds failed in a row: nothing is made before 2023-11-14 22:14:20 UTC; a corrected profile ends that, "
+            "and so does trimtab converge web"
+        ),
+    )
+
+
+def test_when_the_back_off_is_over_there_is_nothing_to_warn_of() -> None:
+    room = a_room(3)
+    room.kept_builds = Builds(failed=4, back_off_until=NOW)
+    assert (condition_of(room, NOW), messages_of(room, NOW)) == (GroupCondition.SCALING, ())
+
+
+def test_a_value_that_was_not_heard_is_named_and_makes_no_warning() -> None:
+    room = a_room(0, found=0)
+    said = "-1 is outside range 0..100"
+    room.misses = (
+        Miss(counter=CounterId("cpu"), reply=Reply.OUTSIDE_RANGE, count=3, member=MemberName("web-1"), said=said),
+        Miss(counter=CounterId("load"), reply=Reply.TIMEOUT, count=1, member=MemberName("web-2"), said=""),
+    )
+
+    assert status_of(room, NOW).unbelieved == (f"cpu of web-1 and 2 others was not heard: {said}",)
+    assert condition_of(room, NOW) is GroupCondition.RUNNING
+
+
+def replaced_seen(room: Room, *, in_service: int) -> Room:
+    assert room.seen is not None
+    room.seen = replace(room.seen, fleet=replace(room.seen.fleet, in_service=in_service))
+    return room
+
+
+def serving_none(size: int = 4, **changes: object) -> Room:
+    """A group of which nothing is listed."""
+    room = a_room(size, found=0)
+    for name, value in changes.items():
+        setattr(room, name, value)
+    return room
+
+
+def of_intents(*attempts: int) -> Room:
+    """A group whose members are intended, each after so many calls that failed."""
+    room = serving_none()
+    assert room.seen is not None
+    members = (
+        a_member(number, Phase.INTENDED, None, create_attempts=failed) for number, failed in enumerate(attempts, 1)
+    )
+    room.seen = replace(room.seen, world=a_world(*members))
+    return room
+
+
+def without_room() -> Room:
+    room = serving_none()
+    assert room.seen is not None
+    room.seen = replace(room.seen, plan=replace(room.seen.plan, quota="instances: 10 of 10"))
+    return room
+
+
+@pytest.mark.parametrize(
+    ("room", "because"),
+    [
+        (serving_none(kept_builds=Builds(failed=3)), "0 of 4 members are in service, and the last 3 builds failed"),
+        (of_intents(3, 4), "0 of 4 members are in service, and every call to make one fails"),
+        (without_room(), "0 of 4 members are in service, and the cloud has no room for one"),
+    ],
+    ids=["builds", "calls", "quota"],
+)
+def test_a_group_that_serves_nothing_and_cannot_make_a_member_is_in_error(room: Room, because: str) -> None:
+    assert condition_of(room, NOW) is GroupCondition.ERROR
+    assert messages_of(room, NOW)[0] == because
+
+
+@pytest.mark.parametrize(
+    "room",
+    [
+        serving_none(),
+        of_intents(0, 0),
+        of_intents(9, 2),
+        serving_none(0, kept_builds=Builds(failed=3)),
+        serving_none(state=GroupState(desired=4, pause=Pause.ALL), kept_builds=Builds(failed=3)),
+        replaced_seen(serving_none(kept_builds=Builds(failed=3)), in_service=1),
+    ],
+    ids=[
+        "the first are not asked for yet",
+        "the first are asked for",
+        "one may come yet",
+        "none is wanted",
+        "paused",
+        "one serves",
+    ],
+)
+def test_a_group_is_in_no_error_while_nothing_proves_that_it_gets_no_member(room: Room) -> None:
+    assert condition_of(room, NOW) is not GroupCondition.ERROR

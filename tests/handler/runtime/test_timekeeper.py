@@ -1,0 +1,180 @@
+"""An engine whose machine's clock is set while it runs, or while it does not: spans keep their lengths."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from handler.engine import engine as engines
+from handler.store.sqlite import SqliteStore
+from tests.support.engines import WEB, House, Up, hurry, model
+from tests.support.worlds import INSTALLATION
+from trigger.reasons import Reason
+
+DAY = 86400.0
+STEPS = pytest.mark.parametrize("step", [-DAY, DAY], ids=["a-day-back", "a-day-forward"])
+
+
+@pytest.fixture
+def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> House:
+    hurry(monkeypatch)
+    monkeypatch.setattr(engines, "_WATCH", 0.05)
+    return House(tmp_path)
+
+
+async def set_by(up: Up, step: float) -> None:
+    """Set the machine's clock, and wait until the daemon has followed it."""
+    up.house.ahead += step
+    held = up.engine.parts.held
+    assert held is not None
+    await up.until(lambda: abs(held.departed()) < 1.0)
+
+
+async def scaled_out(up: Up) -> None:
+    up.house.readings.value = 95.0
+    await up.until(lambda: up.status.desired == 3)
+    await up.grown(3)
+
+
+@STEPS
+def test_a_quiet_time_lasts_neither_longer_nor_shorter_when_the_clock_is_set(house: House, step: float) -> None:
+    async def scene(up: Up) -> None:
+        await up.grown(2)
+        await scaled_out(up)
+        await set_by(up, step)
+        await up.ticked(5)
+        (quiet,) = up.status.quiets
+        assert 3500.0 < quiet.until - up.desk.now() <= 3600.0
+        assert up.status.desired == 3
+        assert up.status.policies["out"] is Reason.QUIET
+
+    house.run(scene)
+
+
+@pytest.mark.parametrize("running", [True, False], ids=["while-it-runs", "while-it-does-not"])
+def test_a_day_back_does_not_keep_a_group_from_growing(house: House, running: bool) -> None:
+    house.declare(model().replace("add: 1, quiet_time: 1h", "add: 1, quiet_time: 3s"))
+
+    async def first(up: Up) -> None:
+        await up.grown(2)
+        await scaled_out(up)
+        if running:
+            await set_by(up, -DAY)
+            await up.until(lambda: up.status.desired == 4)
+
+    async def second(up: Up) -> None:
+        await up.until(lambda: up.status.desired == 4)
+
+    house.run(first)
+    if not running:
+        house.ahead -= DAY
+        house.run(second)
+
+
+@STEPS
+def test_a_restart_within_one_boot_keeps_what_is_left_of_a_quiet_time(house: House, step: float) -> None:
+    async def first(up: Up) -> None:
+        await up.grown(2)
+        await scaled_out(up)
+
+    async def second(up: Up) -> None:
+        (quiet,) = up.status.quiets
+        assert 3500.0 < quiet.until - up.desk.now() <= 3600.0
+
+    house.run(first)
+    house.ahead += step
+    house.run(second)
+
+
+def test_after_a_reboot_with_an_earlier_clock_a_quiet_time_lasts_no_longer_than_declared(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def first(up: Up) -> None:
+        await up.grown(2)
+        await scaled_out(up)
+
+    async def second(up: Up) -> None:
+        (quiet,) = up.status.quiets
+        assert quiet.until - up.desk.now() <= 3600.0
+
+    house.run(first)
+    house.ahead -= DAY
+    monkeypatch.setattr(engines, "boot_id", lambda: "another-boot")
+    house.run(second)
+
+
+@STEPS
+def test_members_that_build_or_drain_go_on_as_if_nothing_had_happened(house: House, step: float) -> None:
+    house.declare(model(drain="30s", build_timeout="60s"))
+
+    async def scene(up: Up) -> None:
+        await up.grown(2)
+        house.cloud.build_time = 4.0
+        await up.desk.scale(WEB, 3, force=False, by="ada")
+        await up.until(lambda: len(house.machines) == 3)
+        house.edge.busy = 1000.0
+        await up.desk.scale(WEB, 2, force=True, by="ada")
+        await up.passed(3)
+        before = house.machines
+        await set_by(up, step)
+        await up.passed(3)
+        assert house.machines == before
+
+    house.run(scene)
+
+
+@STEPS
+def test_the_budget_of_an_hour_counts_what_was_made_in_the_last_hour(house: House, step: float) -> None:
+    async def scene(up: Up) -> None:
+        await up.grown(2)
+        used = up.store.creates(WEB, up.room.definition.cloud.id, up.desk.now()).group_past_hour
+        await set_by(up, step)
+        now = up.desk.now()
+        assert up.store.creates(WEB, up.room.definition.cloud.id, now).group_past_hour == used == 2
+        later = replace(up.engine.parts.clock(), wall=now + 3700.0).wall
+        assert up.store.creates(WEB, up.room.definition.cloud.id, later).group_past_hour == 0
+
+    house.run(scene)
+
+
+def test_a_step_that_cannot_be_written_down_is_not_followed(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scene(up: Up) -> None:
+        await up.grown(2)
+        await scaled_out(up)
+        monkeypatch.setattr(up.store, "retime", _full)
+        house.ahead -= DAY
+        await up.ticked(5)
+        held = up.engine.parts.held
+        assert held is not None
+        assert held.departed() < -DAY / 2
+        (quiet,) = up.status.quiets
+        assert quiet.until - up.desk.now() > 3500.0
+        monkeypatch.undo()
+        hurry(monkeypatch)
+        await up.until(lambda: abs(held.departed()) < 1.0)
+
+    house.run(scene)
+
+
+def _full(*_: object) -> int:
+    from config.errors import StoreError
+
+    raise StoreError("the disk is full")
+
+
+@STEPS
+def test_what_is_on_disk_is_what_is_in_memory_after_the_clock_was_set(house: House, step: float) -> None:
+    async def scene(up: Up) -> None:
+        await up.grown(2)
+        await scaled_out(up)
+        await set_by(up, step)
+        return up.room.state
+
+    state = house.run(scene)
+    store = SqliteStore.open(house.path, installation=INSTALLATION)
+    (stored,) = store.groups()
+    assert stored.state.quiets == state.quiets
+    assert stored.state.grown_at == state.grown_at
+    store.close()

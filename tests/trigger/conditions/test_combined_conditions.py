@@ -1,0 +1,97 @@
+"""How a policy combines conditions, from the frame to the words. Source: DESIGN.md "Judging"; Kleene's M of N."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aggregator.frames import Cell
+from config.model.catalogue import Adjustment, Catalogue
+from tests.support.conditions import an_expression
+from tests.support.trigger import (
+    a_catalogue,
+    a_condition,
+    a_fleet,
+    a_frame,
+    a_policy,
+    add,
+    at,
+    measured,
+    missing,
+    remove,
+)
+from trigger.decide import decide
+from trigger.explain.explanation import explain
+from trigger.explain.words import brief, say
+from trigger.policies.evaluate import evaluate, requests_from
+from trigger.requests import GroupState
+from trigger.verdicts import Advice, Truth
+
+CONDITIONS = (a_condition("busy"), a_condition("full", counter="disk"), an_expression("load > 2 || cpu.p95 > 95"))
+NAMES = ("busy", "full", "slow")
+
+
+def watching(enough: int | None, does: Adjustment | None = None, when: tuple[str, ...] = NAMES) -> Catalogue:
+    return a_catalogue(policies=[a_policy(when=when, enough=enough, does=does)], conditions=CONDITIONS)
+
+
+def advice(catalogue: Catalogue, cells: dict[str, Cell]) -> Advice:
+    (group,) = catalogue.groups
+    return evaluate(catalogue, group, a_frame(catalogue, cells), {}, at()).advices[0]
+
+
+BUSY: dict[str, Cell] = {"busy": measured(90), "full": measured(10), "load": measured(3), "cpu": measured(90)}
+
+
+@pytest.mark.parametrize(
+    ("enough", "expected"), [(None, Truth.FALSE), (1, Truth.TRUE), (2, Truth.TRUE), (3, Truth.FALSE)]
+)
+def test_as_many_conditions_must_hold_as_the_policy_says(enough: int | None, expected: Truth) -> None:
+    assert advice(watching(enough), BUSY).truth is expected
+
+
+found = st.sampled_from(
+    [measured(90), measured(1), missing(), measured(90, low=0, high=100), measured(3, low=0, high=9)]
+)
+
+
+@given(
+    st.dictionaries(st.sampled_from(["busy", "full", "load", "cpu"]), found),
+    st.sampled_from([None, 1, 2, 3]),
+    st.permutations(NAMES),
+    st.booleans(),
+)
+def test_unknown_never_fires_and_the_order_of_conditions_never_matters(
+    cells: dict[str, Cell], enough: int | None, order: list[str], shrinks: bool
+) -> None:
+    does = remove(1) if shrinks else add(1)
+    catalogue = watching(enough, does)
+    told = advice(catalogue, cells)
+    assert advice(watching(enough, does, tuple(order)), cells).truth is told.truth
+    evaluation = evaluate(catalogue, next(iter(catalogue.groups)), a_frame(catalogue, cells), {}, at())
+    assert bool(requests_from(catalogue, evaluation)) is (told.truth is Truth.TRUE)
+
+
+def lines(catalogue: Catalogue, cells: dict[str, Cell]) -> tuple[str, ...]:
+    (group,) = catalogue.groups.values()
+    evaluation = evaluate(catalogue, group.id, a_frame(catalogue, cells), {}, at())
+    decision = decide(
+        group, requests_from(catalogue, evaluation), a_fleet(), GroupState(desired=4), at(), evaluation=evaluation
+    )
+    told = explain(catalogue, group, evaluation, decision, a_fleet())
+    return (brief(told), *say(told, at().wall))
+
+
+def test_an_expression_is_told_with_its_truth_and_every_aggregate_that_it_names() -> None:
+    told = lines(watching(2), {**BUSY, "busy": measured(10), "cpu": missing()})
+    assert "out: 1 of 3 holds, 2 needed; would fire once 2 of these hold" in told
+    assert "  slow: load > 2 || cpu.p95 > 95 is true" in told
+    assert "    load avg 1m = 3 % (10 of 10 members, 4 s old)" in told
+    assert "    cpu avg across members, p95 1m is unknown: no member was heard, of 10 asked" in told
+
+
+def test_an_expression_alone_says_what_happened_in_one_line() -> None:
+    told = lines(watching(None, when=("slow",)), {"load": measured(1), "cpu": measured(3)})
+    assert told[0].endswith("slow: load > 2 || cpu.p95 > 95 is false")
+    assert "out: would fire once this holds" in told

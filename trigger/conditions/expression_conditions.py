@@ -1,0 +1,82 @@
+"""Judging an expression against the cells of a frame.
+
+Each term is what Note [The unheard] of `trigger.conditions.judging` makes of its cell, so a comparison inside the tree
+is judged as a condition by itself would be:
+
+====================================  =======================  ======================
+The cell of a term                    may shrink               only grows
+====================================  =======================  ======================
+there is none (`Insufficient`)        absent                   absent
+too few for a rank, there is a range  the interval             the interval
+quorum declared and reached           the value                the value
+everybody was heard                   the value                the value
+unheard, the counter has a range      the interval             the interval
+unheard, without a range              from nothing bounded     the value
+====================================  =======================  ======================
+
+In OneFlow's dialect whatever has no aggregate is absent, and a policy that only grows reads the mean of those who were
+heard, whatever the range: that is what OneFlow does. Source: DESIGN.md "Judging".
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import assert_never
+
+from aggregator.frames import Aggregate, Cell, Insufficient
+from config.model.catalogue import ExpressionCondition
+from config.model.expressions import Dialect, Name, key_of
+from trigger.conditions.expressions import judge
+from trigger.conditions.spans import Known, Span, exactly
+from trigger.verdicts import Verdict
+
+
+def judge_expression(condition: ExpressionCondition, cells: Sequence[Cell], *, shrinking: bool) -> Verdict:
+    """Judge ``condition`` by the aggregates of its terms.
+
+    Args:
+        condition: what is asked.
+        cells: one for each term, in their order.
+        shrinking: the policy that asks may remove members, so absence and the unheard weigh more.
+    """
+    known = {
+        term.name: _known(condition, cell, shrinking=shrinking)
+        for term, cell in zip(condition.terms, cells, strict=True)
+    }
+
+    def look_up(name: Name) -> Known:
+        return known[key_of(name)]
+
+    truth = judge(condition.expression, look_up, shrinking=shrinking)
+    return Verdict(condition=condition.id, truth=truth, cells=tuple(cells))
+
+
+def _known(condition: ExpressionCondition, cell: Cell, *, shrinking: bool) -> Known:
+    match cell:
+        case Insufficient():
+            return _if_bounded(condition, cell)
+        case Aggregate():
+            return _measured(condition, cell, shrinking=shrinking)
+        case _:
+            assert_never(cell)
+
+
+def _if_bounded(condition: ExpressionCondition, cell: Insufficient) -> Known:
+    oneflow = condition.expression.dialect is Dialect.ONEFLOW
+    if oneflow or (math.isinf(cell.low) and math.isinf(cell.high)):
+        return None
+    return Span(cell.low, cell.high)
+
+
+def _measured(condition: ExpressionCondition, cell: Aggregate, *, shrinking: bool) -> Known:
+    if condition.quorum is not None and cell.coverage >= condition.quorum:
+        return exactly(cell.value)
+    unbounded = math.isinf(cell.low) or math.isinf(cell.high)
+    if _as_oneflow_grows(condition, shrinking=shrinking) or (unbounded and not shrinking):
+        return exactly(cell.value)
+    return Span(cell.low, cell.high)
+
+
+def _as_oneflow_grows(condition: ExpressionCondition, *, shrinking: bool) -> bool:
+    return condition.expression.dialect is Dialect.ONEFLOW and not shrinking

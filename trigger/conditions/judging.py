@@ -1,0 +1,152 @@
+"""Judging one condition against one cell of a frame, in Kleene's logic.
+
+# Note [The unheard]
+
+A condition counts only as far as nobody who was silent could have changed it:
+
+====================================  ==========================  =========================
+The aggregate                         may shrink (remove, set)    only grows (add)
+====================================  ==========================  =========================
+there is none (`Insufficient`)        UNKNOWN                     UNKNOWN
+too few for a rank, there is a range  the whole interval decides  the whole interval decides
+quorum declared and reached           the value decides           the value decides
+everybody was heard                   the value decides           the value decides
+unheard, the counter has a range      the whole interval decides  the whole interval decides
+unheard, without a range              UNKNOWN                     the value decides
+====================================  ==========================  =========================
+
+"The whole interval decides": TRUE if every value from ``low`` to ``high`` satisfies the comparison, FALSE if none
+does, else UNKNOWN. Source: DESIGN.md "Judging".
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable
+from dataclasses import replace
+from typing import assert_never, overload
+
+from aggregator.frames import Aggregate, Cell, Insufficient
+from collector.samples import Bools, Floats
+from config.model.catalogue import Compare, Condition
+from trigger.verdicts import Truth, Verdict
+
+_EQUAL_WITHIN = 1e-9
+"""Relative: an average of three times 0.1 equals 0.1. CloudStack compares exactly, and so almost never equal."""
+
+
+def judge(condition: Condition, cell: Cell, *, shrinking: bool) -> Verdict:
+    """Judge ``condition`` by the aggregate that answers it.
+
+    Args:
+        condition: what is asked.
+        cell: the aggregate that `aggregator.specs.window_key` names for it.
+        shrinking: the policy that asks may remove members, so the unheard weigh more: Note [The unheard].
+    """
+    match cell:
+        case Insufficient():
+            truth = _truth_within(condition, cell.low, cell.high)
+        case Aggregate():
+            truth = _truth_of(condition, cell, shrinking=shrinking)
+        case _:
+            assert_never(cell)
+    return Verdict(condition=condition.id, truth=truth, cells=(cell,))
+
+
+def held_against(condition: Condition, size: int | None) -> Condition:
+    """The condition with the threshold that its value is compared with: of one per member, what ``size`` bear.
+
+    With no members at all anything that is there is too much, so a backlog brings the first one.
+    """
+    if not condition.per_member or size is None:
+        return condition
+    return replace(condition, threshold=condition.threshold * size)
+
+
+def conjunction(truths: Iterable[Truth]) -> Truth:
+    """Kleene's AND: FALSE if any is, else UNKNOWN if any is, else TRUE.
+
+    Of nothing it is UNKNOWN, not TRUE: a policy that asks nothing has measured nothing, and must not fire.
+
+    >>> conjunction([Truth.TRUE, Truth.UNKNOWN]).name, conjunction([Truth.FALSE, Truth.UNKNOWN]).name
+    ('UNKNOWN', 'FALSE')
+    """
+    of_all: Truth | None = None
+    for truth in truths:
+        if truth is Truth.FALSE:
+            return truth
+        if of_all is not Truth.UNKNOWN:
+            of_all = truth
+    return Truth.UNKNOWN if of_all is None else of_all
+
+
+def at_least(needed: int, truths: Collection[Truth]) -> Truth:
+    """Kleene's M of N: TRUE if ``needed`` are, FALSE if fewer could still be, else UNKNOWN. Of nothing, UNKNOWN.
+
+    AND is N of N, OR is 1 of N.
+
+    >>> at_least(2, [Truth.TRUE, Truth.UNKNOWN, Truth.FALSE]).name, at_least(1, [Truth.TRUE, Truth.UNKNOWN]).name
+    ('UNKNOWN', 'TRUE')
+    """
+    sure = sum(truth is Truth.TRUE for truth in truths)
+    possible = sure + sum(truth is Truth.UNKNOWN for truth in truths)
+    if truths and sure >= needed:
+        return Truth.TRUE
+    return Truth.FALSE if truths and possible < needed else Truth.UNKNOWN
+
+
+def _truth_of(condition: Condition, aggregate: Aggregate, *, shrinking: bool) -> Truth:
+    if condition.quorum is not None and aggregate.coverage >= condition.quorum:
+        return _truth_within(condition, aggregate.value, aggregate.value)
+    by_interval = _truth_within(condition, aggregate.low, aggregate.high)
+    unbounded = math.isinf(aggregate.low) or math.isinf(aggregate.high)
+    if by_interval is Truth.UNKNOWN and unbounded and not shrinking:
+        return _truth_within(condition, aggregate.value, aggregate.value)
+    return by_interval
+
+
+def _truth_within(condition: Condition, low: float, high: float) -> Truth:
+    """Judge all values from ``low`` to ``high`` at once. What is not a number neither satisfies nor refutes."""
+    every, none = _every_and_none(condition.compare, low, high, condition.threshold)
+    if every:
+        return Truth.TRUE
+    return Truth.FALSE if none else Truth.UNKNOWN
+
+
+def refuted(condition: Condition, low: Floats, high: Floats) -> Bools:
+    """Tell where no value from ``low`` to ``high`` satisfies ``condition``: there it is FALSE, whoever asks.
+
+    By every row of Note [The unheard]: where the value decides, it lies within these bounds.
+
+    Args:
+        condition: what is asked.
+        low: (tick,) the bounds of its cells; infinite where there are none.
+        high: (tick,)
+    """
+    _, none = _every_and_none(condition.compare, low, high, condition.threshold)
+    return none
+
+
+@overload
+def _every_and_none(compare: Compare, low: float, high: float, threshold: float) -> tuple[bool, bool]: ...
+@overload
+def _every_and_none(compare: Compare, low: Floats, high: Floats, threshold: float) -> tuple[Bools, Bools]: ...
+def _every_and_none(
+    compare: Compare, low: float | Floats, high: float | Floats, threshold: float
+) -> tuple[bool | Bools, bool | Bools]:
+    """One rule, for an interval and for a column of them."""
+    match compare:
+        case Compare.ABOVE:
+            return low > threshold, high <= threshold
+        case Compare.AT_LEAST:
+            return low >= threshold, high < threshold
+        case Compare.BELOW:
+            return high < threshold, low >= threshold
+        case Compare.AT_MOST:
+            return high <= threshold, low > threshold
+        case Compare.EQUALS:
+            slack = _EQUAL_WITHIN * max(1.0, abs(threshold))
+            least, most = threshold - slack, threshold + slack
+            return (least <= low) & (high <= most), (high < least) | (low > most)
+        case _:
+            assert_never(compare)

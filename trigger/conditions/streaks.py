@@ -1,0 +1,84 @@
+"""How often in a row a policy's conditions were TRUE, where evaluations are counted and not time.
+
+# Note [In a row]
+
+OneFlow's ``period`` and ``period_number``. Evaluations of the policy are at least ``every`` apart; what is seen in
+between neither counts nor resets. Per evaluation:
+
+* TRUE: one more, at most ``times``: at ``times`` the policy fires, and goes on firing at every evaluation until the
+  size has changed.
+* FALSE: none.
+* UNKNOWN: no evaluation at all, where OneFlow calls the absent FALSE. The next is then late, and begins anew.
+
+An evaluation that is later than one and a half times the spacing that ticks allow begins anew too: a gap never counts.
+OneFlow goes on counting over any gap. Once the size has changed by a policy every count of the group is zero again,
+and the spacing goes on. Source: ``reference/oneflow.md`` section 2.2; DESIGN.md "Judging".
+"""
+
+from __future__ import annotations
+
+import math
+from typing import assert_never
+
+from config.model.catalogue import InARow
+from config.units import Monotonic, Seconds
+from trigger.verdicts import Streak, Truth
+
+_LONGEST_GAP = 1.5
+_JITTER = 0.05
+"""In intervals, both as for held time (`trigger.conditions.timers`)."""
+
+
+def streak(
+    previous: Streak | None, truth: Truth, now: Monotonic, rule: InARow, interval: Seconds
+) -> tuple[Streak | None, bool]:
+    """Carry a streak over one tick.
+
+    Args:
+        previous: that of the last tick; ``None``: none yet.
+        truth: of the policy's conditions, now.
+        now: when they were judged.
+        rule: how many are wanted, and how far apart.
+        interval: seconds between ticks.
+
+    Returns:
+        The streak, and whether this tick was an evaluation: only then may the policy fire.
+    """
+    if truth is Truth.UNKNOWN:
+        return previous, False
+    if previous is None:
+        return _after(0, truth, now, rule), True
+    since = now - previous.judged_at
+    if 0 <= since < rule.every - _JITTER * interval:
+        return previous, False
+    whole = 0 <= since <= _LONGEST_GAP * spacing(rule, interval)
+    return _after(previous.true if whole else 0, truth, now, rule), True
+
+
+def spacing(rule: InARow, interval: Seconds) -> Seconds:
+    """How far apart evaluations are in truth: whole ticks.
+
+    >>> spacing(InARow(times=3, every=10.0), 30.0), spacing(InARow(times=3, every=40.0), 30.0)
+    (30.0, 60.0)
+    """
+    return max(1, math.ceil(rule.every / interval - _JITTER)) * interval
+
+
+def long_enough(current: Streak | None, rule: InARow) -> bool:
+    """Whether there are enough in a row."""
+    return current is not None and current.true >= rule.times
+
+
+def restarted(current: Streak) -> Streak:
+    """Count from zero after the size has changed; the next evaluation is due when it was."""
+    return Streak(true=0, judged_at=current.judged_at)
+
+
+def _after(count: int, truth: Truth, now: Monotonic, rule: InARow) -> Streak:
+    match truth:
+        case Truth.TRUE:
+            return Streak(true=min(count + 1, rule.times), judged_at=now)
+        case Truth.FALSE | Truth.UNKNOWN:
+            return Streak(true=0, judged_at=now)
+        case _:
+            assert_never(truth)

@@ -1,0 +1,99 @@
+"""How far a group has moved lately, and what is left of what it may: pure arithmetic over remembered moves.
+
+A *move* is a change of desired size by a policy or an alarm. What a person does, and what changes unasked, is no move:
+pacing restrains machines. Source: Kubernetes' HorizontalPodAutoscaler ``behavior`` (policies with ``periodSeconds``,
+``selectPolicy``), which also counts from the size at the beginning of the period.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import assert_never
+
+from config.model.catalogue import Group
+from config.model.pacing import FlapDamping, Pace, Select
+from config.units import Instant
+from trigger.requests import Move
+from trigger.verdicts import Direction
+
+_REMEMBERED = 500
+"""Moves, at most: one every quiet time for days."""
+
+
+def allowance(pace: Pace, moves: Sequence[Move], base: int, direction: Direction, now: Instant) -> int:
+    """How many members may still be added, or taken away.
+
+    Args:
+        pace: the limit.
+        moves: of both directions, oldest first.
+        base: the desired size now.
+        direction: which way.
+        now: the wall clock.
+
+    >>> from config.units import Instant
+    >>> grown = [Move(at=Instant(100.0), before=10, after=13)]
+    >>> allowance(Pace(count=4, per=60.0), grown, 13, Direction.OUT, Instant(120.0))
+    1
+    >>> allowance(Pace(count=4, per=60.0), grown, 13, Direction.OUT, Instant(160.0))
+    4
+    """
+    spent = sum(abs(move.after - move.before) for move in _recent(moves, direction, pace.per, now))
+    before = base - spent if direction is Direction.OUT else base + spent
+    return max(0, _most(pace, before) - spent)
+
+
+def free_at(pace: Pace, moves: Sequence[Move], direction: Direction, now: Instant) -> Instant:
+    """When the oldest move that counts against the pace is forgotten."""
+    return Instant(min((move.at + pace.per for move in _recent(moves, direction, pace.per, now)), default=now))
+
+
+def held_high_until(damping: FlapDamping, moves: Sequence[Move]) -> Instant | None:
+    """Until when nobody leaves, since the size went to and fro too often; ``None``: it never did.
+
+    >>> from config.units import Instant
+    >>> there, back = (0, 1), (1, 0)
+    >>> turns = [Move(at=Instant(60.0 * n), before=pair[0], after=pair[1]) for n, pair in enumerate((there, back) * 2)]
+    >>> held_high_until(FlapDamping(reversals=3, within=600.0, hold=1800.0), turns)
+    1980.0
+    """
+    turned = [later.at for earlier, later in itertools.pairwise(moves) if direction_of(earlier) != direction_of(later)]
+    ends = [
+        Instant(last + damping.hold)
+        for first, last in zip(turned, turned[damping.reversals - 1 :], strict=False)
+        if last - first <= damping.within
+    ]
+    return max(ends, default=None)
+
+
+def remembered(moves: Sequence[Move], group: Group, now: Instant) -> tuple[Move, ...]:
+    """Drop what is too old to count for anything that the group declares, and anything too many."""
+    spans = [pace.per for pace in (group.max_growth, group.max_shrinkage) if pace is not None]
+    if group.flap_damping is not None:
+        spans.append(group.flap_damping.within + group.flap_damping.hold)
+    longest = max(spans, default=0.0)
+    return tuple(move for move in moves if now - move.at < longest)[-_REMEMBERED:]
+
+
+def direction_of(move: Move) -> Direction:
+    """Which way it went."""
+    return Direction.OUT if move.after > move.before else Direction.IN
+
+
+def _recent(moves: Sequence[Move], direction: Direction, span: float, now: Instant) -> list[Move]:
+    return [move for move in moves if direction_of(move) is direction and now - move.at < span]
+
+
+def _most(pace: Pace, before: int) -> int:
+    limits = [] if pace.count is None else [pace.count]
+    if pace.percent is not None:
+        limits.append(max(1, math.ceil(Fraction(str(pace.percent)) * before / 100)))
+    match pace.select:
+        case Select.MAX:
+            return max(limits)
+        case Select.MIN:
+            return min(limits)
+        case _:
+            assert_never(pace.select)

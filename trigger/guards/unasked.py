@@ -1,0 +1,104 @@
+"""Changes of desired size that nobody asked for.
+
+At most one a moment, the first that applies:
+
+==============  ====================================================================  ===========================
+Cause           When                                                                  Desired size becomes
+==============  ====================================================================  ===========================
+FIRST_LISTING   there is none yet, and a complete listing has been seen               max(min or an alert's floor,
+                                                                                      members found); above max it
+                                                                                      is *kept*
+FIRST_LISTING   the same, of a group that was never known before, with no member at   ``initial``, within min or an
+                all, where ``initial`` is declared                                    alert's floor and max
+ALERT_FLOOR     below the floor that an alert raises                                  the floor, at most max
+BOUNDS          below min; or above max, and neither *forced* nor *kept*              the nearest bound
+BLIND_FLOOR     below the floor that the group declares, and every policy is blind    the floor, at most max
+==============  ====================================================================  ===========================
+
+None of them begins a quiet time, waits for one, or looks at a counter, and no alert stops one. Below min, or below an
+alert's floor, nothing excuses: a size that was forced there while paused lasts as long as the pause. When a floor ends,
+the size stays: policies bring it down. Min and max are those that stand at this moment: where only a schedule's floor
+or ceiling makes the difference, `trigger.decide` calls it SCHEDULE instead of BOUNDS. Source: DESIGN.md "Sizing"
+(bounds, force, blind) and "Moving" (first start).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from config.model.catalogue import Group
+from config.units import Instant
+from trigger.guards.pacing import remembered
+from trigger.policies.signals import floor_of, lasting
+from trigger.reasons import Reason
+from trigger.requests import Fleet, GroupState
+from trigger.verdicts import Evaluation
+
+
+def unasked(
+    group: Group, fleet: Fleet, state: GroupState, now: Instant, *, blind: bool
+) -> tuple[GroupState, Reason | None]:
+    """Bring a group's state up to this moment; the reason is ``None`` if its size stays."""
+    tidy = _tidied(group, state, now)
+    change = _change(group, fleet, tidy, least_size(group, tidy, blind=blind))
+    if change is None:
+        return tidy, None
+    size, cause = change
+    grew = size > (fleet.marked if state.desired is None else state.desired)
+    above = size > group.maximum
+    return replace(
+        tidy,
+        desired=size,
+        fresh=False,
+        revision=state.revision + 1,
+        forced=tidy.forced and above,
+        kept=above and (tidy.kept or cause is Reason.FIRST_LISTING),
+        grown_at=now if grew else state.grown_at,
+    ), cause
+
+
+def is_blind(evaluation: Evaluation | None) -> bool:
+    """Whether a group that has policies cannot judge a single one. Without policies there is nothing to be blind to."""
+    return (
+        evaluation is not None
+        and bool(evaluation.advices)
+        and all(advice.reason is Reason.BLIND for advice in evaluation.advices)
+    )
+
+
+def least_size(group: Group, state: GroupState, *, blind: bool) -> int:
+    """What no policy or alarm may go below: min, the floor of an alert, or the declared floor while blind."""
+    least = floor_of(group, state.signals)
+    if not blind or group.blind_floor is None:
+        return least
+    return max(least, min(group.blind_floor, group.maximum))
+
+
+def _change(group: Group, fleet: Fleet, state: GroupState, least: int) -> tuple[int, Reason] | None:
+    size, floor = state.desired, floor_of(group, state.signals)
+    if size is None:
+        return (_first(group, fleet, state, floor), Reason.FIRST_LISTING) if fleet.listed else None
+    if size < floor:
+        return floor, Reason.ALERT_FLOOR if floor > group.minimum else Reason.BOUNDS
+    if size > group.maximum and not (state.forced or state.kept):
+        return group.maximum, Reason.BOUNDS
+    return (least, Reason.BLIND_FLOOR) if size < least else None
+
+
+def _first(group: Group, fleet: Fleet, state: GroupState, floor: int) -> int:
+    if state.fresh and group.initial is not None and not fleet.marked:
+        return max(floor, min(group.initial, group.maximum))
+    return max(floor, fleet.marked)
+
+
+def _tidied(group: Group, state: GroupState, now: Instant) -> GroupState:
+    """Drop quiet times and signals that are over, and excuses for a size that needs none."""
+    state = lasting(state, now)
+    if state.quiets and any(quiet.until <= now for quiet in state.quiets):
+        state = replace(state, quiets=tuple(quiet for quiet in state.quiets if quiet.until > now))
+    if len(moves := remembered(state.moves, group, now)) < len(state.moves):
+        state = replace(state, moves=moves)
+    excused = state.forced or state.kept
+    if excused and state.desired is not None and group.minimum <= state.desired <= group.maximum:
+        state = replace(state, forced=False, kept=False)
+    return state

@@ -1,0 +1,1 @@
+"""What each policy of a group advises, before any guard."""

@@ -1,0 +1,160 @@
+"""From a frame to advice: what every policy of one group says at one tick, before any guard."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import assert_never
+
+from aggregator.frames import Frame
+from aggregator.specs import window_key, window_keys
+from config.model.adjustments import Action, Adjustment, Steps, Tracking, outright
+from config.model.catalogue import AnyCondition, Catalogue, Condition, ExpressionCondition, Group, Policy
+from config.units import GroupId, Moment, PolicyId
+from trigger.conditions.expression_conditions import judge_expression
+from trigger.conditions.judging import at_least, conjunction, held_against, judge
+from trigger.conditions.progress import Kept, Progress, progress
+from trigger.policies.projection import headroom
+from trigger.policies.stepping import taken
+from trigger.policies.tracking import aim
+from trigger.reasons import Reason
+from trigger.requests import Cause, Request
+from trigger.verdicts import NOBODY_SAYS, Advice, Evaluation, Taken, Truth, Verdict, Wish
+
+
+def evaluate(
+    catalogue: Catalogue,
+    group: GroupId,
+    frame: Frame,
+    holds: Mapping[PolicyId, Kept],
+    now: Moment,
+    *,
+    size: int | None = None,
+) -> Evaluation:
+    """Judge every policy of ``group`` and carry its holds over this tick.
+
+    Args:
+        catalogue: the snapshot that ``frame`` was made for.
+        group: a group of the catalogue.
+        frame: this tick's cells; every window of `aggregator.specs.keys_for` has one.
+        holds: those of the last evaluation; none after a restart, and what `trigger.conditions.progress.restarted`
+        leaves of them
+            after a policy fired.
+        now: when the frame was taken.
+        size: the desired size, which conditions per member go by; ``None``: not yet, and they are UNKNOWN.
+    """
+    declared = catalogue.groups[group]
+    advices = []
+    kept: dict[PolicyId, Kept] = {}
+    for policy in (catalogue.policies[name] for name in declared.policies):
+        verdicts = _verdicts(catalogue, declared, policy, frame, size)
+        truth = _combined(policy, verdicts)
+        come = progress(policy, holds.get(policy.id), truth, now.steady, declared.interval)
+        if come.kept is not None:
+            kept[policy.id] = come.kept
+        advices.append(_advice(catalogue, policy, truth, verdicts, come, size))
+    shrinking = any(advice.reason is None and advice.action.may_shrink for advice in advices)
+    room = headroom(catalogue, advices, size) if shrinking else NOBODY_SAYS
+    return Evaluation(group=group, at=now, advices=tuple(advices), holds=kept, carried=holds, headroom=room, size=size)
+
+
+def requests_from(catalogue: Catalogue, evaluation: Evaluation) -> tuple[Request, ...]:
+    """Make the request of every policy that is ready, in the order of the group's policies.
+
+    A policy that is no longer declared asks for nothing: the catalogue may have been exchanged since it was judged.
+    """
+    return tuple(
+        _request(catalogue.policies[advice.policy], advice.adjustment, evaluation)
+        for advice in evaluation.advices
+        if advice.reason is None and advice.adjustment is not None and advice.policy in catalogue.policies
+    )
+
+
+def _verdicts(
+    catalogue: Catalogue, group: Group, policy: Policy, frame: Frame, size: int | None
+) -> tuple[Verdict, ...]:
+    conditions = (catalogue.conditions[name] for name in policy.when)
+    return tuple(_verdict(condition, policy, group, frame, size) for condition in conditions)
+
+
+def _verdict(condition: AnyCondition, policy: Policy, group: Group, frame: Frame, size: int | None) -> Verdict:
+    shrinking = policy.adjustment.may_shrink
+    match condition:
+        case Condition():
+            cell = frame.cells[window_key(condition, policy, group)]
+            if condition.per_member and size is None:
+                return Verdict(condition=condition.id, truth=Truth.UNKNOWN, cells=(cell,))
+            return judge(held_against(condition, size), cell, shrinking=shrinking)
+        case ExpressionCondition():
+            cells = [frame.cells[key] for key in window_keys(condition, policy, group)]
+            return judge_expression(condition, cells, shrinking=shrinking)
+        case _:
+            assert_never(condition)
+
+
+def _combined(policy: Policy, verdicts: tuple[Verdict, ...]) -> Truth:
+    truths = [verdict.truth for verdict in verdicts]
+    return conjunction(truths) if policy.enough is None else at_least(policy.enough, truths)
+
+
+def _advice(
+    catalogue: Catalogue,
+    policy: Policy,
+    truth: Truth,
+    verdicts: tuple[Verdict, ...],
+    come: Progress,
+    size: int | None,
+) -> Advice:
+    wish, step = _wish(catalogue, policy.adjustment, verdicts, size)
+    return Advice(
+        policy=policy.id,
+        action=policy.adjustment,
+        adjustment=wish,
+        taken=step,
+        truth=truth,
+        verdicts=verdicts,
+        reason=_reason(truth, ready=come.ready),
+        held=come.held,
+        needed=come.needed,
+        in_a_row=come.in_a_row,
+    )
+
+
+def _wish(
+    catalogue: Catalogue, action: Action, verdicts: tuple[Verdict, ...], size: int | None
+) -> tuple[Wish | None, Taken | None]:
+    """What a policy comes to now, and the step that is taken to it."""
+    if isinstance(action, Adjustment):
+        return action, None
+    condition = catalogue.conditions[action.by]
+    if not isinstance(condition, Condition):
+        return outright(action), None
+    match action:
+        case Steps():
+            sharers = max(size or 1, 1) if condition.per_member else 1
+            step = taken(action, held_against(condition, size), verdicts, sharers=sharers)
+            return outright(action) if step is None else step.adjustment, step
+        case Tracking():
+            return aim(action, condition, verdicts), None
+        case _:
+            assert_never(action)
+
+
+def _reason(truth: Truth, *, ready: bool) -> Reason | None:
+    if truth is Truth.FALSE:
+        return Reason.NOT_MET
+    if truth is Truth.UNKNOWN:
+        return Reason.BLIND
+    return None if ready else Reason.HOLDING
+
+
+def _request(policy: Policy, wish: Wish, evaluation: Evaluation) -> Request:
+    return Request(
+        id=f"{policy.id}@{evaluation.at.wall:.3f}",
+        group=evaluation.group,
+        cause=Cause.POLICY,
+        by=policy.id,
+        adjustment=wish,
+        policy=policy.id,
+        quiet_time=policy.quiet_time,
+        quiet_scope=policy.quiet_scope,
+    )

@@ -1,0 +1,95 @@
+"""Ticks at which every policy rests: what they come to is known without judging them one by one.
+
+Most ticks of most groups are like this: no condition comes near its threshold, nobody asks for anything, and the door
+leaves everything as it is. Whoever has many ticks in columns (replay) finds these at once, and passes them over.
+
+# Note [At rest]
+
+A policy *rests* at a tick at which so many of its conditions are FALSE for every value within their bounds
+(`trigger.conditions.judging.refuted`) that its truth is FALSE. Of an expression that is never known, nor of a condition
+per
+member, which goes by the size. If all policies of a group rest, then `evaluate` says NOT_MET of each, holds nothing,
+and the group is not blind.
+
+A group is *at rest* after such a tick if it has a desired size, left its state as it was, in mode ``advise`` had no
+other size to advise, nothing in this state ends by itself (no quiet time, alert or move), and the group has no
+schedules. Then `decide` is the same at every further tick at which all policies rest, whatever the time and the fleet,
+until the state is changed from outside: it leaves the state as it is, and answers nobody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from aggregator.frames import WindowKey
+from aggregator.specs import window_key
+from collector.samples import Bools, Floats
+from config.model.catalogue import Catalogue, Condition, Group, Policy
+from config.units import GroupId
+from trigger.conditions.judging import refuted
+from trigger.reasons import Reason
+from trigger.requests import Decision, GroupState
+from trigger.verdicts import Evaluation
+
+Bounds = Callable[[WindowKey], tuple[Floats, Floats]]
+"""``low`` and ``high`` of one window: (tick,)."""
+
+
+def resting(catalogue: Catalogue, group: GroupId, bounds: Bounds, ticks: int) -> Bools:
+    """Tell at which ticks every policy of a group rests: (tick,). See Note [At rest].
+
+    Args:
+        catalogue: the snapshot that the windows are of.
+        group: a group of the catalogue.
+        bounds: looks up a window that its policies ask for.
+        ticks: how many there are.
+    """
+    declared = catalogue.groups[group]
+    all_rest = np.ones(ticks, dtype=np.bool_)
+    for name in declared.policies:
+        all_rest &= _rests(catalogue, declared, catalogue.policies[name], bounds, ticks)
+    return all_rest
+
+
+def at_rest(evaluation: Evaluation, before: GroupState, decision: Decision) -> bool:
+    """Whether a group without schedules is at rest after this tick. See Note [At rest].
+
+    Args:
+        evaluation: of the tick.
+        before: the state that it found.
+        decision: its answer.
+    """
+    return (
+        decision.state is before
+        and before.desired is not None
+        and decision.advised_to is None
+        and not evaluation.holds
+        and all(advice.reason is Reason.NOT_MET for advice in evaluation.advices)
+        and before == _timeless(before)
+    )
+
+
+def _timeless(state: GroupState) -> GroupState:
+    """What of a state stays until somebody changes it. What is not listed might end by itself."""
+    return GroupState(
+        desired=state.desired,
+        revision=state.revision,
+        forced=state.forced,
+        kept=state.kept,
+        grown_at=state.grown_at,
+        pause=state.pause,
+        fleet_pause=state.fleet_pause,
+        orphaned=state.orphaned,
+    )
+
+
+def _rests(catalogue: Catalogue, group: Group, policy: Policy, bounds: Bounds, ticks: int) -> Bools:
+    false = np.zeros(ticks, dtype=np.intp)
+    for condition in (catalogue.conditions[name] for name in policy.when):
+        if isinstance(condition, Condition) and not condition.per_member:
+            false += refuted(condition, *bounds(window_key(condition, policy, group)))
+    needed = len(policy.when) if policy.enough is None else policy.enough
+    rests: Bools = len(policy.when) - false < needed
+    return rests

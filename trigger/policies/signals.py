@@ -1,0 +1,100 @@
+"""Alerts that last: how they come into a group's state, are renewed, and end.
+
+A signal is known by its alert, its key (the one alert among those that the rule matches) and its kind. Told again, it
+is renewed: it began when it first began, and lasts until the latest end that was told. Nothing shortens it but `ended`:
+deliveries come twice, late and out of order, and "resolved" may never come. Whatever the order in which the same
+signals are told, the state is the same.
+
+How they weigh on a decision stands in `trigger.guards.gate` (refusals) and `trigger.guards.unasked` (floors).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import replace
+from typing import assert_never
+
+from config.model.catalogue import Group
+from config.model.effects import Alert, BringValue, Effect, FirePolicy, Freeze, RaiseFloor, Shield, Way
+from config.units import AlertId, Instant
+from trigger.requests import GroupState, Signal, SignalKind
+
+
+def signals_of(alert: Alert, key: str, *, since: Instant, now: Instant) -> tuple[Signal, ...]:
+    """Say what an alert that fires signals, until its time to live from ``now`` is over.
+
+    Nothing for one that fires a policy or brings a value: the former is a request, the latter a reading.
+    """
+    size = alert.effect.size if isinstance(alert.effect, RaiseFloor) else None
+    until = Instant(now + alert.ttl)
+    return tuple(
+        Signal(alert=alert.id, key=key, kind=kind, size=size, since=since, until=until, lasts=alert.ttl)
+        for kind in _kinds(alert.effect)
+    )
+
+
+def blinded(alert: Alert, key: str, *, since: Instant, now: Instant) -> Signal:
+    """Say that an alert's own source has no data: it neither fires nor resolves, so nobody knows what it would say."""
+    until = Instant(now + alert.ttl)
+    return Signal(alert=alert.id, key=key, kind=SignalKind.BLIND, since=since, until=until, lasts=alert.ttl)
+
+
+def signalled(state: GroupState, signal: Signal, now: Instant) -> GroupState:
+    """Take a signal in, or renew it. One that is over already leaves no trace."""
+    twins = [other for other in state.signals if _name(other) == _name(signal)]
+    others = [other for other in state.signals if _name(other) != _name(signal)]
+    latest = max((signal, *twins), key=lambda one: (one.until, one.size or 0))
+    first = min(one.since for one in (signal, *twins))
+    return _with(state, (*others, replace(latest, since=first)), now)
+
+
+def ended(state: GroupState, alert: AlertId, key: str, now: Instant) -> GroupState:
+    """Take out everything that one alert signals: it is resolved.
+
+    Desired size stays as it is, also where a floor ends: policies bring it down.
+    """
+    return _with(state, (one for one in state.signals if (one.alert, one.key) != (alert, key)), now)
+
+
+def lasting(state: GroupState, now: Instant) -> GroupState:
+    """Drop signals that are over; the very same state where there are none."""
+    if not state.signals or all(signal.until > now for signal in state.signals):
+        return state
+    return _with(state, state.signals, now)
+
+
+def floor_of(group: Group, signals: Collection[Signal]) -> int:
+    """The least size that alerts leave: the greatest of min and their floors, never above max."""
+    if not signals:
+        return group.minimum
+    floors = (signal.size or 0 for signal in signals if signal.kind is SignalKind.FLOOR)
+    return max(group.minimum, min(max(floors, default=0), group.maximum))
+
+
+def _kinds(effect: Effect) -> tuple[SignalKind, ...]:
+    match effect:
+        case RaiseFloor():
+            return (SignalKind.FLOOR,)
+        case Shield():
+            return (SignalKind.SHIELD,)
+        case Freeze(way=way):
+            return _FROZEN[way]
+        case FirePolicy() | BringValue():
+            return ()
+        case _:
+            assert_never(effect)
+
+
+_FROZEN = {
+    Way.OUT: (SignalKind.FREEZE_OUT,),
+    Way.IN: (SignalKind.FREEZE_IN,),
+    Way.BOTH: (SignalKind.FREEZE_IN, SignalKind.FREEZE_OUT),
+}
+
+
+def _with(state: GroupState, signals: Iterable[Signal], now: Instant) -> GroupState:
+    return replace(state, signals=tuple(sorted((one for one in signals if one.until > now), key=_name)))
+
+
+def _name(signal: Signal) -> tuple[str, str, str]:
+    return signal.alert, signal.key, signal.kind.value

@@ -1,0 +1,89 @@
+"""From a size and an adjustment to the size that is asked for, before any guard.
+
+Arithmetic starts from the *desired* size, whatever runs at the moment; then rounding, then ``at_least``.
+
+# Note [Rounding]
+
+========  ===================  ======================  =================  =======================================
+Setting   add                  remove                  set                whose
+========  ===================  ======================  =================  =======================================
+careful   up                   down, but at least 1    up                 Trimtab: the default
+away      up                   up                      up                 Otter
+truncate  down, at least 1     down, but at least 1    down               AWS, Heat, Senlin, OneFlow
+ceil      up                   down                    up                 Kubernetes, Nomad: the size, up
+floor     down                 up                      down               nobody known: the size, down
+nearest   halves up            halves up               halves up          nobody known
+========  ===================  ======================  =================  =======================================
+
+"Up" and "down" speak of how many are added or removed, or of the size that is set. A change of 0 or of 0 % is 0 under
+every setting, whatever ``at_least``: Heat, Senlin and OneFlow take a member away for it, which is a fault of theirs.
+
+Bounds are not arithmetic: they are guards (`trigger.guards.gate`). Source: DESIGN.md "Sizing".
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import lru_cache
+from typing import assert_never
+
+from config.model.adjustments import Adjustment, Rounding, Verb
+
+
+def resized(desired: int, adjustment: Adjustment) -> int:
+    """Say which size ``adjustment`` asks for, in members, never below 0.
+
+    >>> from config.model.adjustments import Adjustment, Verb
+    >>> resized(11, Adjustment(verb=Verb.ADD, amount=10, percent=True))
+    13
+    >>> resized(19, Adjustment(verb=Verb.REMOVE, amount=10, percent=True, at_least=2))
+    17
+    """
+    amount = _amount(desired, adjustment)
+    match adjustment.verb:
+        case Verb.ADD:
+            return desired + _lifted(amount, adjustment)
+        case Verb.REMOVE:
+            return max(0, desired - _lifted(amount, adjustment))
+        case Verb.SET:
+            return max(0, _rounded(amount, adjustment))
+        case _:
+            assert_never(adjustment.verb)
+
+
+def _amount(desired: int, adjustment: Adjustment) -> Fraction:
+    """The amount in members. Exact, as the operator wrote it: 1.1 % of 1,000 is 11, and rounds up to 11."""
+    written = _written(adjustment.amount)
+    return written * desired / 100 if adjustment.percent else written
+
+
+@lru_cache(maxsize=1024)
+def _written(amount: float) -> Fraction:
+    return Fraction(str(amount))
+
+
+def _lifted(amount: Fraction, adjustment: Adjustment) -> int:
+    """How many members are added or removed."""
+    return 0 if adjustment.amount == 0 else max(_rounded(amount, adjustment), adjustment.at_least)
+
+
+def _rounded(amount: Fraction, adjustment: Adjustment) -> int:
+    """Note [Rounding]."""
+    removes = adjustment.verb is Verb.REMOVE
+    match adjustment.rounding:
+        case Rounding.CAREFUL:
+            return max(1, math.floor(amount)) if removes else math.ceil(amount)
+        case Rounding.AWAY:
+            return math.ceil(amount)
+        case Rounding.TRUNCATE:
+            least = 1 if amount and adjustment.verb is not Verb.SET else 0
+            return max(least, math.floor(amount))
+        case Rounding.CEIL:
+            return math.floor(amount) if removes else math.ceil(amount)
+        case Rounding.FLOOR:
+            return math.ceil(amount) if removes else math.floor(amount)
+        case Rounding.NEAREST:
+            return math.floor(amount + Fraction(1, 2))
+        case _:
+            assert_never(adjustment.rounding)

@@ -1,0 +1,110 @@
+"""From a target and what was measured to the size that is asked for.
+
+# Note [The load]
+
+=====================================  =====================================  =====================================
+What the target is held against        to grow, the load in members is        to shrink, it is
+=====================================  =====================================  =====================================
+each member's level                    value ÷ target × those measured        sure value ÷ target × those measured
+                                                                              and those that warm up
+one level of the whole group           value ÷ target × those in service      sure value ÷ target × those in service
+                                                                              or desired, whichever are more
+a total that is shared out             value ÷ target                         sure value ÷ target
+=====================================  =====================================  =====================================
+
+Rounded up either way: fewer would be above the target. Growth never shrinks the group, nor the other way round; a load
+that the size fits already is no change. Members that warm up bear load that nobody measures: they are capacity that
+is there already when the group is to grow, and as busy as the others when it is to shrink (Kubernetes sets those that
+are not ready to 0 and to the whole target likewise). While a listing is missing or partial, fewer are known to be in
+service than are: what is not known shrinks nothing, so all that are desired count. *Sure* is the bound of the value
+that the unheard leave, as for steps: `trigger.policies.stepping`, Note [The sure distance].
+
+Source: Kubernetes (HPA, ratio and AverageValue), Nomad (target-value, pass-through), AWS (target tracking).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import assert_never
+
+from aggregator.frames import Cell
+from config.model.adjustments import Action, Adjustment, Load, Steps, Tracking, Verb
+from config.model.catalogue import Condition
+from trigger.policies.sizing import resized
+from trigger.policies.stepping import sure_value
+from trigger.verdicts import Aim, Truth, Verdict, Wish
+
+_SAME_WITHIN = 1e-9
+"""Relative: ten members at 66 of 60 are the load of 11, though binary fractions make it a trifle more."""
+_MOST = 10**12
+"""Members: a load beyond every group. A counter may say anything, and infinity is no size."""
+
+
+def aim(tracking: Tracking, condition: Condition, verdicts: Sequence[Verdict]) -> Aim | None:
+    """Say what a target that is missed asks for; ``None``: it is not missed, or nobody knows.
+
+    Args:
+        tracking: what the policy does.
+        condition: the one that it goes by.
+        verdicts: of the policy's conditions, at this tick.
+    """
+    verdict = next((verdict for verdict in verdicts if verdict.condition == tracking.by), None)
+    if verdict is None or verdict.truth is not Truth.TRUE:
+        return None
+    (cell,) = verdict.cells
+    share = sure_value(condition, cell, shrinking=tracking.may_shrink) / tracking.level
+    return Aim(
+        verb=tracking.verb,
+        load=min(max(0.0, share * _bearers(tracking, cell)), _MOST),
+        relative=tracking.load is Load.WHOLE,
+        level=tracking.level,
+        at_most=tracking.at_most,
+    )
+
+
+def wished(desired: int, in_service: int, wish: Wish) -> int:
+    """Say which size a wish asks for, in members, never below 0 and before any guard.
+
+    >>> wished(10, 10, Aim(verb=Verb.ADD, load=12.3, level=60.0))
+    13
+    >>> wished(10, 12, Aim(verb=Verb.REMOVE, load=0.5, relative=True, level=60.0))
+    6
+    """
+    match wish:
+        case Adjustment():
+            return resized(desired, wish)
+        case Aim():
+            return _aimed(desired, in_service, wish)
+        case _:
+            assert_never(wish)
+
+
+def could_shrink(desired: int, action: Action) -> bool:
+    """Whether carrying out a policy can leave fewer members than are desired now; of steps, any one that would."""
+    match action:
+        case Adjustment():
+            return resized(desired, action) < desired
+        case Steps():
+            return any(resized(desired, step.adjustment) < desired for step in action.steps)
+        case Tracking():
+            return action.may_shrink and desired > 0
+        case _:
+            assert_never(action)
+
+
+def _bearers(tracking: Tracking, cell: Cell) -> int:
+    """How many members bear what was measured of each; 1 where the value is of all."""
+    if tracking.load is not Load.EACH:
+        return 1
+    return cell.expected + (cell.left_out if tracking.may_shrink else 0)
+
+
+def _aimed(desired: int, in_service: int, aim: Aim) -> int:
+    bearers = in_service if aim.verb is Verb.ADD else max(in_service, desired)
+    load = aim.load * bearers if aim.relative else aim.load
+    size = min(math.ceil(load * (1 - _SAME_WITHIN)), _MOST)
+    limit = None if aim.at_most is None else resized(desired, aim.at_most)
+    if aim.verb is Verb.ADD:
+        return max(desired, size if limit is None else min(size, limit))
+    return min(desired, size if limit is None else max(size, limit))
