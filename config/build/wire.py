@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import Field
 from typing import Any, Final
 
-from config.document.edits import Edit
 from config.model.access import (
     Basic,
     Bearer,
@@ -70,6 +69,7 @@ from config.model.counters import (
     PushedValue,
     SnmpObject,
 )
+from config.model.edits import Edit
 from config.model.effects import Alert, BringValue, FirePolicy, Freeze, RaiseFloor, Shield
 from config.model.expressions import (
     And,

@@ -111,7 +111,7 @@ def inline(value: object) -> str:
     """Write a value in one line, as it may stand in the file.
 
     >>> inline(["a", {"b": "2m"}]), inline("0 9 * * mon-fri"), inline(True)
-    ('[a, {b: 2m}]', '0 9 * * mon-fri', 'true')
+    ('[a, b: 2m]', '0 9 * * mon-fri', 'true')
     """
     writer = YAML(typ="safe", pure=True)
     writer.default_flow_style = True

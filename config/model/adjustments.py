@@ -18,7 +18,7 @@ class Verb(enum.Enum):
 
 
 class Rounding(enum.Enum):
-    """How a change that is no whole number of members becomes one; `trigger.policies.sizing` has the arithmetic."""
+    """How a change that is no whole number of members becomes one."""
 
     CAREFUL = "careful"
     """Trimtab's own. Out: away from zero; in: toward zero, but at least 1; a size that is set: up."""

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import assert_never
 
 from collector.clients.circuits import Circuits
+from collector.clients.cloudstack.jobs import wait
 from config.errors import Refused
 from config.model.access import SecretRef
 from config.model.catalogue import Balancer as Declaration
@@ -28,7 +29,6 @@ from handler.balancers.octavia.driver import OctaviaDriver
 from handler.balancers.octavia.provisioning import OctaviaProvisioner
 from handler.balancers.shared_listener.driver import SharedListenerBalancer
 from handler.balancers.simulated import SimulatedBalancer
-from handler.orchestrators.cloudstack.jobs import wait
 from handler.ports.balancer import Balancer
 
 

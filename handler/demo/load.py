@@ -44,7 +44,7 @@ class Day:
         """The rate at this time of the day.
 
         >>> day = Day(length=100.0, low=10.0, high=50.0)
-        >>> [day(at) for at in (0, 10, 20, 30, 60, 67.5, 75, 100)]
+        >>> [round(day(at), 3) for at in (0, 10, 20, 30, 60, 67.5, 75, 100)]
         [10.0, 10.0, 30.0, 50.0, 50.0, 30.0, 10.0, 10.0]
         """
         share = at / self.length

@@ -14,16 +14,17 @@ from collector.boards.alerts import Board
 from collector.boards.pushes import Pushes
 from collector.clients.circuits import EndpointStatus
 from collector.sources.poll import Poller
-from config.document.edits import Edit
 from config.errors import DeclarationError, Refused, StoreError
 from config.load import load
 from config.model.access import SecretRef
 from config.model.catalogue import Balancer, Catalogue, Mode
+from config.model.edits import Edit
 from config.settings import loose_secrets
 from config.units import CloudId, GroupId, Instant, Moment, PolicyId, Seconds
 from handler import logs
 from handler.convergence.converge import Converger
 from handler.convergence.passes import Pass
+from handler.engine.said import Health, Reloaded
 from handler.ingest.alerts.alerting import Alerting
 from handler.ingest.alerts.hooks import Hooks
 from handler.ingest.alerts.passing import Passage
@@ -33,7 +34,6 @@ from handler.observability.courier import Courier
 from handler.observability.metrics import Metrics
 from handler.observability.notifying import Notifier
 from handler.observability.reporting import Reporter
-from handler.operations.interface import Health, Reloaded
 from handler.ports.balancer import Balancer as BalancerPort
 from handler.ports.held import HeldClock
 from handler.ports.store import Store, StoredGroup

@@ -15,11 +15,12 @@ from config.model.catalogue import Adjustment, Verb
 from config.model.counters import source_word
 from config.units import CounterId, GroupId, Instant, PolicyId, Seconds
 from handler.engine.engine import Engine
+from handler.engine.said import Health, Reloaded
 from handler.operations.balancer_desk import BalancerDesk
 from handler.operations.executing import executable, requested
 from handler.operations.finding import nearest, room_of
 from handler.operations.garbage_desk import GarbageDesk
-from handler.operations.interface import Asked, Health, NoSuch, Reloaded
+from handler.operations.interface import Asked, NoSuch
 from handler.operations.member_desk import MemberDesk
 from handler.operations.probing import probe
 from handler.operations.readings import Probed

@@ -11,10 +11,10 @@ from handler.convergence.sweep import Sweep
 from handler.engine.engine import Engine
 from handler.operations.finding import nearest
 from handler.operations.interface import NoSuch
-from handler.planning.garbage import Found, Item, Kind
+from handler.planning.garbage import Abandoned, Found, Item, Kind
 from handler.planning.records import gone
 from handler.planning.world import Record
-from handler.ports.store import Abandoned, Event, EventKind
+from handler.ports.store import Event, EventKind
 
 
 class GarbageDesk:

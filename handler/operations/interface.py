@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from collector.clients.circuits import EndpointStatus
-from config.document.edits import Edit
-from config.errors import Problem
 from config.units import BalancerId, CounterId, GroupId, Instant, MemberName, PolicyId, Seconds
+from handler.engine.said import Health, Reloaded
 from handler.ingest.alerts.replies import Reply
 from handler.ingest.alerts.tokens import Wanted
 from handler.operations.readings import Probed
@@ -39,18 +38,6 @@ class NoSuch(LookupError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reloaded:
-    """What a reload did; with problems, nothing."""
-
-    problems: tuple[Problem, ...]
-    added: tuple[GroupId, ...]
-    changed: tuple[GroupId, ...]
-    orphaned: tuple[GroupId, ...]
-    edits: tuple[Edit, ...]
-    """What was edited in the file, in all its sections, since it was taken before."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
     """The answer to an alarm or a policy execution from outside."""
 
@@ -62,15 +49,6 @@ class Asked:
     desired_to: int | None
     answer: Answer | None
     """``None`` when repeated."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Health:
-    """Liveness and readiness."""
-
-    ready: bool
-    checks: Mapping[str, str]
-    """Check → ``ok`` or what is wrong."""
 
 
 class Members(Protocol):

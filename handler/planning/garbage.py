@@ -15,10 +15,25 @@ from handler.planning.launches import LaunchId
 from handler.planning.parts import PartListing
 from handler.planning.removals import is_stuck
 from handler.planning.world import Listing, Phase, Record, Server
-from handler.ports.store import Abandoned
 
 _OPEN_FOR: Seconds = 3600.0
 """How long the intent of a machine may be open beyond its group's build timeout before anybody is told."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Abandoned:
+    """A machine, or the intent of one, that a person told us never to touch, nor to take up again.
+
+    It outlives its group: a name is never used twice.
+    """
+
+    name: MemberName
+    group: GroupId
+    cloud: CloudId
+    server_id: str | None
+    """The cloud's own id, where it is known."""
+    at: Instant
+    by: str
 
 
 class Kind(enum.Enum):

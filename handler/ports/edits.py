@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from config.document.edits import Edit
 from config.document.statement import Statement
+from config.model.edits import Edit
 from config.units import GroupId, Instant
 
 EDITED = "edited"

@@ -15,6 +15,7 @@ from config.units import BalancerId, CloudId, GroupId, Instant, MemberName, Seco
 from handler.planning.attachments import Attachment
 from handler.planning.declared import Converged, Pinned
 from handler.planning.desired import Builds, Definition
+from handler.planning.garbage import Abandoned
 from handler.planning.launches import Claim
 from handler.planning.lines import OpenStep
 from handler.planning.rolls import Roll
@@ -178,22 +179,6 @@ class Span:
             for each, least, greatest in told
             if least is not None and greatest is not None and least < greatest
         )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Abandoned:
-    """A machine, or the intent of one, that a person told us never to touch, nor to take up again.
-
-    It outlives its group: a name is never used twice.
-    """
-
-    name: MemberName
-    group: GroupId
-    cloud: CloudId
-    server_id: str | None
-    """The cloud's own id, where it is known."""
-    at: Instant
-    by: str
 
 
 class Store(BehindStore, EditStore, OutsideStore, RollingStore, Protocol):

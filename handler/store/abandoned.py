@@ -8,7 +8,7 @@ from sqlalchemy import Connection, bindparam, select
 from sqlalchemy.dialects.sqlite import insert
 
 from config.units import GroupId, MemberName
-from handler.ports.store import Abandoned
+from handler.planning.garbage import Abandoned
 from handler.store.schema import abandoned
 
 _FIELDS = tuple(field.name for field in fields(Abandoned))

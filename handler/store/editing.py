@@ -10,8 +10,8 @@ from dataclasses import replace
 from sqlalchemy import Connection, func, select
 from sqlalchemy.dialects.sqlite import insert
 
-from config.document.edits import Edit
 from config.document.statement import Statement
+from config.model.edits import Edit
 from config.units import GroupId, Instant
 from handler.ports.edits import EDITED, Edited, GroupEdit
 from handler.store.schema import edits, notes, statements

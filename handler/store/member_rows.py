@@ -9,10 +9,11 @@ from sqlalchemy import Connection, bindparam, select, update
 from sqlalchemy.dialects.sqlite import insert
 
 from config.units import BalancerId, CloudId, GroupId, Instant, MemberName
+from handler.planning.garbage import Abandoned
 from handler.planning.lines import OpenStep
 from handler.planning.steps import Result
 from handler.planning.world import Record
-from handler.ports.store import Abandoned, Creates, Event
+from handler.ports.store import Creates, Event
 from handler.store import rows
 from handler.store.abandoned import read_abandoned, read_names, write_abandoned
 from handler.store.schema import steps

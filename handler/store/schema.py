@@ -38,9 +38,9 @@ from sqlalchemy import (
     text,
 )
 
-from config.document.edits import Edit
 from config.model.access import SecretRef
 from config.model.catalogue import QuietScope
+from config.model.edits import Edit
 from config.model.effects import EffectKind
 from config.model.notices import NotifyTarget
 from config.model.parts import OnDelete

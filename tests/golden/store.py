@@ -12,11 +12,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from config.document.edits import Edit
 from config.document.statement import Statement
+from config.model.edits import Edit
 from config.units import MemberName
 from handler.planning.attachments import Attachment
 from handler.planning.declared import Converged, Pinned
+from handler.planning.garbage import Abandoned
 from handler.planning.launches import Claim
 from handler.planning.provisioning import Binding
 from handler.planning.rolls import Roll
@@ -24,7 +25,7 @@ from handler.planning.status import Began
 from handler.ports.edits import Edited
 from handler.ports.held import Difference
 from handler.ports.notices import Filed
-from handler.ports.store import Abandoned, Event
+from handler.ports.store import Event
 from handler.recording.events import write_events
 from handler.recording.wanted import Wanted
 from handler.store.sqlite import SqliteStore

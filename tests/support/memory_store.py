@@ -15,6 +15,7 @@ from config.units import AlertId, BalancerId, CloudId, GroupId, HookId, Instant,
 from handler.planning.attachments import Attachment
 from handler.planning.declared import Converged, Pinned, Revision
 from handler.planning.desired import Builds, Definition
+from handler.planning.garbage import Abandoned
 from handler.planning.launches import Claim, LaunchId
 from handler.planning.lines import OpenStep
 from handler.planning.provisioning import Binding
@@ -26,17 +27,7 @@ from handler.ports.edits import Edited, GroupEdit
 from handler.ports.held import Difference
 from handler.ports.notices import Filed, Notice, Tried
 from handler.ports.outside import AlertStatus, Delivery, StoredHook
-from handler.ports.store import (
-    EVERY_KIND,
-    Abandoned,
-    Creates,
-    Event,
-    EventKind,
-    Span,
-    StoredAnswer,
-    StoredGroup,
-    Tick,
-)
+from handler.ports.store import EVERY_KIND, Creates, Event, EventKind, Span, StoredAnswer, StoredGroup, Tick
 from tests.support.fake_cloud import Instants
 from tests.support.worlds import INSTALLATION
 from trigger.moving import moved

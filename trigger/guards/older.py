@@ -62,9 +62,13 @@ def _raised(group: Group, state: GroupState, seen: Inventory, before: OlderStore
 def say_older(group: GroupId, older: OlderStore) -> str:
     """Say why the store is in doubt, and what to do; for people.
 
-    >>> say_older(GroupId("web"), OlderStore(since=Instant(0.0), stored=3, found=8, sequence=8))
-    'the store is older than the fleet: it remembers size 3, and 8 members up to launch 8 are there; \
-    nothing is removed, replaced or made until it is confirmed: trimtab store adopt web'
+    >>> what, _, until = say_older(
+    ...     GroupId("web"), OlderStore(since=Instant(0.0), stored=3, found=8, sequence=8)
+    ... ).partition("; ")
+    >>> what
+    'the store is older than the fleet: it remembers size 3, and 8 members up to launch 8 are there'
+    >>> until
+    'nothing is removed, replaced or made until it is confirmed: trimtab store adopt web'
     """
     upto = f" up to launch {older.sequence}" if older.sequence else ""
     if older.found:

@@ -15,13 +15,13 @@ import re
 from collections.abc import Mapping
 from hashlib import blake2b
 
+from collector.clients.cloudstack.answers import text
+from collector.clients.cloudstack.client import Wire
+from collector.clients.cloudstack.jobs import Jobs
 from config.errors import Permanent, Transient
 from config.model.made_rule import MadeRule
 from handler.balancers.cloudstack.parts import Address, Network, address_of, network_of, version_of
-from handler.orchestrators.cloudstack.answers import text
-from handler.orchestrators.cloudstack.jobs import Jobs
 from handler.orchestrators.cloudstack.names import TAG
-from handler.orchestrators.cloudstack.wire import Wire
 from handler.planning.provisioning import PartStatus, Provision
 
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")

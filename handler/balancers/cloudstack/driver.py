@@ -18,6 +18,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from collector.clients.circuits import Circuits
+from collector.clients.cloudstack.answers import Entries, text
+from collector.clients.cloudstack.client import Wire
+from collector.clients.cloudstack.jobs import Jobs
 from config.causes import Cause
 from config.errors import DriverError, NotFound, Permanent, Transient
 from config.model.access import SecretRef
@@ -25,10 +28,8 @@ from config.model.balancers import CloudstackRuleBalancer
 from config.units import Instant, MemberName, Seconds
 from handler.balancers.cloudstack.examined import checks_of
 from handler.balancers.names import ours
-from handler.orchestrators.cloudstack.answers import Machine, machine_of, text
-from handler.orchestrators.cloudstack.jobs import Jobs
+from handler.orchestrators.cloudstack.machines import Machine, machine_of
 from handler.orchestrators.cloudstack.names import mark_of, member_of
-from handler.orchestrators.cloudstack.wire import Entries, Wire
 from handler.planning.launches import LaunchId
 from handler.planning.world import Seat, SeatState
 from handler.ports.examination import Check

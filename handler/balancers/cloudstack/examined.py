@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
+from collector.clients.cloudstack.answers import text
+from collector.clients.cloudstack.client import Wire
 from config.model.catalogue import CloudstackCloud
 from config.units import Instant
-from handler.orchestrators.cloudstack.answers import text
-from handler.orchestrators.cloudstack.wire import Wire
 from handler.ports.clocks import look_at_clock
 from handler.ports.examination import About, Check, Look, fine, untold
 

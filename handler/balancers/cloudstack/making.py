@@ -11,6 +11,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from collector.clients.circuits import Circuits
+from collector.clients.cloudstack.answers import text
+from collector.clients.cloudstack.client import Wire
+from collector.clients.cloudstack.jobs import Jobs
 from config.errors import DriverError, Permanent, Refused, Transient
 from config.model.access import SecretRef
 from config.model.balancers import CloudstackRuleBalancer
@@ -29,9 +32,6 @@ from handler.balancers.cloudstack.parts import (
     stickiness_given,
 )
 from handler.balancers.names import mark_of
-from handler.orchestrators.cloudstack.answers import text
-from handler.orchestrators.cloudstack.jobs import Jobs
-from handler.orchestrators.cloudstack.wire import Wire
 from handler.planning.provisioning import PartStatus, Provision
 from handler.planning.world import Seat
 

@@ -12,8 +12,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from collector.clients.cloudstack.answers import tags_of, text
 from config.model.made_rule import HealthCheck, MadeRule, Stickiness
-from handler.orchestrators.cloudstack.answers import tags_of, text
 from handler.planning.provisioning import PartStatus, Provision
 
 _RULES = {

@@ -14,19 +14,20 @@ from dataclasses import replace
 from typing import assert_never
 
 from collector.clients.circuits import Circuits
+from collector.clients.cloudstack.answers import JobState, refusal, text
+from collector.clients.cloudstack.client import Wire
+from collector.clients.cloudstack.jobs import Jobs, wait
 from collector.clients.turns import Turns
 from config.causes import Cause
 from config.errors import DriverError, Permanent, Transient
 from config.model.access import SecretRef
 from config.model.catalogue import CloudstackCloud, CloudstackRecipe, Profile
 from config.units import GroupId, Instant, MemberName, Seconds
-from handler.orchestrators.cloudstack.answers import JobState, Machine, machine_of, refusal, text
 from handler.orchestrators.cloudstack.examined import Examination
 from handler.orchestrators.cloudstack.ids import AFFINITY_GROUP, NETWORK, OFFERING, TEMPLATE, ZONE, Ids
-from handler.orchestrators.cloudstack.jobs import Jobs, wait
+from handler.orchestrators.cloudstack.machines import Machine, machine_of
 from handler.orchestrators.cloudstack.names import CLAIM, MARK, RELEASED, TAG, host_name, mark_of, member_of, short_name
 from handler.orchestrators.cloudstack.quotas import Meter
-from handler.orchestrators.cloudstack.wire import Wire
 from handler.planning.headroom import Quota
 from handler.planning.launches import Claim, LaunchId
 from handler.planning.world import Listing, Server

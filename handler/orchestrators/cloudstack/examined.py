@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from collector.clients.cloudstack.answers import text
+from collector.clients.cloudstack.client import Wire
 from config.causes import Cause, mending
 from config.errors import Permanent, Transient
 from config.model.catalogue import CloudstackCloud, CloudstackRecipe, Profile
 from config.units import Instant
-from handler.orchestrators.cloudstack.answers import text
 from handler.orchestrators.cloudstack.ids import AFFINITY_GROUP, NETWORK, OFFERING, TEMPLATE, ZONE, Ids, Kind
-from handler.orchestrators.cloudstack.wire import Wire
 from handler.planning.headroom import Limit
 from handler.ports.clocks import look_at_clock
 from handler.ports.examination import About, Check, Look, fine, found, quota_look, untold, wrong

@@ -7,11 +7,11 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from collector.clients.cloudstack.answers import one_called
+from collector.clients.cloudstack.client import Wire
 from config.causes import Cause, mending
 from config.errors import Permanent, Transient
 from config.units import CloudId, Instant, Seconds
-from handler.orchestrators.cloudstack.answers import one_called
-from handler.orchestrators.cloudstack.wire import Wire
 
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _KEPT: Seconds = 60.0

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from collector.clients.cloudstack.answers import text
+from collector.clients.cloudstack.client import Wire
 from config.errors import Transient
 from config.model.catalogue import CloudstackRecipe, Profile
 from config.units import CloudId
-from handler.orchestrators.cloudstack.answers import text
 from handler.orchestrators.cloudstack.examined import limit_of, owners_of
 from handler.orchestrators.cloudstack.ids import OFFERING, Ids
-from handler.orchestrators.cloudstack.wire import Wire
 from handler.planning.headroom import Quota
 
 _CUSTOM = {"cpunumber": "details[0].cpuNumber", "memory": "details[0].memory"}

@@ -55,7 +55,7 @@ def choose_address(id: LaunchId, taken: Collection[str]) -> str:
     Raises:
         Permanent: all 65,024 addresses of the installation are taken.
 
-    >>> choose_address(LaunchId(installation="k3f9ab", group=GroupId("web"), sequence=12), ())
+    >>> choose_address(LaunchId(installation="k3f9ab", group="web", sequence=12), ())
     '127.124.0.12'
     """
     block = 64 + hashlib.sha256(id.installation.encode()).digest()[0] % 64

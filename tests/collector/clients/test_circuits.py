@@ -1,13 +1,11 @@
 from __future__ import annotations
 
 import contextlib
-import doctest
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from collector.clients import circuits as module
 from collector.clients.circuit import FAILURES, Position
 from collector.clients.circuits import Circuits, endpoint_of, sending
 from config.errors import Transient, Unsent
@@ -49,10 +47,6 @@ def answering(circuits: Circuits, endpoint: str = NOVA) -> None:
 
 def positions(circuits: Circuits) -> dict[str, Position]:
     return {each.endpoint: each.position for each in circuits.told()}
-
-
-def test_the_documentation_is_true() -> None:
-    assert doctest.testmod(module).failed == 0
 
 
 def test_a_refusal_says_since_when_after_what_and_when_the_next_is_tried(circuits: Circuits, clock: Clock) -> None:

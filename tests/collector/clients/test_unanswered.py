@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import socket
 import threading
 from collections.abc import Iterator
@@ -10,7 +9,6 @@ from collections.abc import Iterator
 import pytest
 import requests
 
-from collector.clients import unanswered
 from collector.clients.bounded import Bounded
 from collector.clients.unanswered import why
 
@@ -39,11 +37,6 @@ def failure_of(url: str, **options: str) -> str:
     with Bounded(5.0) as session, pytest.raises(requests.RequestException) as raised:
         session.get(url, **options)  # type: ignore[arg-type] # verify is the only option here
     return why(raised.value)
-
-
-def test_what_the_docstring_shows_is_so() -> None:
-    failed, tried = doctest.testmod(unanswered)
-    assert (failed, tried > 0) == (0, True)
 
 
 def test_nobody_listens() -> None:

@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
-from tests.collector.test_poll import puts
 
 from collector.samples import Reply, Scrape
 from collector.source import Source
@@ -18,6 +17,7 @@ from config.errors import DeclarationError
 from config.load import parse
 from config.model.counters import Counter, Per, PluginValue
 from config.units import CounterId
+from tests.collector.sources.test_poll import puts
 from tests.support.collector import a_catalogue, a_poller, an_object, answers, real_clock, rosters
 from tests.support.plugins import a_plugin, built
 from tests.support.waiting import PATIENT

@@ -1,11 +1,7 @@
 from __future__ import annotations
 
-import doctest
-
 import pytest
 
-from config.build import targets as build_targets
-from config.document import targets as target_document
 from config.load import parse
 from config.model.adjustments import Adjustment, Load, Tracking, Verb
 from config.model.catalogue import Catalogue, Compare, Condition
@@ -74,10 +70,3 @@ def test_what_a_target_is_held_against(policy: str, load: Load, across: Reduce, 
     assert (action.load, action.level) == (load, level)
     out = condition(catalogue, "keep.out")
     assert (out.across, out.per_member) == (across, load is Load.TOTAL)
-
-
-@pytest.mark.parametrize("module", [build_targets, target_document])
-def test_the_examples_of_the_docstrings_are_true(module: object) -> None:
-    failed, tried = doctest.testmod(module)  # type: ignore[arg-type]
-    assert tried > 0
-    assert failed == 0

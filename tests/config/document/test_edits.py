@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from config.document.edits import Act, Edit, edits
+from config.document.edits import edits
 from config.document.file import Document
 from config.document.statement import Statement
 from config.load import load, parse
 from config.model.catalogue import Catalogue
+from config.model.edits import Act, Edit
 from config.model.uses import used
 from tests.support.mibs import QUEUE_MIB, folder_of
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
-
 import pytest
 
 from config.document import profile_keys
@@ -56,7 +54,3 @@ def test_every_key_that_is_named_is_one_of_a_profile() -> None:
         *(key for table in (profile_keys.NEEDED, profile_keys.FURTHER) for keys in table.values() for key in keys),
     }
     assert named <= set(ProfileDocument.keys())
-
-
-def test_its_examples_are_true() -> None:
-    assert doctest.testmod(profile_keys).failed == 0

@@ -1,12 +1,9 @@
 from __future__ import annotations
 
-import doctest
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from config.document import quantities
 from config.document.quantities import Quantity, brought, conversion, read_positive_quantity, read_quantity
 from config.load import parse
 from config.model.catalogue import Condition
@@ -78,9 +75,3 @@ def test_of_an_undeclared_counter_nobody_knows_the_unit() -> None:
     assert brought(Quantity(number=3, unit="furlong"), None) == (3, None)
     declared = Counter(id=CounterId("x"), source=HaproxyField(field="scur"), unit="s")
     assert brought(Quantity(number=3, unit="furlong"), declared) == (3, "furlong")
-
-
-def test_the_examples_of_the_docstrings_are_true() -> None:
-    failed, tried = doctest.testmod(quantities)
-    assert tried > 0
-    assert failed == 0

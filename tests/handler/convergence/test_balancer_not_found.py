@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,6 @@ import pytest
 
 from config.errors import DriverError, NotFound, Permanent, Transient
 from config.units import BalancerId, Instant
-from handler.convergence import absence, vanished
 from handler.convergence.absence import Absence, missed
 from handler.planning.plan import plan
 from handler.planning.steps import Destroy, Detach, Drain, Enable, EnterService, Forget, Join, Step, Unmark, Wait
@@ -146,10 +144,6 @@ def test_each_member_gets_its_steps(size: int, world: World, steps: list[Step], 
 def test_a_group_whose_balancer_is_not_found_never_counts_as_converged() -> None:
     world = seen(a_member(1, SERVED))
     assert not plan(desired(1), world, a_definition(), limits(), NOW).converged
-
-
-def test_the_examples_are_true() -> None:
-    assert [doctest.testmod(module).failed for module in (absence, vanished)] == [0, 0]
 
 
 # The count

@@ -1,17 +1,8 @@
 from __future__ import annotations
 
-import doctest
 import resource
 import subprocess
 import sys
-
-from handler.daemon import descriptors
-
-
-def test_the_example_of_the_docstring_is_true() -> None:
-    failed, tried = doctest.testmod(descriptors)
-    assert tried > 0
-    assert failed == 0
 
 
 def test_all_that_is_allowed_is_taken() -> None:

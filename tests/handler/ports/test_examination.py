@@ -1,12 +1,9 @@
 from __future__ import annotations
 
-import doctest
-
 import pytest
 
 from config.units import Instant
 from handler.planning.headroom import Limit
-from handler.ports import examination
 from handler.ports.examination import Verdict, clock_look, quota_look
 
 AT = Instant(1769869200.0)
@@ -61,7 +58,3 @@ def test_a_quota_is_a_problem_when_groups_cannot_grow_to_their_maxima(
 
     assert look.verdict is verdict
     assert bool(look.mend) is (verdict is Verdict.PROBLEM)
-
-
-def test_its_examples_are_true() -> None:
-    assert doctest.testmod(examination).failed == 0

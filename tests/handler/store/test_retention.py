@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import func, select
 
-from config.document.edits import Act, Edit
 from config.document.statement import Statement
+from config.model.edits import Act, Edit
 from config.units import GroupId
 from handler.planning.steps import Result
 from handler.planning.world import Phase

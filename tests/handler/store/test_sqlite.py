@@ -8,10 +8,11 @@ from config.errors import Refused, StoreError
 from config.units import BalancerId, CloudId, GroupId, MemberName
 from handler.planning.attachments import Attachment
 from handler.planning.desired import Builds, Definition
+from handler.planning.garbage import Abandoned
 from handler.planning.provisioning import Binding
 from handler.planning.steps import Result
 from handler.planning.world import Leaving, Phase
-from handler.ports.store import Abandoned, Creates, Event, EventKind, Store
+from handler.ports.store import Creates, Event, EventKind, Store
 from handler.store.sqlite import SqliteStore
 from tests.support.store import (
     EDGE,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 from dataclasses import replace
 
 import pytest
@@ -13,7 +12,6 @@ from config.model.pacing import FlapDamping, Pace, Select
 from config.units import Instant
 from tests.support.trigger import NOON, a_fleet, a_group, a_request, add, at, remove
 from trigger.decide import decide
-from trigger.guards import pacing
 from trigger.guards.pacing import allowance, held_high_until, remembered
 from trigger.reasons import Reason
 from trigger.requests import Cause, GroupState, Move
@@ -131,9 +129,3 @@ def test_no_span_ever_sees_more_than_the_pace(wishes: list[tuple[float, int, boo
         recent = [change for when, change in sizes if 0 <= end - when < 120]
         assert sum(change for change in recent if change > 0) <= 3
         assert sum(-change for change in recent if change < 0) <= 3
-
-
-def test_the_examples_of_the_docstrings_are_true() -> None:
-    failed, tried = doctest.testmod(pacing)
-    assert tried > 0
-    assert failed == 0

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import doctest
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from random import Random
-from types import ModuleType
 
 import pytest
 from hypothesis import given
@@ -38,12 +36,10 @@ from tests.support.trigger import (
     set_to,
 )
 from trigger.decide import decide
-from trigger.explain import stabilisation_words
 from trigger.explain.basis import rerun
 from trigger.explain.explanation import explain
 from trigger.explain.shapes import shape
 from trigger.explain.words import say
-from trigger.guards import stabilisation
 from trigger.guards.stabilisation import advised, free_at, highest, observed
 from trigger.policies.evaluate import evaluate, requests_from
 from trigger.reasons import Reason
@@ -396,10 +392,3 @@ def test_how_long_it_still_takes_is_no_other_story() -> None:
     catalogue = a_catalogue(group=STABLE)
     told = [explain(catalogue, STABLE, None, after([3] * ticks), a_fleet()) for ticks in (3, 4)]
     assert shape(told[0]) == shape(told[1])
-
-
-@pytest.mark.parametrize("module", [stabilisation, stabilisation_words])
-def test_the_examples_of_the_docstrings_are_true(module: ModuleType) -> None:
-    failed, tried = doctest.testmod(module)
-    assert tried > 0
-    assert failed == 0

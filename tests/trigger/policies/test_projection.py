@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -32,7 +31,6 @@ from tests.support.trigger import (
     set_to,
 )
 from trigger.decide import decide
-from trigger.policies import projection
 from trigger.policies.evaluate import evaluate, requests_from
 from trigger.policies.projection import least_safe
 from trigger.reasons import Reason
@@ -220,9 +218,3 @@ def test_the_least_safe_size_is_safe_and_no_larger_than_it_must_be(factor: float
 
 def test_where_nobody_says_or_carries_anything_every_size_with_a_member_is_safe() -> None:
     assert (least_safe(NOBODY_SAYS, 9, 9), least_safe(Headroom(of_those_in_service=1.5), 0, 9)) == (0, 1)
-
-
-def test_the_examples_of_the_docstrings_are_true() -> None:
-    failed, tried = doctest.testmod(projection)
-    assert tried > 0
-    assert failed == 0

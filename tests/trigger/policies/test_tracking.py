@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import doctest
 from dataclasses import replace
 
 import pytest
@@ -27,7 +26,6 @@ from tests.support.trigger import (
 from trigger.decide import decide
 from trigger.explain.explanation import explain
 from trigger.explain.words import say
-from trigger.policies import tracking
 from trigger.policies.evaluate import evaluate, requests_from
 from trigger.policies.tracking import could_shrink, wished
 from trigger.reasons import Reason
@@ -225,9 +223,3 @@ def test_only_what_can_leave_fewer_could_shrink() -> None:
     keep = [policy.adjustment for policy in a_target().policies.values()]
     assert [could_shrink(5, action) for action in keep] == [False, True]
     assert not could_shrink(0, keep[1])
-
-
-def test_the_examples_of_the_docstrings_are_true() -> None:
-    failed, tried = doctest.testmod(tracking)
-    assert tried > 0
-    assert failed == 0

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import doctest
 import logging
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -8,7 +7,6 @@ from dataclasses import replace
 
 import pytest
 
-from collector.clients.openstack import answers
 from collector.clients.openstack.connection import COMPUTE, LOAD_BALANCER, Connection
 from collector.clients.openstack.pool import Pool
 from config.errors import DriverError, Permanent, Refused, Transient
@@ -36,13 +34,6 @@ def connection(stage: OpenstackStage, **fields: object) -> Connection:
 def asking(stage: OpenstackStage, **fields: object) -> Callable[[], object]:
     opened = connection(stage, **fields)
     return lambda: opened.ask(COMPUTE, "GET", _PATH)
-
-
-def test_what_docstrings_show_is_so() -> None:
-    failed, tried = doctest.testmod(answers)
-
-    assert tried > 0
-    assert failed == 0
 
 
 # Tokens.

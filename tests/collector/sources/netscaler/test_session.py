@@ -250,7 +250,7 @@ def test_who_is_cancelled_while_logging_in_holds_nobody_up() -> None:
 
 
 def test_a_door_is_the_same_for_sources_that_differ_only_in_what_they_name() -> None:
-    from tests.collector.sources.test_netscaler import a_source
+    from tests.collector.sources.netscaler.test_source import a_source
 
     one = a_source()
 

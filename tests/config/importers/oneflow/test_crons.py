@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import doctest
-
 import pytest
 
 from config.errors import DeclarationError
-from config.importers.oneflow import crons
 from config.importers.oneflow.crons import refusal
 from tests.support.oneflow import Object, a_role, a_service, imported_from
 
@@ -62,7 +59,3 @@ def test_what_oneflow_does_not_read_is_a_problem_of_the_template(recurrence: str
 def test_what_oneflow_reads_is_taken(recurrence: str) -> None:
     assert refusal(recurrence) == ""
     assert imported_from(scheduled(recurrence)).document["policies"]
-
-
-def test_its_examples_are_true() -> None:
-    assert doctest.testmod(crons).failed == 0

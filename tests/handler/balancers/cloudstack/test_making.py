@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import doctest
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -15,8 +13,6 @@ from config.errors import DriverError, Permanent, Refused, Transient
 from config.model.made_rule import Algorithm, HealthCheck, MadeRule, RuleProtocol, Stickiness, StickinessMethod
 from config.model.managed import ManagedBalancer, Part
 from config.units import BalancerId, Instant, MemberName
-from handler.balancers import names
-from handler.balancers.cloudstack import parts as cloudstack_parts
 from handler.balancers.cloudstack.making import RuleProvisioner
 from handler.planning.provisioning import (
     Act,
@@ -102,12 +98,6 @@ def bring_through(driver: RuleProvisioner, next_act: Callable[..., Act]) -> None
             bring(driver, next_act)
             return
     raise AssertionError(f"not done: {driver.parts()}")
-
-
-@pytest.mark.parametrize("module", [cloudstack_parts, names], ids=lambda module: module.__name__)
-def test_what_docstrings_show_is_so(module: ModuleType) -> None:
-    failed, tried = doctest.testmod(module)
-    assert (failed, tried > 0) == (0, True)
 
 
 def test_it_is_what_convergence_asks_for(stage: Stage) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from urllib.parse import quote
@@ -14,7 +13,6 @@ from check_netscaler.client import NITROClient
 from config.errors import NotFound, Permanent, Transient
 from config.model.access import Trust
 from config.units import Instant
-from handler.balancers.netscaler import answers as nitro_answers
 from handler.planning.world import Health, SeatState
 from tests.support.balancers import a_name, state_of
 from tests.support.netscaler import PASSWORD, USER, said
@@ -28,10 +26,6 @@ PARKED, SERVING, DRAINING = SeatState.PARKED, SeatState.SERVING, SeatState.DRAIN
 def stage(tmp_path: Path) -> Iterator[NetscalerStage]:
     with netscaler_stage(tmp_path) as stage:
         yield stage
-
-
-def test_the_examples_are_true() -> None:
-    assert doctest.testmod(nitro_answers).failed == 0
 
 
 def test_a_member_is_bound_by_its_name_and_waits_disabled(stage: NetscalerStage) -> None:

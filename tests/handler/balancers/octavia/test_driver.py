@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import doctest
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -12,8 +11,6 @@ from hypothesis import strategies as st
 
 from config.errors import NotFound, Permanent, Transient
 from config.units import MemberName
-from handler.balancers.octavia import answers as octavia_answers
-from handler.balancers.octavia import changes as octavia_changes
 from handler.balancers.octavia.answers import load_balancer_of, page_of, pool_of
 from handler.balancers.octavia.driver import OctaviaDriver
 from handler.planning.world import Health, SeatState
@@ -43,14 +40,6 @@ def name(sequence: int = 1) -> MemberName:
 def state(driver: OctaviaDriver, member: MemberName) -> SeatState | None:
     seat = driver.seats().get(member)
     return None if seat is None else seat.state
-
-
-@pytest.mark.parametrize("module", [octavia_answers, octavia_changes], ids=lambda module: module.__name__)
-def test_what_docstrings_show_is_so(module: Any) -> None:
-    failed, tried = doctest.testmod(module)
-
-    assert tried > 0
-    assert failed == 0
 
 
 WAY_TO = {None: (), PARKED: ("join",), SERVING: ("join", "enable"), DRAINING: ("join", "enable", "drain")}

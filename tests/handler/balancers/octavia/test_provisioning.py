@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import doctest
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
@@ -21,7 +20,6 @@ from config.model.managed import (
     Vip,
 )
 from config.units import BalancerId, CloudId, MemberName
-from handler.balancers.octavia import parts as octavia_parts
 from handler.balancers.octavia.provisioning import OctaviaProvisioner
 from handler.planning.provisioning import Act, Done, Make, Provision, Unmake, next_to_make, next_to_unmake
 from handler.planning.world import SeatState
@@ -86,11 +84,6 @@ def step(driver: OctaviaProvisioner, next_act: Callable[..., Act]) -> Act:
     elif isinstance(act, Unmake):
         driver.delete(act.part, act.id)
     return act
-
-
-def test_what_docstrings_show_is_so() -> None:
-    failed, tried = doctest.testmod(octavia_parts)
-    assert (failed, tried > 0) == (0, True)
 
 
 def test_it_is_what_convergence_asks_for(stage: Stage) -> None:

@@ -13,12 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collector.clients.bounded import Bounded
+from collector.clients.cloudstack.answers import job_of, page_of, refusal
+from collector.clients.cloudstack.client import Wire
 from config.errors import DriverError, Permanent, Refused, Transient
 from config.model.access import SecretRef
 from config.units import GroupId, MemberName
-from handler.orchestrators.cloudstack.answers import job_of, machine_of, page_of, refusal
+from handler.orchestrators.cloudstack.machines import machine_of
 from handler.orchestrators.cloudstack.names import member_of, short_name
-from handler.orchestrators.cloudstack.wire import Wire
 from handler.orchestrators.table import orchestrator_for
 from handler.planning.launches import LaunchId
 from handler.planning.world import ServerState

@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-import doctest
 import time
 from collections.abc import Iterator
 
 import pytest
 
 from config.units import Instant
-from handler.orchestrators.cloudstack import examined as cloudstack_examined
 from tests.support.cloudstack import CloudstackStage, a_machine_recipe, cloudstack_stage
 from tests.support.cloudstack_wire import SECRET
 from tests.support.examined import OK, PROBLEM, UNKNOWN, looks, verdicts
@@ -98,7 +96,3 @@ def test_a_cloud_that_is_not_there_is_not_reached() -> None:
 
     assert {verdict for each in verdicts(found).values() for verdict in each} == {PROBLEM}
     assert "can be reached from here" in found["clock"][0].mend
-
-
-def test_its_examples_are_true() -> None:
-    assert doctest.testmod(cloudstack_examined).failed == 0

@@ -1,9 +1,7 @@
 from __future__ import annotations
 
-import doctest
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -12,10 +10,8 @@ from hypothesis import strategies as st
 
 from collector.clients.together import Together
 from config.errors import DriverError, Full, Permanent, Refused, Transient
-from config.model import node_orders
 from config.model.catalogue import Profile
 from config.units import CloudId, MemberName, ProfileId
-from handler.orchestrators.oneflow import answers as oneflow_answers
 from handler.orchestrators.oneflow.answers import refusal, service_of
 from handler.orchestrators.table import orchestrator_for
 from tests.support.oneflow_stage import OneflowStage, a_oneflow, old_oneflow_stage, oneflow_stage
@@ -36,12 +32,6 @@ def stage() -> Iterator[OneflowStage]:
 def old_stage() -> Iterator[OneflowStage]:
     with old_oneflow_stage(clock=Clock()) as stage:
         yield stage
-
-
-@pytest.mark.parametrize("module", [oneflow_answers, node_orders], ids=lambda module: module.__name__)
-def test_what_is_written_in_docstrings_holds(module: ModuleType) -> None:
-    failed, tried = doctest.testmod(module)
-    assert (failed, tried > 0) == (0, True)
 
 
 # Making.

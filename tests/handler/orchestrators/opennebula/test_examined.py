@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-import doctest
 import time
 from collections.abc import Iterator
 
 import pytest
 
 from config.units import Instant
-from handler.orchestrators.opennebula import examined as opennebula_examined
 from tests.support.examined import OK, PROBLEM, looks, verdicts
 from tests.support.opennebula import OpennebulaStage, a_template_recipe, opennebula_stage
 from tests.support.opennebula_wire import PASSWORD
@@ -67,7 +65,3 @@ def test_nothing_is_changed(stage: OpennebulaStage) -> None:
     looks(stage.driver(), a_template_recipe())
 
     assert not [method for method, _ in stage.wire.calls if not method.endswith(("info", "infoextended", "version"))]
-
-
-def test_its_examples_are_true() -> None:
-    assert doctest.testmod(opennebula_examined).failed == 0

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import doctest
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -11,7 +10,6 @@ from config.errors import Permanent
 from config.model.parts import Address, Part, Port, Spec, Volume
 from config.model.recipes import BootVolume
 from config.units import Instant, PartName
-from handler.orchestrators.openstack import examined as openstack_examined
 from handler.ports.examination import Look
 from tests.support.examined import OK, PROBLEM, UNKNOWN, looks, verdicts
 from tests.support.openstack import OpenstackStage, a_server_recipe, openstack_stage
@@ -218,7 +216,3 @@ def test_a_clock_that_is_wrong_is_told() -> None:
         (clock,) = looks(stage.driver())["clock"]
 
     assert (clock.verdict, "s ahead of ours" in clock.words) == (PROBLEM, True)
-
-
-def test_its_examples_are_true() -> None:
-    assert doctest.testmod(openstack_examined).failed == 0

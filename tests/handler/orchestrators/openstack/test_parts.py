@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import doctest
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -10,7 +9,6 @@ import pytest
 from config.errors import Full, Permanent, Transient
 from config.model.parts import Address, Part, Port, Volume
 from config.units import GroupId, MemberName, PartName
-from handler.orchestrators.openstack import part_answers as openstack_part_answers
 from handler.orchestrators.openstack.driver import OpenstackOrchestrator
 from handler.orchestrators.openstack.part_answers import KEY, description_of
 from handler.planning.parts import PartState
@@ -62,11 +60,6 @@ def booted(stage: OpenstackStage, driver: OpenstackOrchestrator, *parts: Part) -
     ids = {part.name: part.id for _, part in driver.parts(WEB).parts}
     launch = stage.launch()
     return driver.create(replace(launch, profile=replace(launch.profile, parts=parts), parts=ids)).id
-
-
-def test_what_docstrings_show_is_so() -> None:
-    failed, tried = doctest.testmod(openstack_part_answers)
-    assert (failed, tried > 5) == (0, True)
 
 
 # What they are made of.

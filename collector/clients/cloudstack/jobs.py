@@ -5,10 +5,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
+from collector.clients.cloudstack.answers import JobState, job_of, refusal, text
+from collector.clients.cloudstack.client import Wire
 from config.errors import DriverError, Transient
 from config.units import Instant, Seconds
-from handler.orchestrators.cloudstack.answers import JobState, job_of, refusal, text
-from handler.orchestrators.cloudstack.wire import Wire
 
 _FIRST_PAUSE: Seconds = 0.5
 _LONGEST_PAUSE: Seconds = 8.0

@@ -12,15 +12,11 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
 
+from collector.clients.cloudstack.answers import Entries, one_called
 from config.causes import Cause
 from config.errors import Permanent, Transient
 from config.model.clouds import CloudstackCloud
-from handler.orchestrators.cloudstack.answers import one_called
-
-if TYPE_CHECKING:
-    from handler.orchestrators.cloudstack.wire import Entries
 
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 TAKING = frozenset(

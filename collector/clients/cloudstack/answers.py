@@ -1,6 +1,6 @@
-"""What CloudStack's answers mean. Pure: each function takes decoded JSON, of which nothing is certain.
+"""What CloudStack's answers have in common, whatever they list. Pure: of what is decoded nothing is certain.
 
-Source: the wire protocol of CloudStack 4.22 and ``VirtualMachine.State``.
+Source: the wire protocol of CloudStack 4.22.
 """
 
 from __future__ import annotations
@@ -9,119 +9,20 @@ import enum
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
 
 from collector.clients.said import shown
 from config.causes import MENDING, Cause
 from config.errors import DriverError, Full, Permanent, Transient
-from config.units import Instant, Seconds
-from handler.orchestrators.cloudstack.names import CLAIM, MARK, RELEASED, TAG
-from handler.planning.launches import Claim
-from handler.planning.world import ServerState
-
-_STATES = {
-    "Starting": ServerState.BUILDING,
-    "Running": ServerState.RUNNING,
-    "Migrating": ServerState.PASSING,
-    "Stopping": ServerState.PASSING,
-    "Restoring": ServerState.PASSING,
-    "Stopped": ServerState.STOPPED,
-    "Shutdown": ServerState.STOPPED,
-    "Error": ServerState.ERROR,
-    "Expunging": ServerState.DELETING,
-}
-_GONE = "Destroyed"
+from config.units import Seconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Machine:
-    """One entry of ``listVirtualMachines``, whoever it belongs to."""
+class Entries:
+    """A listing, as far as it could be read."""
 
-    id: str
-    host: str
-    display: str
-    mark: str | None
-    """``None``: bears none, or the cloud does not show details."""
-    tag: str | None
-    """Which member it was made by being given to Trimtab."""
-    released: bool
-    """It was taken from Trimtab."""
-    word: str
-    """Its state in CloudStack's words."""
-    busy: bool
-    """A job is at work on it."""
-    address: str | None
-    zone: str | None
-    created_at: Instant
-    claim: Claim | None = None
-    """The highest of what its detail and its tag say: the detail is written once, when the machine is made."""
-    claim_tag: str = ""
-    """What the tag says; empty: there is none."""
-
-    @property
-    def is_gone(self) -> bool:
-        """Destroyed: it serves no more, and only a person could recover it."""
-        return self.word == _GONE
-
-    @property
-    def last_word(self) -> str | None:
-        """What tags say it is; ``None``: nothing."""
-        return RELEASED if self.tag is None and self.released else self.tag
-
-    def state(self, now: Instant, settling: Seconds) -> ServerState:
-        """Fold its state. A new machine is Stopped until its start begins: for ``settling`` seconds that is building.
-
-        A word that is not known is UNKNOWN: the machine is left alone.
-        """
-        if self.word == "Stopped" and (self.busy or now - self.created_at < settling):
-            return ServerState.BUILDING
-        return _STATES.get(self.word, ServerState.UNKNOWN)
-
-
-def machine_of(entry: object) -> Machine | None:
-    """Read one machine; ``None``: that is none, or lacks what identifies it.
-
-    >>> nic = {"isdefault": True, "ipaddress": "10.1.1.7"}
-    >>> entry = {"id": "7c1b", "name": "web-k3f9ab-1", "state": "Running", "created": "2026-01-31T10:00:00+0000"}
-    >>> machine = machine_of(entry | {"nic": [nic], "details": {"trimtab": "web-k3f9ab-1"}})
-    >>> machine.address, machine.mark, machine.created_at
-    ('10.1.1.7', 'web-k3f9ab-1', 1769853600.0)
-    """
-    if not isinstance(entry, Mapping):
-        return None
-    own_id, host, word = text(entry, "id"), text(entry, "name"), text(entry, "state")
-    created_at = _instant(text(entry, "created"))
-    if not (own_id and host and word) or created_at is None:
-        return None
-    details, tags = entry.get("details"), tags_of(entry.get("tags"))
-    return Machine(
-        id=own_id,
-        host=host,
-        display=text(entry, "displayname"),
-        mark=(text(details, MARK) or None) if isinstance(details, Mapping) else None,
-        tag=tags.get(TAG),
-        released=RELEASED in tags,
-        word=word,
-        busy=bool(text(entry, "jobid")) and entry.get("jobstatus") == 0,
-        address=_address(entry.get("nic")),
-        zone=text(entry, "zonename") or None,
-        created_at=created_at,
-        claim=_claim(text(details, CLAIM) if isinstance(details, Mapping) else "", tags.get(CLAIM, "")),
-        claim_tag=tags.get(CLAIM, ""),
-    )
-
-
-def _claim(*said: str) -> Claim | None:
-    claims = (Claim.parse(each) for each in said)
-    return max((claim for claim in claims if claim is not None), default=None)
-
-
-def _address(nics: object) -> str | None:
-    given = [nic for nic in nics if isinstance(nic, Mapping)] if isinstance(nics, list) else []
-    for nic in sorted(given, key=lambda nic: nic.get("isdefault") is not True):
-        if address := text(nic, "ipaddress") or text(nic, "ip6address"):
-            return address
-    return None
+    read: tuple[object, ...]
+    because: str = ""
+    """Why it is not all of it; empty: it is."""
 
 
 def tags_of(tags: object) -> Mapping[str, str]:
@@ -129,21 +30,10 @@ def tags_of(tags: object) -> Mapping[str, str]:
     return {text(tag, "key"): text(tag, "value") for tag in tags} if isinstance(tags, list) else {}
 
 
-def _instant(said: str) -> Instant | None:
-    try:
-        moment = datetime.fromisoformat(said)
-        return Instant(moment.timestamp()) if moment.tzinfo is not None else None
-    except (ValueError, OverflowError):
-        return None
-
-
 def text(entry: object, key: str) -> str:
     """A text of an object; empty where there is none."""
     value = entry.get(key) if isinstance(entry, Mapping) else None
     return value if isinstance(value, str) else ""
-
-
-# Pages.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,8 +61,6 @@ def page_of(answer: Mapping[str, object], kind: str) -> Page | None:
     return Page(entries=tuple(entries), count=count)
 
 
-# Names.
-
 _SHOWN = 5
 
 
@@ -192,9 +80,6 @@ def one_called(entries: Iterable[object], word: str, written: str, *, where: str
         raise ValueError(f"no {word} that the account can see{where} is called {written!a}: {mend}")
     shown = ", ".join(bearing[:_SHOWN]) + (", …" if len(bearing) > _SHOWN else "")
     raise ValueError(f"{len(bearing)} {word}s are called {written!a}: write the id of one of them: {shown}")
-
-
-# Jobs.
 
 
 class JobState(enum.Enum):
@@ -219,11 +104,15 @@ def job_of(answer: Mapping[str, object]) -> tuple[JobState, object]:
     return state, answer.get("jobresult")
 
 
-# Errors.
-
 _QUOTA = frozenset({532, 535})
+
+
 _NEVER = frozenset({400, 430, 431, 432, 531, 537})
+
+
 _UNAUTHORISED = 401
+
+
 _MOST = re.compile(r"max allowed page size value: ([1-9][0-9]{0,5})", re.ASCII)
 
 

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 import pytest
 
+from collector.clients.cloudstack.project import TAKING
 from config.errors import Permanent, Transient
 from config.model.made_rule import MadeRule
 from config.model.managed import ManagedBalancer, Part
 from config.units import BalancerId, GroupId, Instant, MemberName
 from handler.balancers.cloudstack.driver import CloudstackRuleDriver
 from handler.balancers.cloudstack.making import RuleProvisioner
-from handler.orchestrators.cloudstack.project import TAKING
 from tests.support.cloudstack import HERE, CloudstackStage, a_cloudstack, a_machine_recipe, cloudstack_stage
 from tests.support.cloudstack_making import making_wire
 from tests.support.cloudstack_rules import RuleStage, rule_stage

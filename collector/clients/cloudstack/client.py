@@ -11,6 +11,8 @@ import requests
 
 from collector.clients.bounded import Bounded, retry_after
 from collector.clients.circuits import Circuits
+from collector.clients.cloudstack.answers import Entries, Oversized, Page, page_of, refusal, text
+from collector.clients.cloudstack.project import Project
 from collector.clients.extras import library
 from collector.clients.unanswered import why
 from config.causes import READABLE, Cause
@@ -18,8 +20,6 @@ from config.errors import DriverError, Permanent, Transient, TrimtabError
 from config.model.access import SecretRef
 from config.model.catalogue import CloudstackCloud
 from config.units import Seconds
-from handler.orchestrators.cloudstack.answers import Oversized, Page, page_of, refusal, text
-from handler.orchestrators.cloudstack.project import Project
 
 if TYPE_CHECKING:
     from cs import CloudStack, CloudStackException
@@ -35,15 +35,6 @@ class Refused:
 
     error: Mapping[str, object]
     retry_after: Seconds | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entries:
-    """A listing, as far as it could be read."""
-
-    read: tuple[object, ...]
-    because: str = ""
-    """Why it is not all of it; empty: it is."""
 
 
 class Wire:

@@ -1,0 +1,1 @@
+"""Commands to one CloudStack over the library `cs`: signed, each within one deadline."""
