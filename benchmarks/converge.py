@@ -21,7 +21,7 @@ from handler.convergence.converge import Converger
 from handler.convergence.passes import Pass
 from handler.orchestrators.simulated.driver import SimulatedOrchestrator
 from handler.planning.desired import Definition
-from handler.ports.store import StoredGroup
+from handler.ports.stored import StoredGroup
 from handler.runtime import clock
 from handler.store.sqlite import SqliteStore
 from trigger.requests import GroupState

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from config.units import CloudId
 from handler.planning.world import Phase
-from handler.ports.store import Tick
+from handler.ports.stored import Tick
 from handler.store.sqlite import SqliteStore
 from tests.support.store import LOCAL, NOW, WEB, a_definition, a_record, a_state, a_tick, an_explanation, at, opened
 from trigger.reasons import Reason

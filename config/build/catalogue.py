@@ -12,10 +12,10 @@ from config.build.clouds import budget, cloud
 from config.build.counters import counter, server
 from config.build.digest import digest_of
 from config.build.profiles import profile
+from config.build.schedules import schedule_of
 from config.document import alerts as outside
 from config.document import file as written
 from config.document.policies import PolicyDocument
-from config.document.schedules import schedule_of
 from config.model.catalogue import (
     BalancerUse,
     Catalogue,

@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Protocol
 
 from pydantic import PlainValidator, WithJsonSchema
 
 from config.document.scalars import read_positive_span, read_span
 from config.document.worded import worded
-from config.model.calendars import Calendar, instant_at, read_cron, read_timezone
-from config.model.schedules import End, Lasting, Limit, Once, Schedule, ScheduledChange, ScheduledLimit, Times
-from config.units import Instant, PolicyId, Seconds
-
-if TYPE_CHECKING:
-    from config.document.policies import PolicyDocument
+from config.model.calendars import instant_at, read_cron, read_timezone
+from config.units import Instant, Seconds
 
 _MOMENT = re.compile(r"(?P<year>\d{4})-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?(Z|[+-]\d\d:\d\d)?")
 _YEARS = range(1970, 2200)
-_AN_HOUR: Seconds = 3600.0
 
 
 def read_moment(text: object) -> datetime:
@@ -119,7 +114,32 @@ _OF_SCHEDULES = ("until", "timezone", "floor", "ceiling", "missed")
 _OF_CHANGES = ("missed", "at_least", "rounding", "quiet_time", "quiet_scope")
 
 
-def misfits(entry: PolicyDocument) -> Iterator[tuple[str, str]]:
+class Begun(Protocol):
+    """A policy as it is written, as far as it matters how it is begun."""
+
+    @property
+    def is_scheduled(self) -> bool: ...  # noqa: D102 as the keys of the file
+    @property
+    def model_fields_set(self) -> Set[str]: ...  # noqa: D102
+    @property
+    def schedule(self) -> str | None: ...  # noqa: D102
+    @property
+    def at(self) -> datetime | None: ...  # noqa: D102
+    @property
+    def until(self) -> str | datetime | Seconds | None: ...  # noqa: D102
+    @property
+    def timezone(self) -> str | None: ...  # noqa: D102
+    @property
+    def floor(self) -> int | None: ...  # noqa: D102
+    @property
+    def ceiling(self) -> int | None: ...  # noqa: D102
+    @property
+    def set(self) -> object | None: ...  # noqa: D102
+    @property
+    def at_least(self) -> int | None: ...  # noqa: D102
+
+
+def misfits(entry: Begun) -> Iterator[tuple[str, str]]:
     """Which key does not go with how the policy is begun, and why; the first is told."""
     if entry.is_scheduled:
         yield from _strays(entry, _OF_CONDITIONS, "belongs to conditions, and a schedule has none: leave it out")
@@ -132,17 +152,17 @@ def misfits(entry: PolicyDocument) -> Iterator[tuple[str, str]]:
         yield from _strays(entry, _OF_SCHEDULES, "belongs to a schedule: write schedule or at, too")
 
 
-def _strays(entry: PolicyDocument, keys: Sequence[str], why: str) -> Iterator[tuple[str, str]]:
+def _strays(entry: Begun, keys: Sequence[str], why: str) -> Iterator[tuple[str, str]]:
     yield from ((key, f"{key} {why}") for key in keys if key in entry.model_fields_set)
 
 
-def _misfits_of_a_change(entry: PolicyDocument) -> Iterator[tuple[str, str]]:
+def _misfits_of_a_change(entry: Begun) -> Iterator[tuple[str, str]]:
     yield from _strays(entry, ("until",), "ends a floor or a ceiling: what is done once has no end")
     if entry.set is not None and entry.at_least is not None:
         yield "at_least", "a policy that sets the size changes it by no amount: at_least goes with add or remove"
 
 
-def _misfits_of_a_limit(entry: PolicyDocument) -> Iterator[tuple[str, str]]:
+def _misfits_of_a_limit(entry: Begun) -> Iterator[tuple[str, str]]:
     why = "belongs to add, remove or set: a floor or a ceiling stands from the first moment on"
     yield from _strays(entry, _OF_CHANGES, why)
     if entry.until is None:
@@ -153,11 +173,11 @@ def _misfits_of_a_limit(entry: PolicyDocument) -> Iterator[tuple[str, str]]:
         yield "until", "until is not after at: a floor or a ceiling ends after it began"
 
 
-def _is_after(until: datetime, entry: PolicyDocument) -> bool:
-    return entry.at is None or _instant(until, entry.timezone) > _instant(entry.at, entry.timezone)
+def _is_after(until: datetime, entry: Begun) -> bool:
+    return entry.at is None or instant_of(until, entry.timezone) > instant_of(entry.at, entry.timezone)
 
 
-def _misfits_of_zones(entry: PolicyDocument) -> Iterator[tuple[str, str]]:
+def _misfits_of_zones(entry: Begun) -> Iterator[tuple[str, str]]:
     moments = [("at", entry.at), ("until", entry.until)]
     local = [key for key, moment in moments if isinstance(moment, datetime) and moment.tzinfo is None]
     if local and entry.timezone is None:
@@ -166,40 +186,6 @@ def _misfits_of_zones(entry: PolicyDocument) -> Iterator[tuple[str, str]]:
         yield "timezone", "timezone says nothing here: every moment has its own offset"
 
 
-def schedule_of(id: PolicyId, entry: PolicyDocument) -> Schedule:
-    """What the core sees of a policy that goes by a schedule."""
-    times: Times = _times(entry.schedule, entry.timezone) if entry.at is None else _once(entry.at, entry.timezone)
-    size = entry.ceiling if entry.floor is None else entry.floor
-    if size is not None and entry.until is not None:
-        limit = Limit.CEILING if entry.floor is None else Limit.FLOOR
-        return ScheduledLimit(id=id, times=times, until=_end(entry.until, entry.timezone), limit=limit, size=size)
-    return ScheduledChange(
-        id=id,
-        times=times,
-        adjustment=entry.outright,
-        grace=_AN_HOUR if entry.missed is None else entry.missed,
-        quiet_time=entry.quiet_time,
-        quiet_scope=entry.quiet_scope,
-    )
-
-
-def _end(until: str | datetime | Seconds, timezone: str | None) -> End:
-    match until:
-        case str():
-            return _times(until, timezone)
-        case datetime():
-            return _once(until, timezone)
-        case span:
-            return Lasting(span=span)
-
-
-def _times(cron: str | None, timezone: str | None) -> Calendar:
-    return Calendar(cron=cron or "", timezone=timezone or "UTC")
-
-
-def _once(moment: datetime, timezone: str | None) -> Once:
-    return Once(at=_instant(moment, timezone))
-
-
-def _instant(moment: datetime, timezone: str | None) -> Instant:
+def instant_of(moment: datetime, timezone: str | None) -> Instant:
+    """When a moment is; one without an offset from UTC is in the timezone, which is UTC where none is written."""
     return instant_at(moment, timezone or "UTC") if moment.tzinfo is None else Instant(moment.timestamp())

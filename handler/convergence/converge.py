@@ -45,7 +45,8 @@ from handler.planning.steps import Create, MakePart, Outcome, Plan
 from handler.planning.world import Phase, Record, World
 from handler.ports.balancer import Balancer
 from handler.ports.orchestrator import Orchestrator, Standing
-from handler.ports.store import Creates, Store, StoredGroup
+from handler.ports.store import Store
+from handler.ports.stored import Creates, StoredGroup
 from trigger.guards.older import compared
 from trigger.requests import GroupState, Pause
 

@@ -54,7 +54,8 @@ from handler.ports.balancer import Balancer, Batched, Change, Move
 from handler.ports.endings import Endings
 from handler.ports.orchestrator import Launch, Orchestrator
 from handler.ports.parts import change_part
-from handler.ports.store import Event, EventKind, Store
+from handler.ports.store import Store
+from handler.ports.stored import Event, EventKind
 
 _AT_ONCE = 500
 """Steps without a call in one transaction: others who write do not wait for long."""

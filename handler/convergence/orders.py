@@ -10,7 +10,8 @@ from config.units import Instant, MemberName
 from handler.planning.desired import Builds
 from handler.planning.removals import retried
 from handler.planning.world import World
-from handler.ports.store import Store, StoredGroup
+from handler.ports.store import Store
+from handler.ports.stored import StoredGroup
 
 
 def lifted(

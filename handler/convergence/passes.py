@@ -14,7 +14,7 @@ from handler.planning.inventory import inventory_of
 from handler.planning.removals import words_of
 from handler.planning.steps import MarkLeaving, Outcome, Plan, Wait
 from handler.planning.world import Member, Phase, Record, World
-from handler.ports.store import Creates, StoredGroup
+from handler.ports.stored import Creates, StoredGroup
 from trigger.guards.older import Inventory
 from trigger.requests import Pause
 

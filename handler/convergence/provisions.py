@@ -36,7 +36,8 @@ from handler.planning.provisioning import (
 from handler.planning.steps import Result
 from handler.planning.world import Record
 from handler.ports.balancer import Balancer, Provisioner
-from handler.ports.store import Store, StoredGroup
+from handler.ports.store import Store
+from handler.ports.stored import StoredGroup
 
 _SOON: Seconds = 2.0
 """Parts take seconds to a minute."""

@@ -36,7 +36,8 @@ from handler.observability.notifying import Notifier
 from handler.observability.reporting import Reporter
 from handler.ports.balancer import Balancer as BalancerPort
 from handler.ports.held import HeldClock
-from handler.ports.store import Store, StoredGroup
+from handler.ports.store import Store
+from handler.ports.stored import StoredGroup
 from handler.recording.recorder import Recordings
 from handler.runtime.balancer_watch import BalancerWatch
 from handler.runtime.clock import boot_id

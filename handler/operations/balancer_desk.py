@@ -33,7 +33,7 @@ from handler.planning.attachments import (
     unfit,
 )
 from handler.ports.balancer import Attendance, Provisioner
-from handler.ports.store import Event, EventKind
+from handler.ports.stored import Event, EventKind
 from handler.runtime.rooms import Room
 
 

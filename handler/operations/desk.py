@@ -34,7 +34,7 @@ from handler.planning.status import GroupStatus
 from handler.planning.steps import Plan
 from handler.planning.world import World
 from handler.ports.pauses import told_of, told_of_fleet
-from handler.ports.store import EVERY_KIND, Event, EventKind, Span
+from handler.ports.stored import EVERY_KIND, Event, EventKind, Span
 from handler.recording.status import RecordingStatus
 from handler.runtime.door import Question
 from handler.runtime.pulse import Pulse

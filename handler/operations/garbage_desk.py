@@ -14,7 +14,7 @@ from handler.operations.interface import NoSuch
 from handler.planning.garbage import Abandoned, Found, Item, Kind
 from handler.planning.records import gone
 from handler.planning.world import Record
-from handler.ports.store import Event, EventKind
+from handler.ports.stored import Event, EventKind
 
 
 class GarbageDesk:

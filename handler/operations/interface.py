@@ -22,7 +22,7 @@ from handler.planning.status import Adoption, GroupStatus, StoreStatus
 from handler.planning.steps import Outcome, Plan
 from handler.planning.world import World
 from handler.ports.outside import StoredHook
-from handler.ports.store import EVERY_KIND, Event, EventKind, Span
+from handler.ports.stored import EVERY_KIND, Event, EventKind, Span
 from handler.recording.status import RecordingStatus
 from handler.runtime.pulse import Pulse
 from handler.runtime.series import Series

@@ -22,7 +22,7 @@ from handler.operations.revisions import RevisionStatus, Steered
 from handler.planning.declared import Pinned, Revision, changes, last_good
 from handler.planning.desired import Builds, Definition
 from handler.planning.rolls import Roll, RollState
-from handler.ports.store import Event, EventKind
+from handler.ports.stored import Event, EventKind
 from handler.runtime.rooms import Room
 from handler.runtime.statuses import progress_of, roll_of
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from config.units import BalancerId, GroupId
 from handler.planning.attachments import Attachment
 from handler.planning.desired import Definition
 from handler.planning.provisioning import Binding
 from handler.planning.world import Record
-
-if TYPE_CHECKING:
-    from handler.ports.store import Event
+from handler.ports.stored import Event
 
 
 class BehindStore(Protocol):

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from config.units import GroupId
 from handler.planning.declared import Converged, Pinned, Revision
 from handler.planning.rolls import Roll
-
-if TYPE_CHECKING:
-    from handler.ports.store import Event
+from handler.ports.stored import Event
 
 
 class RollingStore(Protocol):

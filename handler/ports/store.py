@@ -5,20 +5,14 @@ Calls block and may come from any thread; writes that wait at the same time shar
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Protocol
 
-from config.model.budgets import Granted
 from config.units import BalancerId, CloudId, GroupId, Instant, MemberName, Seconds
-from handler.planning.attachments import Attachment
-from handler.planning.declared import Converged, Pinned
 from handler.planning.desired import Builds, Definition
 from handler.planning.garbage import Abandoned
 from handler.planning.launches import Claim
 from handler.planning.lines import OpenStep
-from handler.planning.rolls import Roll
 from handler.planning.status import Began
 from handler.planning.steps import Result
 from handler.planning.world import Record
@@ -27,158 +21,8 @@ from handler.ports.edits import Edited, EditStore
 from handler.ports.held import Difference
 from handler.ports.outside import OutsideStore
 from handler.ports.rolling import RollingStore
-from trigger.explain.explanation import Explanation, Measured
-from trigger.explain.given import Given
-from trigger.reasons import Reason
-from trigger.requests import Clamp, FleetPause, GroupState
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredGroup:
-    """One group as it survives: state, last definition, and what convergence has learnt."""
-
-    id: GroupId
-    state: GroupState
-    definition: Definition
-    """That is in force: as declared last, but for the profile if an earlier one is pinned."""
-    deleting: bool
-    failed_builds: int
-    """Builds failed in a row."""
-    back_off_until: Instant | None
-    builds_of: str | None = None
-    """What those builds were made with (`handler.planning.desired.Builds`)."""
-    attachments: tuple[Attachment, ...] = ()
-    """Of the definition's balancers, those by a person's word."""
-    declared: int = 1
-    """Number of the newest revision of its definition."""
-    pinned: Pinned | None = None
-    """An earlier revision, whose profile new members are made of."""
-    roll: Roll | None = None
-    """The last one."""
-    converged: Converged | None = None
-    """What it was when a pass last found nothing to do."""
-    edited_at: Instant | None = None
-    """When the file was last edited in what the group goes by; ``None``: not since that is written down."""
-    begun: Mapping[MemberName, Began] = field(default_factory=dict)
-    """Since when its members are in their states; not of those for which it was never written down."""
-    beside: int = 0
-    """The sum of ``max`` over the other groups that use its cloud; not stored, since the file says it."""
-
-    @property
-    def granted(self) -> Granted:
-        """What the budget of its cloud comes to with all groups that use it."""
-        return self.definition.cloud.budget.granted(self.definition.group.maximum + self.beside)
-
-    @property
-    def in_force(self) -> int:
-        """Number of the revision whose profile new members are made of."""
-        return self.declared if self.pinned is None else self.pinned.revision
-
-    @property
-    def builds(self) -> Builds:
-        """How builds of the definition in force go."""
-        kept = Builds(failed=self.failed_builds, back_off_until=self.back_off_until, of=self.builds_of)
-        return kept.that_count(self.definition)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Creates:
-    """How much of the budgets is used."""
-
-    group_outstanding: int
-    group_past_hour: int
-    cloud_outstanding: int
-    cloud_past_hour: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tick:
-    """One group's tick or request, to be recorded as a whole."""
-
-    group: GroupId
-    at: Instant
-    explanation: Explanation
-    state: GroupState | None
-    """The new state if it changed; desired size and its cause become history in the same transaction."""
-    before: GroupState | None = None
-    """The state on disk, if whoever records knows it: only what differs need be written."""
-    evaluated: bool = True
-    """False: requests came between two ticks. Unless they changed the size, no span is theirs; their answers are."""
-    members: tuple[Record, ...] = ()
-    """Who leaves, or was given, for the size that this leads to: written in the same transaction."""
-    cloud: CloudId | None = None
-    """Where they are; needed if there is anybody."""
-    given: Given | None = None
-    """What the decision was given from elsewhere; ``None``: the same as the one before."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredAnswer:
-    """The first answer to a request id: the same id again gets this and does nothing."""
-
-    request: str
-    at: Instant
-    reason: Reason
-    desired_from: int | None
-    desired_to: int | None
-
-
-class EventKind(enum.Enum):
-    """What a line of history is about."""
-
-    DECISION = "decision"
-    """A change of desired size, or an answer to a request from outside."""
-    STEP = "step"
-    NOTE = "note"
-    """Pause, resume, protect, reload, start, orphaned: acts of people and of the daemon."""
-
-
-EVERY_KIND: Collection[EventKind] = frozenset(EventKind)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
-    """One line of a group's history."""
-
-    at: Instant
-    group: GroupId
-    kind: EventKind
-    name: str
-    """Reason, step or act."""
-    by: str
-    """Cause and who, or member."""
-    desired_from: int | None = None
-    desired_to: int | None = None
-    clamps: tuple[Clamp, ...] = ()
-    result: Result | None = None
-    """Steps: ``None`` while under way (or if Trimtab was killed there)."""
-    message: str = ""
-    took: Seconds | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Span:
-    """Ticks in a row with one and the same answer."""
-
-    group: GroupId
-    first_at: Instant
-    last_at: Instant
-    ticks: int
-    first: Explanation
-    """As it was at the first tick of the span."""
-    least: tuple[float | None, ...]
-    """The least value seen in the span of each aggregate, in the order of `Explanation.measured`."""
-    greatest: tuple[float | None, ...]
-
-    @property
-    def moved(self) -> tuple[tuple[Measured, float, float], ...]:
-        """Aggregates whose value did not stay the same, as they were at the first tick: least and greatest."""
-        told = zip(self.first.measured, self.least, self.greatest, strict=False)  # older rows tell of no terms
-        return tuple(
-            (each, least, greatest)
-            for each, least, greatest in told
-            if least is not None and greatest is not None and least < greatest
-        )
+from handler.ports.stored import EVERY_KIND, Creates, Event, EventKind, Span, StoredAnswer, StoredGroup, Tick
+from trigger.requests import FleetPause, GroupState
 
 
 class Store(BehindStore, EditStore, OutsideStore, RollingStore, Protocol):

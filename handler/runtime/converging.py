@@ -20,7 +20,8 @@ from handler.planning.doubts import Doubt
 from handler.planning.roles import state_of
 from handler.planning.status import MemberState
 from handler.planning.world import Record, Seating, World
-from handler.ports.store import Event, EventKind, Store, StoredGroup
+from handler.ports.store import Store
+from handler.ports.stored import Event, EventKind, StoredGroup
 from handler.runtime.door import Door, Question
 from handler.runtime.guard import Guard
 from handler.runtime.roll_progress import news_of, write

@@ -14,7 +14,8 @@ from config.units import BalancerId, GroupId
 from handler.planning.attachments import Attachment, attached
 from handler.planning.desired import Definition
 from handler.ports.edits import Edited
-from handler.ports.store import Store, StoredGroup
+from handler.ports.store import Store
+from handler.ports.stored import StoredGroup
 
 
 def definition_of(

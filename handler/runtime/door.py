@@ -18,7 +18,8 @@ from handler import logs
 from handler.planning.limits import limited_state
 from handler.planning.world import Record
 from handler.ports.held import LEAST_STEP
-from handler.ports.store import Event, Store, Tick
+from handler.ports.store import Store
+from handler.ports.stored import Event, Tick
 from handler.runtime.rooms import Room
 from handler.runtime.whole import whole
 from trigger.decide import decide

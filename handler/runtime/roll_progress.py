@@ -14,7 +14,8 @@ from handler.planning.rolling import is_old, rolled
 from handler.planning.rolls import Roll, RollState, halted_by, short
 from handler.planning.steps import Create, Outcome
 from handler.planning.world import World
-from handler.ports.store import Event, EventKind, Store, StoredGroup
+from handler.ports.store import Store
+from handler.ports.stored import Event, EventKind, StoredGroup
 
 _BY = "convergence"
 

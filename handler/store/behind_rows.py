@@ -12,7 +12,7 @@ from handler.planning.attachments import Attachment
 from handler.planning.desired import Definition
 from handler.planning.provisioning import Binding
 from handler.planning.world import Record
-from handler.ports.store import Event
+from handler.ports.stored import Event
 from handler.store import rows
 from handler.store.schema import bindings
 from handler.store.session import Session, write_note

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from config.model.schedules import Limit
 from config.units import Instant, format_span
-from handler.ports.store import Event, EventKind, StoredAnswer
+from handler.ports.stored import Event, EventKind, StoredAnswer
 from trigger.explain.explanation import AnswerExplanation, Explanation
 from trigger.reasons import Reason
 from trigger.requests import Cause, SignalKind

@@ -17,7 +17,7 @@ from handler.planning.rolls import Roll
 from handler.store.schema import converged, definitions, every, groups, pins, rolls
 
 if TYPE_CHECKING:
-    from handler.ports.store import StoredGroup
+    from handler.ports.stored import StoredGroup
 
 
 def overrides(connection: Connection) -> Callable[[StoredGroup], StoredGroup]:

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, RowMapping, Select, Table, and_, bindparam, func, select, union_all
 
 from config.units import GroupId, Instant
-from handler.ports.store import EVERY_KIND, Event, EventKind, Span, StoredAnswer
+from handler.ports.stored import EVERY_KIND, Event, EventKind, Span, StoredAnswer
 from handler.store.rows import named
 from handler.store.schema import answers, decisions, every, notes, spans, steps
 

@@ -13,7 +13,7 @@ from handler.planning.garbage import Abandoned
 from handler.planning.lines import OpenStep
 from handler.planning.steps import Result
 from handler.planning.world import Record
-from handler.ports.store import Creates, Event
+from handler.ports.stored import Creates, Event
 from handler.store import rows
 from handler.store.abandoned import read_abandoned, read_names, write_abandoned
 from handler.store.schema import steps

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from config.units import Instant
-from handler.ports.store import Event, EventKind, Span
+from handler.ports.stored import Event, EventKind, Span
 
 AT_MOST = 200
 """Spans and events of one time that are looked through: the newest."""

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, bindparam, update
 from sqlalchemy.dialects.sqlite import insert
 
 from config.units import GroupId
-from handler.ports.store import Tick
+from handler.ports.stored import Tick
 from handler.store.decisions import Refusals, Told, told
 from handler.store.rows import write_members, write_states
 from handler.store.schema import answers, decisions, givens, spans

@@ -14,7 +14,7 @@ from handler.planning.provisioning import Binding
 from handler.planning.rolls import Roll
 from handler.planning.world import Record
 from handler.ports.held import Difference
-from handler.ports.store import StoredGroup
+from handler.ports.stored import StoredGroup
 from handler.store import rows
 from handler.store.schema import bindings, every, groups, hooks, members, notices, rolls
 from trigger.moving import moved

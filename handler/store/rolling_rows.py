@@ -7,7 +7,7 @@ from sqlalchemy import Connection
 from config.units import GroupId
 from handler.planning.declared import Converged, Pinned, Revision
 from handler.planning.rolls import Roll
-from handler.ports.store import Event
+from handler.ports.stored import Event
 from handler.store import declared, rows
 from handler.store.session import Session, write_note
 

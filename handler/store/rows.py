@@ -17,7 +17,7 @@ from handler.planning.launches import LaunchId
 from handler.planning.status import Began
 from handler.planning.world import Phase, Record
 from handler.ports.edits import Edited
-from handler.ports.store import Creates, StoredGroup
+from handler.ports.stored import Creates, StoredGroup
 from handler.store.declared import overrides, revise
 from handler.store.editing import last_edits, write_edited
 from handler.store.fleet import read_fleet_pause

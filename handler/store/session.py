@@ -12,7 +12,7 @@ from sqlalchemy.dialects.sqlite import insert
 from config.errors import StoreError
 from config.units import GroupId
 from handler.planning.world import Record
-from handler.ports.store import Event
+from handler.ports.stored import Event
 from handler.store import rows
 from handler.store.database import translated
 from handler.store.kept import Kept

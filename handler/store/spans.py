@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from config.units import GroupId
-from handler.ports.store import Span, Tick
+from handler.ports.stored import Span, Tick
 from trigger.explain.explanation import Explanation
 from trigger.explain.shapes import shape
 

@@ -16,7 +16,7 @@ from starlette.exceptions import HTTPException
 from config.errors import Refused, StoreError
 from config.units import CounterId, GroupId, Instant, PolicyId
 from handler.operations.interface import Asked, Daemon, NoSuch
-from handler.ports.store import EVERY_KIND, EventKind, Span
+from handler.ports.stored import EVERY_KIND, EventKind, Span
 from handler.snapshots.writing import written
 from handler.web.asking import By, NeedsToken, decided
 from handler.web.balancers import balancer_routes

@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 
 from config.units import GroupId
 from handler.operations.interface import Daemon
-from handler.ports.store import EventKind
+from handler.ports.stored import EventKind
 from handler.web.render import Json, plain
 
 _MARKS = 100

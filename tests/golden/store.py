@@ -25,7 +25,7 @@ from handler.planning.status import Began
 from handler.ports.edits import Edited
 from handler.ports.held import Difference
 from handler.ports.notices import Filed
-from handler.ports.store import Event
+from handler.ports.stored import Event
 from handler.recording.events import write_events
 from handler.recording.wanted import Wanted
 from handler.store.sqlite import SqliteStore

@@ -19,7 +19,7 @@ from handler.planning.doubts import Ground
 from handler.planning.hearings import Hearing, Missed
 from handler.planning.steps import Result, Wait
 from handler.planning.world import Health, Leaving, Listing, Phase, ServerState
-from handler.ports.store import EventKind
+from handler.ports.stored import EventKind
 from handler.snapshots.reading import read_snapshot
 from handler.snapshots.writing import written
 from handler.web.render import text_of

@@ -12,7 +12,7 @@ from handler.planning.rolling import WORDS
 from handler.planning.rolls import RollState
 from handler.planning.status import MemberState
 from handler.planning.steps import MarkLeaving
-from handler.ports.store import StoredGroup
+from handler.ports.stored import StoredGroup
 from tests.properties.test_convergence import Fleet
 from tests.support.nightly import runs
 from tests.support.worlds import WEB

@@ -6,7 +6,7 @@ from config.model.catalogue import HaproxyBalancer
 from config.units import BalancerId
 from handler.planning.attachments import Attachment, Change, Standing, to_attach, to_detach
 from handler.planning.world import Record
-from handler.ports.store import Event, EventKind
+from handler.ports.stored import Event, EventKind
 from tests.support.beds import Bed
 from tests.support.fake_cloud import FakeBalancer
 from tests.support.worlds import NOW, WEB, a_definition

@@ -22,7 +22,7 @@ from handler.planning.rolls import Roll, RollState
 from handler.planning.status import MemberState
 from handler.planning.world import Leaving, Phase, Record, SeatState
 from handler.ports.orchestrator import Orchestrator
-from handler.ports.store import Event, EventKind, StoredGroup
+from handler.ports.stored import Event, EventKind, StoredGroup
 from handler.runtime.roll_progress import news_of, write
 from tests.support.fake_cloud import FakeBalancer, FakeClock, FakeCloud, Instants
 from tests.support.memory_store import MemoryStore

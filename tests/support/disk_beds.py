@@ -19,7 +19,8 @@ from handler.convergence.converge import Converger
 from handler.convergence.probes import READY
 from handler.planning.desired import Definition
 from handler.planning.world import Leaving, Phase, SeatState
-from handler.ports.store import Event, EventKind, Store, StoredGroup
+from handler.ports.store import Store
+from handler.ports.stored import Event, EventKind, StoredGroup
 from handler.store.sqlite import SqliteStore
 from tests.support.fake_cloud import LOST, FakeBalancer, FakeClock, FakeCloud, Instants
 from tests.support.kill_points import WRITES

@@ -37,7 +37,7 @@ from handler.convergence.probes import READY
 from handler.orchestrators.process.driver import ProcessOrchestrator
 from handler.planning.desired import Definition
 from handler.planning.world import SeatState
-from handler.ports.store import StoredGroup
+from handler.ports.stored import StoredGroup
 from handler.store.sqlite import SqliteStore
 from trigger.requests import Quiet
 from trigger.verdicts import Direction

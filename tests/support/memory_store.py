@@ -27,7 +27,7 @@ from handler.ports.edits import Edited, GroupEdit
 from handler.ports.held import Difference
 from handler.ports.notices import Filed, Notice, Tried
 from handler.ports.outside import AlertStatus, Delivery, StoredHook
-from handler.ports.store import EVERY_KIND, Creates, Event, EventKind, Span, StoredAnswer, StoredGroup, Tick
+from handler.ports.stored import EVERY_KIND, Creates, Event, EventKind, Span, StoredAnswer, StoredGroup, Tick
 from tests.support.fake_cloud import Instants
 from tests.support.worlds import INSTALLATION
 from trigger.moving import moved

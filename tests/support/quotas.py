@@ -13,7 +13,7 @@ from handler.planning.desired import Definition
 from handler.planning.headroom import Limit, Quota
 from handler.planning.world import Server
 from handler.ports.orchestrator import Launch
-from handler.ports.store import StoredGroup
+from handler.ports.stored import StoredGroup
 from tests.support.beds import Bed
 from tests.support.fake_cloud import FakeCloud
 from tests.support.worlds import WEB, a_definition, a_group

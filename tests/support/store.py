@@ -42,7 +42,7 @@ from handler.planning.desired import Builds, Definition
 from handler.planning.steps import Result
 from handler.planning.world import Attempts, Leaving, Phase, Record
 from handler.ports.outside import AlertStatus, Delivery, StoredHook, TokenHash
-from handler.ports.store import Tick
+from handler.ports.stored import Tick
 from handler.store.sqlite import SqliteStore
 from trigger.explain.explanation import AnswerExplanation, ConditionExplanation, Explanation, PolicyExplanation
 from trigger.reasons import Reason

@@ -25,7 +25,7 @@ from handler.planning.world import (
     ServerState,
     World,
 )
-from handler.ports.store import StoredGroup
+from handler.ports.stored import StoredGroup
 from trigger.requests import GroupState
 
 NOW = Instant(1_700_000_000.0)

@@ -15,7 +15,8 @@ from handler.ingest.alerts.mapping import Begin, Bring, End, Fire, Meaning, Noth
 from handler.ingest.alerts.replies import Done
 from handler.ingest.alerts.states import told
 from handler.ports.outside import AlertStatus, Delivery
-from handler.ports.store import Store, StoredAnswer
+from handler.ports.store import Store
+from handler.ports.stored import StoredAnswer
 from handler.runtime.door import Door, Question
 from handler.runtime.guard import Guard
 from handler.runtime.rooms import Room

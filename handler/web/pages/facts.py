@@ -9,7 +9,7 @@ from config.units import GroupId, Instant
 from handler.operations.interface import Daemon
 from handler.planning.status import GroupStatus
 from handler.ports.edits import EDITED
-from handler.ports.store import Event, EventKind, Span
+from handler.ports.stored import Event, EventKind, Span
 from handler.runtime.series import Picture
 from handler.web.pages.charts import Mark
 from trigger.explain.explanation import Explanation

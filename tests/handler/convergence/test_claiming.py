@@ -14,7 +14,7 @@ from handler.convergence.claiming import Generation
 from handler.planning.launches import Claim
 from handler.planning.steps import Wait
 from handler.planning.world import ServerState
-from handler.ports.store import StoredGroup
+from handler.ports.stored import StoredGroup
 from tests.support.beds import Bed
 from tests.support.fake_cloud import FakeCloud
 from tests.support.memory_store import MemoryStore

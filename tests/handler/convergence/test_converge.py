@@ -18,7 +18,7 @@ from handler.convergence.passes import Pass
 from handler.planning.desired import Builds
 from handler.planning.steps import Confirm, Create, EnterService, Forget, Join, MarkLeaving, Result, TakeUp, Wait
 from handler.planning.world import Leaving, Phase, SeatState, ServerState
-from handler.ports.store import StoredGroup
+from handler.ports.stored import StoredGroup
 from tests.support.beds import Bed, grown
 from tests.support.fake_cloud import LOST
 from tests.support.snapshots import read, text_of

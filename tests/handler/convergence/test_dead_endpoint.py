@@ -20,7 +20,7 @@ from handler.convergence.probes import READY
 from handler.orchestrators.cloudstack.driver import CloudstackOrchestrator
 from handler.planning.steps import Create, Result, Wait
 from handler.ports.orchestrator import Orchestrator
-from handler.ports.store import StoredGroup
+from handler.ports.stored import StoredGroup
 from tests.support.circuits import circuits_by
 from tests.support.cloud_beds import CloudBed
 from tests.support.cloudstack import HERE, a_cloudstack, a_machine_recipe, cloudstack_stage

@@ -17,7 +17,7 @@ from config.units import BalancerId, MemberName
 from handler.planning.attachments import Detached
 from handler.planning.status import GroupCondition, MemberState
 from handler.planning.world import SeatState
-from handler.ports.store import EventKind
+from handler.ports.stored import EventKind
 from tests.support.balancers import HaproxyStage, haproxy_stage
 from tests.support.engines import WEB, House, Up, hurry, model
 from trigger.reasons import Reason

@@ -15,7 +15,8 @@ from config.units import BalancerId, Instant, PolicyId
 from handler.engine import engine as engines
 from handler.planning.status import GroupCondition, MemberState
 from handler.planning.world import Listing, SeatState, ServerState
-from handler.ports.store import Event, EventKind, Store
+from handler.ports.store import Store
+from handler.ports.stored import Event, EventKind
 from handler.store.sqlite import SqliteStore
 from tests.support.engines import WEB, House, Up, hurry, model
 from tests.support.worlds import INSTALLATION, name_of

@@ -9,7 +9,7 @@ from config.units import BalancerId, GroupId
 from handler.operations.interface import NoSuch
 from handler.planning.attachments import Behind, Detached
 from handler.planning.world import Phase
-from handler.ports.store import EventKind
+from handler.ports.stored import EventKind
 from tests.support.engines import MODEL, WEB, House, Up, hurry
 
 EDGE, SIDE = BalancerId("edge"), BalancerId("side")

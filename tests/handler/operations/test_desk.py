@@ -12,7 +12,7 @@ from handler.operations.interface import NoSuch
 from handler.planning.status import GroupCondition
 from handler.planning.steps import Create
 from handler.planning.world import Leaving, Listing, Phase
-from handler.ports.store import EventKind, Span
+from handler.ports.stored import EventKind, Span
 from tests.support.engines import WEB, House, Up, hurry, model
 from tests.support.waiting import PATIENT
 from tests.support.worlds import name_of

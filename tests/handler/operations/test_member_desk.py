@@ -12,7 +12,7 @@ from handler.operations.interface import NoSuch
 from handler.planning.roles import Role
 from handler.planning.steps import Create, Result
 from handler.planning.world import ServerState
-from handler.ports.store import EventKind
+from handler.ports.stored import EventKind
 from tests.support.engines import WEB, House, Up, hurry, model
 
 

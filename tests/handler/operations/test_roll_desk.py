@@ -12,7 +12,7 @@ from config.settings import read_secret
 from handler.operations.interface import NoSuch
 from handler.planning.rolls import RollState
 from handler.planning.status import GroupCondition
-from handler.ports.store import EventKind
+from handler.ports.stored import EventKind
 from tests.support.engines import WEB, House, Up, hurry, model
 
 ONE, NONE = Allowance(number=1), Allowance(number=0)

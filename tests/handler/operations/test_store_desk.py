@@ -9,7 +9,7 @@ import pytest
 
 from config.errors import Refused
 from handler.planning.status import GroupCondition
-from handler.ports.store import EventKind
+from handler.ports.stored import EventKind
 from tests.support.engines import WEB, House, Up, hurry, model
 from trigger.reasons import Reason
 

@@ -15,7 +15,8 @@ from config.model.catalogue import Adjustment, Catalogue, Verb
 from config.units import PolicyId
 from handler.planning.steps import Plan
 from handler.planning.world import World
-from handler.ports.store import Store, Tick
+from handler.ports.store import Store
+from handler.ports.stored import Tick
 from handler.runtime import clock
 from handler.runtime.definitions import definition_of
 from handler.runtime.door import Door, Question

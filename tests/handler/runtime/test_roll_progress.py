@@ -15,7 +15,7 @@ from handler.planning.declared import Converged
 from handler.planning.rolls import Roll, RollState
 from handler.planning.steps import Create, EnterService, MarkLeaving, Outcome, Result, Step
 from handler.planning.world import Leaving, Phase, World
-from handler.ports.store import EventKind, StoredGroup
+from handler.ports.stored import EventKind, StoredGroup
 from handler.runtime.roll_progress import Seen, after, news_of, write
 from tests.support.beds import Bed, grown
 from tests.support.memory_store import MemoryStore

@@ -15,7 +15,7 @@ from config.units import GroupId
 from handler.planning.declared import KEPT, Converged, Pinned, Revision, essence
 from handler.planning.desired import Definition
 from handler.planning.rolls import Roll, RollState
-from handler.ports.store import Event, EventKind, StoredGroup
+from handler.ports.stored import Event, EventKind, StoredGroup
 from handler.store.sqlite import SqliteStore
 from tests.support.store import WEB, a_definition, at, opened
 

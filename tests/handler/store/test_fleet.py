@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from handler.ports.store import EventKind
+from handler.ports.stored import EventKind
 from handler.store.sqlite import SqliteStore
 from tests.support.store import NOW, a_definition, opened
 from trigger.requests import FleetPause, Pause

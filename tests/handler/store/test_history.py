@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from config.units import GroupId
 from handler.planning.steps import Result
-from handler.ports.store import EventKind
+from handler.ports.stored import EventKind
 from tests.support.store import LOCAL, WEB, a_tick, an_explanation, at
 from trigger.reasons import Reason
 

@@ -8,7 +8,7 @@ from config.model.access import SecretRef
 from config.model.notices import NotifyCommand, NotifyUrl, Severity
 from config.units import GroupId
 from handler.ports.notices import Tried, Turn, delivered
-from handler.ports.store import EventKind
+from handler.ports.stored import EventKind
 from handler.store.schema import notices
 from tests.support.notices import PAGER, a_filed, a_notice, at
 from tests.support.store import WEB, a_definition, opened

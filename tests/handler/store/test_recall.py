@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from config.units import GroupId, Instant
-from handler.ports.store import Event, EventKind, Span
+from handler.ports.stored import Event, EventKind, Span
 from handler.store.recall import Recalled, recalled
 from tests.support.store import an_explanation
 from trigger.reasons import Reason

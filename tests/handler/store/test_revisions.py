@@ -27,7 +27,7 @@ from handler.planning.desired import Definition
 from handler.planning.provisioning import Binding
 from handler.planning.world import Phase, Record
 from handler.ports.outside import AlertStatus
-from handler.ports.store import Event, EventKind
+from handler.ports.stored import Event, EventKind
 from handler.store.database import writer_engine
 from handler.store.revisions import MIGRATIONS, to_head
 from handler.store.schema import HEAD, METADATA

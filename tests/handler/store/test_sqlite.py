@@ -12,7 +12,8 @@ from handler.planning.garbage import Abandoned
 from handler.planning.provisioning import Binding
 from handler.planning.steps import Result
 from handler.planning.world import Leaving, Phase
-from handler.ports.store import Creates, Event, EventKind, Store
+from handler.ports.store import Store
+from handler.ports.stored import Creates, Event, EventKind
 from handler.store.sqlite import SqliteStore
 from tests.support.store import (
     EDGE,

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from config.units import PolicyId
-from handler.ports.store import Event, EventKind
+from handler.ports.stored import Event, EventKind
 from handler.web.pages.facts import mark_of, why_of
 from tests.support.store import NOW, WEB, an_answer, an_explanation
 from trigger.reasons import Reason
