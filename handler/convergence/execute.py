@@ -15,17 +15,16 @@ from functools import partial
 from typing import TypeVar, assert_never
 
 from collector.clients.abreast import abreast
-from config.errors import DriverError, Full, Permanent, StoreError, Transient
+from config.errors import DriverError, Full, StoreError, Transient
 from config.units import BalancerId, Instant, MemberName, PartName
 from handler.convergence.leases import Leases
 from handler.convergence.quotas import Quotas
 from handler.convergence.traffic import Traffic
-from handler.planning.attempts import counted, judged, succeeded
+from handler.planning.answers import Answer, Moment, answered
 from handler.planning.desired import Definition
 from handler.planning.launches import Claim, LaunchId
-from handler.planning.lines import UNTOLD, Begun, Call, Line, Notice, changed, done, failed, head, parted, told
-from handler.planning.records import before, before_parting, forgotten, made, taken_up, unmade
-from handler.planning.removals import is_stuck
+from handler.planning.lines import UNTOLD, Begun, Call, Line, Notice, changed, done, head, parted, told
+from handler.planning.records import before, before_parting, forgotten, taken_up
 from handler.planning.steps import (
     NAMES,
     BalancerCall,
@@ -133,9 +132,9 @@ class Execution:
             heads = [head(line, balancer) for line in left] if isinstance(driver, Batched) else []
             if not any(heads) or not isinstance(driver, Batched) or not self._may_go_on(balancer):
                 continue
-            answered = self._kept(partial(self._together, driver, [each for line in heads for each in line])) or []
-            outcomes += answered
-            stopped = {outcome.member for outcome in answered if outcome.result is not Result.DONE}
+            these = self._kept(partial(self._together, driver, [each for line in heads for each in line])) or []
+            outcomes += these
+            stopped = {outcome.member for outcome in these if outcome.result is not Result.DONE}
             whole = self.halted is None
             parts = [(line[len(begun) :], begun) for line, begun in zip(left, heads, strict=True)]
             left = [rest for rest, begun in parts if not begun or (whole and begun[0][0] not in stopped)]
@@ -226,7 +225,7 @@ class Execution:
             return self._noted([(name, step)])[0]
         begun = self._begun(name, step)
         try:
-            answer: Server | DriverError | None = self._call(name, step)
+            answer: Answer = self._call(name, step)
         except DriverError as error:
             answer = error
         return self._ended(begun, answer)
@@ -242,13 +241,19 @@ class Execution:
             self._records[name] = durable
         return Begun(line=line, name=name, step=step, started=started)
 
-    def _ended(self, begun: Begun, answer: Server | DriverError | None) -> Outcome:
+    def _ended(self, begun: Begun, answer: Answer) -> Outcome:
         """Write down what became of a call."""
-        ended = self._tools.clock()
-        outcome, after = self._judged(begun, answer, ended)
+        ended, definition = self._tools.clock(), self._tools.definition
+        if isinstance(answer, DriverError) and isinstance(begun.step, CloudCall):
+            makes = isinstance(begun.step, Create | MakePart)
+            self._tools.traffic.heard(definition.cloud, answer, ended, makes=makes)
+        moment = Moment(
+            at=ended, grace=definition.group.grace, room_comes=isinstance(answer, Full) and self._room_comes()
+        )
+        outcome, after = answered(begun, self._records[begun.name], answer, moment)
         saved = () if after is None else (after,)
         said = outcome.because or str(getattr(begun.step, "balancer", ""))
-        self._tools.store.end_step(begun.line, outcome.result, said, ended, saved, self._tools.definition.cloud.id)
+        self._tools.store.end_step(begun.line, outcome.result, said, ended, saved, definition.cloud.id)
         if after is not None:
             self._records[begun.name] = after
         return outcome
@@ -303,31 +308,6 @@ class Execution:
     def _server(self, name: MemberName) -> Server | None:
         member = self._members.get(name)
         return None if member is None else member.server
-
-    def _judged(
-        self, begun: Begun, answer: Server | DriverError | None, ended: Instant
-    ) -> tuple[Outcome, Record | None]:
-        """Say what became of a call, and what follows for its member."""
-        step, record, definition = begun.step, self._records[begun.name], self._tools.definition
-        outcome = done(begun.name, step, begun.started, ended)
-        if isinstance(answer, DriverError):
-            if isinstance(step, CloudCall):
-                makes = isinstance(step, Create | MakePart)
-                self._tools.traffic.heard(definition.cloud, answer, ended, makes=makes)
-            failure = judged(step, record, answer, room_comes=self._room_comes())
-            is_first = isinstance(step, Create | MakePart | Mark)
-            final = is_first and isinstance(answer, Permanent) and not isinstance(answer, Full)
-            outcome = failed(outcome, failure, answer, final=final)
-            known = outcome.because, ended, outcome.cause
-            is_unmade = final and not isinstance(step, Mark)  # one that cannot be given is forgotten with its place
-            after = unmade(record, ended) if is_unmade else counted(step, record, failure, *known)
-            if is_stuck(after, definition.group.grace, ended):  # a warning of its own says so
-                outcome, failure = replace(outcome, result=Result.LIMITED), replace(failure, result=Result.LIMITED)
-                after = counted(step, record, failure, *known)
-            return outcome, after
-        if answer is not None:
-            return outcome, made(record, answer, ended)
-        return outcome, succeeded(step, record, definition.group.grace, ended)
 
     def _room_comes(self) -> bool:
         return any(record.leaving is not None for record in list(self._records.values()))
