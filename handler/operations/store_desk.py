@@ -70,11 +70,12 @@ class StoreDesk:
         await asyncio.to_thread(self._engine.parts.store.flush)
 
     async def _adopt(self, room: Room, by: str) -> Adopted:
-        store, older, now = self._engine.parts.store, room.state.older, self._engine.parts.clock()
-        if older is None:
-            raise Refused(f"{room.id}: its store is not in doubt any more")
-        await asyncio.to_thread(store.raise_sequence, room.id, older.sequence)  # first: without it names come twice
-        said = f"size {room.state.desired}, {older.found} members found"
-        await self._engine.door.change(room, confirmed, act="store_adopted", by=by, message=said, at=now)
-        room.wake.set()
+        store = self._engine.parts.store
+        async with self._engine.keeper.between(room):  # a pass that goes on would find what it knew and doubt again
+            older, now = room.state.older, self._engine.parts.clock()
+            if older is None:
+                raise Refused(f"{room.id}: its store is not in doubt any more")
+            await asyncio.to_thread(store.raise_sequence, room.id, older.sequence)  # first: without it names come twice
+            said = f"size {room.state.desired}, {older.found} members found"
+            await self._engine.door.change(room, confirmed, act="store_adopted", by=by, message=said, at=now)
         return Adopted(group=room.id, desired=room.state.desired, stored=older.stored, found=older.found)

@@ -104,6 +104,7 @@ class Keeper:
         """Gather now and remember what was seen. What the last pass could not do stands: nothing was tried now."""
         async with self._turn(room):
             done = await self._in_thread(lambda: self._converger.observe(room.stored()))
+            await self._compare_store(room, done)
         if room.seen is not None:
             over = {*(doubt.words for doubt in room.seen.plan.doubts), room.seen.plan.repair_stopped}
             told = dict.fromkeys((*done.retries, *(retry for retry in room.seen.retries if retry not in over)))
@@ -125,6 +126,7 @@ class Keeper:
                 )
                 await self._lower(room, done)
                 await self._remember(room, stored, done)
+            await self._compare_store(room, done)  # before a person may confirm: a pass from before knows nothing of it
         await self._take_in(room, done)
         return done
 
@@ -280,7 +282,6 @@ class Keeper:
         room.wake.set()
 
     async def _take_in(self, room: Room, done: Pass) -> None:
-        await self._compare_store(room, done)
         now = self._clock()
         doubted = room.seen.plan.doubts if room.seen is not None else ()
         quota = room.seen.plan.quota if room.seen is not None else ""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
+import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,6 +14,7 @@ from config.errors import Refused
 from handler.planning.status import GroupCondition
 from handler.ports.stored import EventKind
 from tests.support.engines import WEB, House, Up, hurry, model
+from tests.support.waiting import PATIENT
 from trigger.reasons import Reason
 
 
@@ -104,5 +108,34 @@ def test_a_group_that_is_not_in_doubt_needs_no_confirmation(house: House) -> Non
         with pytest.raises(Refused, match="not in doubt"):
             await up.desk.stores.adopt(WEB, by="ada")
         assert (await up.desk.stores.adopt(None, by="ada")).groups == ()
+
+    house.run(scene)
+
+
+def test_a_pass_that_saw_the_fleet_before_a_person_confirmed_does_not_doubt_anew(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen, go_on = threading.Event(), threading.Event()
+
+    async def scene(up: Up) -> None:
+        await up.until(lambda: up.status.older_store is not None)
+        converger = up.engine.parts.converger
+        run = converger.run
+
+        def held(*args: Any, **kwargs: Any) -> Any:
+            done = run(*args, **kwargs)
+            seen.set()
+            go_on.wait(PATIENT)
+            return done
+
+        monkeypatch.setattr(converger, "run", held)
+        up.room.wake.set()
+        await up.until(seen.is_set)
+        asyncio.get_running_loop().call_later(0.2, go_on.set)
+        await up.desk.stores.adopt(WEB, by="ada")
+        await up.passed(3)
+        assert up.status.older_store is None
+        events = [event.name for event in await _history(up) if event.name == "older_store"]
+        assert events == ["older_store"]
 
     house.run(scene)
