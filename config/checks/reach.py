@@ -1,9 +1,8 @@
 """Comparisons that always come to the same, since the declared range of a counter leaves them no choice.
 
 A threshold outside the range is refused (`config.checks.catalogue`). Here are those that touch its end, such as
-``above: 100`` of
-a percentage, and comparisons inside expressions. They are judged by the code that decides, with each name standing for
-every value that its counter can have. What has a fallback is not judged: it may be absent.
+``above: 100`` of a percentage, and comparisons inside expressions. They are judged by the code that decides, with each
+name standing for every value that its counter can have. What has a fallback is not judged: it may be absent.
 """
 
 from __future__ import annotations

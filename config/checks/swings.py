@@ -10,9 +10,8 @@ Compared are a policy that only removes and one that only adds, over one counter
 proportion: a percentage of each member. Growth must go by the average across members; a scale-in by their average or
 by their maximum, which the average never exceeds. The load is taken to stay as it is and to spread evenly, as
 `trigger.policies.projection` takes it; a group with ``projection: off`` says that it does not. Where a policy needs
-several
-conditions, each of them by itself may keep the two apart; where any suffices, or an expression says "or", each way by
-itself is looked at (`config.checks.ways`).
+several conditions, each of them by itself may keep the two apart; where any suffices, or an expression says "or", each
+way by itself is looked at (`config.checks.ways`).
 Source: Azure Monitor autoscale, "best practices": a margin between the thresholds of scale-out and scale-in.
 """
 

@@ -1,9 +1,8 @@
 """The YAML file as it is written: which keys there are, and what each of them takes.
 
 This is the one place where pydantic is used for the file. `config.build.catalogue` turns a document into
-`config.model.catalogue` values,
-`config.document.wording` turns pydantic's complaints into problems, `config.document.schema` turns these classes into a
-JSON Schema.
+`config.model.catalogue` values, `config.document.wording` turns pydantic's complaints into problems,
+`config.document.schema` turns these classes into a JSON Schema.
 
 Every field has a description and an example; the example also stands in for a wrong value while the rest of the file
 is still judged. `later` names keys that Trimtab's design has and this version does not serve yet, and the feature that

@@ -5,8 +5,8 @@
 A check that fails says that its balancer does not reach the member: it may be the member, the network between them, or
 the balancer. So it is believed only of a balancer that finds somebody of the group healthy at the same look, never of
 everybody who serves, and not of more than `config.model.repair.HealthRepair.budget` at once. Nobody's time of failing
-counts
-while it is not believed: when a broken network is whole again, those that come back last are not replaced for it.
+counts while it is not believed: when a broken network is whole again, those that come back last are not replaced for
+it.
 
 That nobody checks a member, or that its balancer does not say, is neither healthy nor failing: it begins no time of
 failing, and it ends none.

@@ -2,9 +2,8 @@
 
 A removal that fails again and again, or that a cloud takes up and never ends, is not waited for: the member counts as
 garbage (`handler.planning.garbage`) and holds up nothing of its group. It is tried again all the same, ever less often,
-and at
-once when a person orders convergence of the group or the member. The instants that decide are written down with the
-attempt, before the call.
+and at once when a person orders convergence of the group or the member. The instants that decide are written down with
+the attempt, before the call.
 
 Source: OpenStack Heat and Otter both wait for such a removal for ever, and the group with it.
 """

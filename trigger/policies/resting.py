@@ -7,9 +7,8 @@ leaves everything as it is. Whoever has many ticks in columns (replay) finds the
 
 A policy *rests* at a tick at which so many of its conditions are FALSE for every value within their bounds
 (`trigger.conditions.judging.refuted`) that its truth is FALSE. Of an expression that is never known, nor of a condition
-per
-member, which goes by the size. If all policies of a group rest, then `evaluate` says NOT_MET of each, holds nothing,
-and the group is not blind.
+per member, which goes by the size. If all policies of a group rest, then `evaluate` says NOT_MET of each, holds
+nothing, and the group is not blind.
 
 A group is *at rest* after such a tick if it has a desired size, left its state as it was, in mode ``advise`` had no
 other size to advise, nothing in this state ends by itself (no quiet time, alert or move), and the group has no
