@@ -19,6 +19,8 @@ from trigger.reasons import Reason
 _TOLD = frozenset({EventKind.DECISION, EventKind.NOTE})
 _MARKS_AT_MOST = 40
 _WHYS_AT_MOST = 2000
+_WRITTEN = 60.0
+"""Seconds after which a decision whose explanation is not in the store has none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +70,7 @@ class Gatherer:
         """
         found = await self._daemon.why(group, None)
         events = await self._daemon.history(group, before=None, limit=_MARKS_AT_MOST, kinds=_TOLD)
-        marks = [mark_of(event, await self._why(event)) for event in events]
+        marks = [mark_of(event, await self.why(event)) for event in events]
         now = self._daemon.now()
         return Facts(
             status=self._daemon.group(group),
@@ -78,17 +80,21 @@ class Gatherer:
             now=now,
         )
 
-    async def _why(self, event: Event) -> tuple[str, ...]:
+    async def why(self, event: Event) -> tuple[str, ...]:
+        """Why a decision was made; empty where no explanation is kept, or not yet. Raises `NoSuch` and `StoreError`."""
         if event.kind is not EventKind.DECISION:
             return ()
         key = (event.group, event.at)
-        if key not in self._whys:
-            found = await self._daemon.why(event.group, event.at)
-            first = found.first if isinstance(found, Span) else found
-            self._whys[key] = why_of(first) if first is not None and first.at == event.at else ()
+        if key in self._whys:
+            return self._whys[key]
+        found = await self._daemon.why(event.group, event.at)
+        first = found.first if isinstance(found, Span) else found
+        lines = why_of(first) if first is not None and first.at == event.at else ()
+        if lines or self._daemon.now() - event.at > _WRITTEN:  # the history is written before the explanation
+            self._whys[key] = lines
             if len(self._whys) > _WHYS_AT_MOST:
                 self._whys.popitem(last=False)
-        return self._whys[key]
+        return lines
 
 
 def why_of(explanation: Explanation) -> tuple[str, ...]:

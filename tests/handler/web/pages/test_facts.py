@@ -1,14 +1,17 @@
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
-from config.units import PolicyId
+from config.units import GroupId, Instant, PolicyId
+from handler.operations.interface import Daemon
 from handler.ports.stored import Event, EventKind
-from handler.web.pages.facts import mark_of, why_of
+from handler.web.pages.facts import Gatherer, mark_of, why_of
 from tests.support.store import NOW, WEB, an_answer, an_explanation
+from trigger.explain.explanation import Explanation
 from trigger.reasons import Reason
 from trigger.requests import Cause, Clamp
 
@@ -63,3 +66,41 @@ def test_the_why_of_a_persons_resize_is_the_person() -> None:
     answer = an_answer(cause=Cause.PERSON, by="ada")
     (line,) = why_of(an_explanation(reason=Reason.SCALED_OUT, sizes=(2, 5), values=(), answers=(answer,)))
     assert line == "person ada: asked for size 5: scaled out"
+
+
+class Asked:
+    """A daemon that is asked why."""
+
+    def __init__(self, told: Explanation | None, seconds_later: float) -> None:
+        self.told, self.asked, self.seconds_later = told, 0, seconds_later
+
+    async def why(self, group: GroupId, at: Instant | None) -> Explanation | None:
+        self.asked += 1
+        return self.told
+
+    def now(self) -> Instant:
+        return Instant(NOW + self.seconds_later)
+
+
+def looked_twice(daemon: Asked, told: Explanation | None) -> list[bool]:
+    """Whether a page that is looked at twice says why; ``told`` is in the store from then on."""
+    gatherer = Gatherer(cast("Daemon", daemon))
+
+    async def scene() -> list[bool]:
+        first = await gatherer.why(an_event())
+        daemon.told = told
+        return [bool(first), bool(await gatherer.why(an_event()))]
+
+    return asyncio.run(scene())
+
+
+def test_a_why_that_is_written_after_the_first_look_is_shown() -> None:
+    answer = an_answer(cause=Cause.PERSON, by="ada")
+    told = an_explanation(reason=Reason.SCALED_OUT, sizes=(2, 5), values=(), answers=(answer,))
+    assert looked_twice(Asked(None, seconds_later=1.0), told) == [False, True]
+
+
+def test_an_old_decision_without_a_why_is_asked_about_once() -> None:
+    daemon = Asked(None, seconds_later=3600.0)
+    assert looked_twice(daemon, None) == [False, False]
+    assert daemon.asked == 1
