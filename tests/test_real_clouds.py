@@ -38,17 +38,17 @@ def reaching(source: str) -> Iterator[tuple[str, bool]]:
 
 def test_every_test_that_reaches_a_real_cloud_is_marked_as_such() -> None:
     found = {
-        (path.name, name): marked
+        ("/".join(path.parts[-3:]), name): marked
         for path in TESTS.rglob("test_*.py")
         for name, marked in reaching(path.read_text())
         if path.name != Path(__file__).name
     }
     assert [of for of, marked in found.items() if not marked] == []
-    assert ("test_octavia_provisioning.py", "test_a_real_octavia_makes_and_deletes_it") in found
+    assert ("balancers/octavia/test_provisioning.py", "test_a_real_octavia_makes_and_deletes_it") in found
 
 
 def test_one_that_is_not_marked_would_be_found() -> None:
-    source = (TESTS / "handler/balancers/test_octavia_provisioning.py").read_text()
+    source = (TESTS / "handler/balancers/octavia/test_provisioning.py").read_text()
     assert dict(reaching(source.replace('@pytest.mark.bed("openstack")', ""))) == {
         "test_a_real_octavia_makes_and_deletes_it": False
     }

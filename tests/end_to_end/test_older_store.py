@@ -79,7 +79,7 @@ def test_a_disk_that_is_rolled_back_costs_no_member() -> None:
 
         daemon.start()
         doubted(daemon)
-        assert sorted(daemon.serving()) == members
+        until(lambda: sorted(daemon.serving()) == members, process=daemon.process, log=daemon.log)
         assert daemon.group()["desired"] == 8
         daemon.json("store", "adopt", "web")
         daemon.settled(8)

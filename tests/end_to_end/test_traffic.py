@@ -17,7 +17,7 @@ import pytest
 from handler.demo.load import Tally, drive
 from tests.support.daemon import Daemon, a_daemon
 from tests.support.haproxy import Haproxy, free_tcp_port, running_haproxy
-from tests.support.waiting import until
+from tests.support.waiting import PATIENT, until
 
 ROOT = Path(__file__).parents[2]
 _RATE = 80.0
@@ -64,7 +64,7 @@ class Load:
 
     def __exit__(self, *_: object) -> None:
         self.rate = 0.0
-        self._thread.join(timeout=15.0)
+        self._thread.join(timeout=PATIENT)
 
     async def _drive(self) -> None:
         driving = asyncio.create_task(drive(self.target, lambda _: self.rate, 600.0, self.tally))

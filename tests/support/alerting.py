@@ -11,6 +11,7 @@ from typing import Any
 
 from handler.daemon.run import Running, running
 from handler.ingest.alerts.tokens import Wanted
+from tests.support.waiting import PATIENT
 
 MODEL = """\
 counters: {{depth: {{alert: deep}}}}
@@ -104,7 +105,7 @@ def play(
             token_file = place / "hook-token"
             if not token_file.exists():
                 token_file.write_text(await daemon.desk.webhooks.make(wanted or Wanted(name="prometheus")))
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(PATIENT):
                 while any(not room.fleet().listed for room in daemon.engine.rooms.values()):  # noqa: ASYNC110
                     await asyncio.sleep(0.01)
                 await scene(Outside(daemon, token_file.read_text()))

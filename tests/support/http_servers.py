@@ -202,4 +202,4 @@ def in_a_thread(handler: Handler) -> Iterator[int]:
         yield port
     finally:
         end()
-        thread.join(5.0)
+        thread.join(PATIENT)

@@ -435,7 +435,7 @@ class MemoryStore:
     def open_steps(self, group: GroupId) -> tuple[OpenStep, ...]:
         return tuple(
             OpenStep(line=line, call=event.name, member=MemberName(event.by) if event.by else None, at=event.at)
-            for line, event in self.events.items()
+            for line, event in tuple(self.events.items())  # other groups' passes write beside this one
             if event.group == group and event.kind is EventKind.STEP and event.result is None
         )
 

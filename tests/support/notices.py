@@ -16,6 +16,7 @@ from config.model.notices import Notify, NotifyCommand, NotifyTarget, Severity
 from config.units import GroupId, Instant, ProfileId
 from handler.planning.status import GroupCondition
 from handler.ports.notices import Filed, Notice, Turn
+from tests.support.waiting import PATIENT
 
 NOW = Instant(1_700_000_000.0)
 BOTH = (Severity.WARNING, Severity.ERROR)
@@ -138,7 +139,7 @@ def silent_server(says: bytes | None) -> Iterator[str]:
                     peer.recv(100_000)
                     peer.sendall(says)
                 if says is None or says.endswith(b"Continue\r\n\r\n"):
-                    finished.wait(20)
+                    finished.wait(PATIENT)
 
     with socket.create_server(("127.0.0.1", 0)) as listening:
         thread = threading.Thread(target=serve, args=(listening,))

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Iterator
 
 from handler.balancers.shared_listener.protocol import Message
 from handler.balancers.shared_listener.wire import Wire
+from tests.support.waiting import PATIENT
 
 
 @contextlib.contextmanager
@@ -30,7 +31,7 @@ def a_listening_socket() -> Iterator[socket.socket]:
 
 async def heard(wire: Wire) -> Message:
     """The next message; a socket that came with it is closed."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENT):
         message, carried = await wire.receive()
     if carried is not None:
         carried.close()

@@ -10,6 +10,7 @@ from collector.clients.circuit import FAILURES, Position
 from collector.clients.circuits import Circuits, endpoint_of, sending
 from config.errors import Transient, Unsent
 from config.units import Instant, Moment, Monotonic
+from tests.support.waiting import PATIENT
 
 NOVA, KEYSTONE = "http://cloud:8774", "http://cloud:5000"
 NOON = 1768996800.0
@@ -79,10 +80,10 @@ def test_of_many_that_wait_for_a_pause_to_end_one_probes(circuits: Circuits, clo
     probing, may_end = threading.Barrier(8), threading.Event()
 
     def call(_: int) -> str:
-        probing.wait(10.0)
+        probing.wait(PATIENT)
         try:
             with circuits.sending(NOVA, 30.0) as one:
-                may_end.wait(10.0)
+                may_end.wait(PATIENT)
                 one.heard()
         except Unsent as refused:
             may_end.set() if circuits.told()[0].unsent == 7 else None

@@ -465,7 +465,7 @@ def test_a_name_is_resolved_and_one_that_takes_long_holds_nobody_back(
 
     def slow(host: str, *others: object, **more: object) -> object:
         if host == "slow.example":
-            released.wait(10.0)
+            released.wait(PATIENT)
         return known("127.0.0.1", *others, **more)  # type: ignore[call-overload]
 
     monkeypatch.setattr(socket, "getaddrinfo", slow)

@@ -11,6 +11,7 @@ import pytest
 
 from config.model.catalogue import ReadyProbe
 from handler.convergence.probes import READY, probe
+from tests.support.waiting import PATIENT
 
 
 @contextmanager
@@ -26,7 +27,7 @@ def a_member_that_says(answer: bytes | None) -> Iterator[tuple[ReadyProbe, list[
             with connection:
                 asked.append(connection.recv(4096))
                 if answer is None:
-                    over.wait(10.0)
+                    over.wait(PATIENT)
                 else:
                     connection.sendall(answer)
 
@@ -36,7 +37,7 @@ def a_member_that_says(answer: bytes | None) -> Iterator[tuple[ReadyProbe, list[
             yield ReadyProbe(path="/healthz?deep=1", port=listener.getsockname()[1], within=60.0), asked
         finally:
             over.set()
-            thread.join(10.0)
+            thread.join(PATIENT)
 
 
 @pytest.mark.parametrize(

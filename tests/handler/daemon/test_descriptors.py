@@ -7,7 +7,7 @@ import sys
 
 def test_all_that_is_allowed_is_taken() -> None:
     script = (
-        "import resource; from handler.app import descriptors; _, most = resource.getrlimit(resource.RLIMIT_NOFILE);"
+        "import resource; from handler.daemon import descriptors; _, most = resource.getrlimit(resource.RLIMIT_NOFILE);"
         "resource.setrlimit(resource.RLIMIT_NOFILE, (64, most)); print(descriptors.take_all());"
         "print(resource.getrlimit(resource.RLIMIT_NOFILE)[0])"
     )

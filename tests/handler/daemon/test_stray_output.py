@@ -9,7 +9,8 @@ import sys
 _PANIC = """\
 import os, socket
 from gufo.snmp._fast import GetIter, SnmpV2cClientSocket
-from handler.app import logs, stray_output
+from handler import logs
+from handler.daemon import stray_output
 
 ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
 with stray_output.caught(logs.warn) as stream:
@@ -48,7 +49,8 @@ def test_a_panic_of_gufo_is_one_line_of_a_log_that_stays_json() -> None:
 def test_who_writes_more_than_is_read_is_never_blocked_and_cannot_fill_the_log() -> None:
     script = """\
 import os
-from handler.app import logs, stray_output
+from handler import logs
+from handler.daemon import stray_output
 with stray_output.caught(logs.warn) as stream:
     logs.configure(stream=stream, json=True)
     for _ in range(20_000):
@@ -66,7 +68,8 @@ with stray_output.caught(logs.warn) as stream:
 def test_what_python_says_at_its_end_is_where_it_was() -> None:
     script = """\
 import sys
-from handler.app import logs, stray_output
+from handler import logs
+from handler.daemon import stray_output
 with stray_output.caught(logs.warn):
     print("inside", file=sys.stderr)
 print("outside", file=sys.stderr)

@@ -23,6 +23,7 @@ from handler.store.sqlite import SqliteStore
 from tests.support.fake_cloud import FakeClock
 from tests.support.notices import NOW, PAGER, Receiver, a_filed, a_notice, a_watched_group, silent_server
 from tests.support.store import a_definition, opened
+from tests.support.waiting import PATIENT
 from tests.support.worlds import a_world
 from trigger.requests import Fleet, GroupState
 
@@ -317,7 +318,7 @@ def test_a_target_that_hangs_keeps_nobody_else_waiting(daemon: Daemon) -> None:
         daemon.rooms[GroupId("web")] = a_room("web", OTHER)
         daemon.saw(GroupCondition.ERROR)
         daemon.saw(GroupCondition.ERROR, "worker")
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENT):
             await daemon.notifier.round()
             while not daemon.told("worker"):  # noqa: ASYNC110 the other one's lane is still under way
                 await asyncio.sleep(0.001)
@@ -376,7 +377,7 @@ def test_a_daemon_that_stops_leaves_what_is_under_way_to_the_next(daemon: Daemon
         daemon.rooms[GroupId("web")] = a_room("web", OTHER)
         daemon.notifier.start()
         daemon.saw(GroupCondition.ERROR)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENT):
             while not daemon.courier.tried:  # noqa: ASYNC110 the loop is at work
                 await asyncio.sleep(0.001)
         await daemon.notifier.stop()
@@ -434,7 +435,7 @@ def test_a_server_that_hangs_keeps_no_other_waiting(tmp_path: Path) -> None:
         for name, url in (("web", hanging), ("worker", receiver.url)):
             daemon.rooms[GroupId(name)] = a_room(name, NotifyUrl(url=url, secret=SecretRef(env="KEY")))
             daemon.saw(GroupCondition.ERROR, name)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENT):
             await daemon.notifier.round()
             while not receiver.got:  # noqa: ASYNC110 another lane hangs meanwhile
                 await asyncio.sleep(0.001)

@@ -24,6 +24,7 @@ from handler.runtime.rooms import Room, Seen
 from handler.store.sqlite import SqliteStore
 from tests.support.engines import MODEL, WEB
 from tests.support.memory_store import MemoryStore
+from tests.support.waiting import PATIENT
 from tests.support.worlds import INSTALLATION
 from trigger.guards.pauses import paused
 from trigger.reasons import Reason
@@ -45,7 +46,7 @@ class SlowStore(MemoryStore):
     def record(self, ticks: Sequence[Tick]) -> None:
         self.batches.append(len(ticks))
         self.writing.set()
-        assert self.open.wait(5.0)
+        assert self.open.wait(PATIENT)
         super().record(ticks)
 
 
@@ -243,7 +244,7 @@ def test_a_waiter_that_is_cancelled_while_its_batch_is_written_takes_nobodys_ans
         leader.cancel()
         await asyncio.sleep(0)
         store.open.set()
-        async with asyncio.timeout(5.0):
+        async with asyncio.timeout(PATIENT):
             decision = await follower
             with pytest.raises(asyncio.CancelledError):
                 await leader
@@ -292,7 +293,7 @@ def test_a_pause_that_is_being_written_is_written_before_the_next_may_pass() -> 
     store, gate = an_open_store(), threading.Event()
 
     async def scene(entrance: Entrance) -> None:
-        store.after_write = lambda: gate.wait(5.0) and None
+        store.after_write = lambda: gate.wait(PATIENT) and None
         at = clock.moment()
         pausing = asyncio.create_task(
             entrance.door.change(
@@ -319,7 +320,7 @@ def test_a_defect_in_one_decision_leaves_nobody_waiting_for_ever() -> None:
 
     async def scene(entrance: Entrance) -> None:
         broken = replace(entrance.wish(3), room=replace_definition(entrance.room))
-        async with asyncio.timeout(5.0):
+        async with asyncio.timeout(PATIENT):
             answers = await asyncio.gather(
                 entrance.door.ask(broken), entrance.door.ask(entrance.wish(4)), return_exceptions=True
             )

@@ -8,12 +8,13 @@ import pytest
 from config.errors import Refused
 from config.units import GroupId
 from handler.runtime.pulse import Listener, Pulse
+from tests.support.waiting import PATIENT
 
 WEB, DB = GroupId("web"), GroupId("db")
 
 
 async def heard(listener: Listener) -> frozenset[GroupId] | None:
-    async with asyncio.timeout(5.0):
+    async with asyncio.timeout(PATIENT):
         return await listener.news()
 
 

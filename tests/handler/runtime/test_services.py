@@ -9,6 +9,7 @@ from config.units import GroupId, PolicyId
 from handler.planning.world import Server
 from handler.ports.orchestrator import Launch
 from tests.support.engines import WEB, House, Up, hurry, model
+from tests.support.waiting import PATIENT
 from tests.support.worlds import INSTALLATION
 from trigger.explain.explanation import Explanation
 from trigger.explain.turn_words import say_queued
@@ -40,7 +41,7 @@ def test_the_second_of_a_service_waits_its_turn_over_a_restart_and_gets_it(house
     create = house.cloud.create
 
     def slowly(launch: Launch) -> Server:
-        may_build.wait(5.0)
+        may_build.wait(PATIENT)
         return create(launch)
 
     async def before(up: Up) -> None:

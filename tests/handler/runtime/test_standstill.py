@@ -12,6 +12,7 @@ from handler.planning.world import Server
 from handler.ports.orchestrator import Launch
 from handler.store.sqlite import SqliteStore
 from tests.support.engines import WEB, House, Up, hurry, model
+from tests.support.waiting import PATIENT
 from tests.support.worlds import INSTALLATION, name_of
 from trigger.reasons import Reason
 from trigger.requests import FleetPause, Pause
@@ -69,7 +70,7 @@ def test_a_pass_that_runs_finishes_its_call_and_begins_no_other(house: House) ->
 
     def slowly(launch: Launch) -> Server:
         called.set()
-        may_end.wait(5.0)
+        may_end.wait(PATIENT)
         return create(launch)
 
     async def scene(up: Up) -> None:

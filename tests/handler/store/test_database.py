@@ -11,6 +11,7 @@ from sqlalchemy.exc import OperationalError
 from handler.store.database import explained, reader_engine, writer_engine
 from handler.store.schema import meta
 from tests.support.store import NOW, a_definition
+from tests.support.waiting import PATIENT
 
 
 def test_the_writer_syncs_before_a_commit_returns_and_follows_foreign_keys(file):
@@ -38,11 +39,11 @@ def test_reading_waits_for_no_writer_and_sees_the_last_commit(store):
     def write_slowly(connection):
         connection.exec_driver_sql("DELETE FROM groups")
         begun.set()
-        go.wait(10)
+        go.wait(PATIENT)
 
     with ThreadPoolExecutor(1) as pool:
         writing = pool.submit(store._writer.do, write_slowly)
-        assert begun.wait(10)
+        assert begun.wait(PATIENT)
         seen = [stored.id for stored in store.groups()]
         go.set()
         writing.result()

@@ -11,6 +11,7 @@ from config.model.expressions import Dialect
 from config.units import GroupId
 from handler.store.spans import Book
 from tests.support.store import WEB, a_tick, an_explanation, at
+from tests.support.waiting import PATIENT
 from trigger.explain.explanation import ExpressionExplanation, TermExplanation
 from trigger.reasons import Reason
 
@@ -98,14 +99,14 @@ def test_whoever_holds_a_group_is_alone_with_it():
     with book.holding(frozenset({WEB})):
         elsewhere = threading.Thread(target=enter, args=(other,))
         elsewhere.start()
-        elsewhere.join(5)
+        elsewhere.join(PATIENT)
         assert entered.is_set()
         entered.clear()
         waiting = threading.Thread(target=enter, args=(WEB,))
         waiting.start()
         waiting.join(0.05)
         assert not entered.is_set()
-    waiting.join(5)
+    waiting.join(PATIENT)
     assert entered.is_set()
 
 

@@ -11,7 +11,7 @@ from config.errors import StoreError
 from handler.store.database import writer_engine
 from handler.store.schema import meta
 from handler.store.writer import Writer
-from tests.support.waiting import until
+from tests.support.waiting import PATIENT, until
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def together(writer: Writer, functions) -> list[object]:
 
     def block(_: Connection) -> None:
         begun.set()
-        go.wait(10)
+        go.wait(PATIENT)
 
     def attempt(function):
         try:
@@ -46,7 +46,7 @@ def together(writer: Writer, functions) -> list[object]:
 
     with ThreadPoolExecutor(len(functions) + 1) as pool:
         blocked = pool.submit(attempt, block)
-        assert begun.wait(10)
+        assert begun.wait(PATIENT)
         calls = []
         for function in functions:
             waiting = writer._queue.qsize()

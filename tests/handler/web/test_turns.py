@@ -8,6 +8,7 @@ import pytest
 
 from handler.web.gate import BEARER, Message, Receive, Scope, Send
 from handler.web.turns import Turns
+from tests.support.waiting import PATIENT
 
 
 @dataclass
@@ -47,7 +48,7 @@ async def settle() -> None:
 
 def play(scene: Callable[[Pages], Awaitable[None]]) -> None:
     async def run() -> None:
-        async with asyncio.timeout(10), asyncio.TaskGroup() as group:
+        async with asyncio.timeout(PATIENT), asyncio.TaskGroup() as group:
             await group.create_task(scene(Pages()))
 
     asyncio.run(run())

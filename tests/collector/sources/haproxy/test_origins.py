@@ -185,12 +185,12 @@ def test_states_that_outlive_a_reload_in_a_file_make_no_page_older(tmp_path: Pat
     ):
         config = running.config.read_text().replace("defaults\n", "defaults\n    load-server-state-from-file global\n")
         running.config.write_text(config)
-        until(lambda: bool(np.all(measured(running, a_field("lastchg")).value >= 2)))
+        until(lambda: bool(np.all(measured(running, a_field("lastchg")).value >= 3)))
         state.write_text(running.ask("show servers state"))
         before = measured(running, a_field("lastchg"))
 
         running.reload()
         after = measured(running, a_field("lastchg"))
 
-    assert (after.value >= before.value).all()  # the servers', out of the file
+    assert (after.value >= before.value - 1).all()  # the servers', out of the file; each end of the span is rounded
     assert after.uptime.max() < before.uptime.min()

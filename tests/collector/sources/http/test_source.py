@@ -103,7 +103,7 @@ def a_python_program() -> Iterator[tuple[int, Gauge, Counted]]:
     finally:
         server.shutdown()
         server.server_close()
-        thread.join(5.0)
+        thread.join(PATIENT)
 
 
 @pytest.mark.usefixtures("beginnings")

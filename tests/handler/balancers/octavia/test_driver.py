@@ -17,6 +17,7 @@ from handler.planning.world import Health, SeatState
 from handler.ports.balancer import Attendance, Batched, Change, Move
 from tests.support.octavia_stage import OctaviaStage, octavia_stage
 from tests.support.openstack_wire import error, mint
+from tests.support.waiting import PATIENT
 from tests.support.wire_server import LOST, UNREACHED, answered
 
 PARKED, SERVING, DRAINING = SeatState.PARKED, SeatState.SERVING, SeatState.DRAINING
@@ -185,7 +186,7 @@ def together(stage: OctaviaStage, driver: OctaviaDriver, verb: str, sequences: A
     arrived = threading.Barrier(len(sequences))
 
     def one(sequence: int) -> None:
-        arrived.wait(10)
+        arrived.wait(PATIENT)
         if verb == "join":
             driver.join(name(sequence), f"10.0.0.{sequence}", 80)
         else:
@@ -281,7 +282,7 @@ def test_one_bad_member_of_a_batch_does_not_hold_up_the_others(stage: OctaviaSta
     arrived = threading.Barrier(3)
 
     def join(sequence: int, address: str) -> None:
-        arrived.wait(10)
+        arrived.wait(PATIENT)
         driver.join(name(sequence), address, 80)
 
     with driver._turn, ThreadPoolExecutor(3) as pool:

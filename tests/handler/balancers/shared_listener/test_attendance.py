@@ -29,6 +29,7 @@ from handler.balancers.shared_listener.protocol import (
     Welcome,
 )
 from handler.balancers.shared_listener.wire import Wire
+from tests.support.waiting import PATIENT
 from tests.support.wires import heard, running
 
 NAME = "web-k3f9ab-1"
@@ -70,7 +71,7 @@ async def connected(attendance: Attendance, hello: Hello, carried: socket.socket
 
 
 async def until_row(attendance: Attendance, expected: tuple[str, int | None]) -> None:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENT):
         while row(attendance) != expected:  # noqa: ASYNC110  what is waited for is the other end's
             await asyncio.sleep(0.001)
 

@@ -11,6 +11,7 @@ import pytest
 from handler.balancers.shared_listener.protocol import Active, Dismiss, Hello, Refused, Start, Stop, Stopped, Welcome
 from handler.balancers.shared_listener.seat import keep_seat
 from handler.balancers.shared_listener.wire import Wire
+from tests.support.waiting import PATIENT
 from tests.support.wires import a_listening_socket, heard, running
 
 
@@ -47,7 +48,7 @@ class Gate:
 
     @contextlib.asynccontextmanager
     async def visitor(self) -> AsyncIterator[Wire]:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENT):
             connection, _ = await asyncio.get_running_loop().sock_accept(self._socket)
         wire = Wire(connection)
         try:
@@ -138,7 +139,7 @@ def test_a_connection_that_arrives_with_the_order_to_stop_is_answered_or_left_to
             try:
                 listening.accept()[0].close()
             except BlockingIOError:
-                async with asyncio.timeout(5):
+                async with asyncio.timeout(PATIENT):
                     assert await loop.sock_recv(client, 10) == b"ok"
 
     async def scene() -> None:
@@ -162,7 +163,7 @@ def test_a_lost_holder_changes_nothing_and_the_next_is_given_the_socket(tmp_path
                     wire.send(Start(), listening)
                     await report(wire)
                 async with gate.visitor() as wire:
-                    async with asyncio.timeout(5):
+                    async with asyncio.timeout(PATIENT):
                         message, carried = await wire.receive()
                     assert message == a_hello(was="serving", of="h1", socket=True)
                     assert carried is not None

@@ -18,7 +18,7 @@ from tests.support.oneflow_stage import OneflowStage, a_oneflow, old_oneflow_sta
 from tests.support.opennebula import a_template_recipe
 from tests.support.opennebula_wire import DONE, POWEROFF
 from tests.support.orchestrators import Clock
-from tests.support.waiting import until
+from tests.support.waiting import PATIENT, until
 from tests.support.wire_server import answered
 
 
@@ -359,13 +359,13 @@ def test_who_comes_while_something_is_done_is_served_by_the_next_go() -> None:
     def do(asked: Sequence[int]) -> Mapping[int, int | DriverError]:
         goes.append(list(asked))
         under_way.set()
-        goes_on.wait(5.0)
+        goes_on.wait(PATIENT)
         return {each: each for each in asked}
 
     together: Together[int, int] = Together(do)
     first = threading.Thread(target=together.ask, args=(1,))
     first.start()
-    under_way.wait(5.0)
+    under_way.wait(PATIENT)
     second = threading.Thread(target=together.ask, args=(2,))
     second.start()
     until(lambda: together.waiting == 1)
