@@ -59,7 +59,7 @@ async def running(file: Path, state: Path, *, host: str = "127.0.0.1", port: int
         desk = Desk(engine)
         try:
             await engine.start()
-            async with serving(desk, (engine.alerting, engine.pushing), unix, tcp, token):
+            async with serving(desk, engine.ingest, unix, tcp, token):
                 actual = tcp.getsockname()[1]
                 logs.say("listening", url=f"http://{host}:{actual}", socket=directory.socket)
                 yield Running(engine=engine, desk=desk, directory=directory, port=actual)
@@ -83,7 +83,7 @@ async def run_until_signal(file: Path, state: Path, *, host: str, port: int) -> 
     loop.add_signal_handler(signal.SIGHUP, reload.set)  # from the start: by default it would end the process
     async with running(file, state, host=host, port=port) as daemon:
         reloading = asyncio.create_task(_reload_on(reload, daemon.desk))
-        settling = asyncio.create_task(keep_settled(daemon.engine.alerting.busy))
+        settling = asyncio.create_task(keep_settled(daemon.engine.ingest.alerting.busy))
         _tell_limit(limit, descriptors.wanted(daemon.engine.catalogue()))
         await stop.wait()
         reloading.cancel()

@@ -13,8 +13,8 @@ import uvicorn
 from config.errors import Refused
 from config.units import Seconds
 from handler.daemon.connections import Connection, Sweep
-from handler.ingest.alerts.receiver import Intake, Receiver
-from handler.ingest.pushes.receiver import Intake as PushIntake
+from handler.ingest.alerts.receiver import Receiver
+from handler.ingest.intake import Ingest
 from handler.ingest.pushes.receiver import Receiver as PushReceiver
 from handler.ingest.pushes.receiver import is_push
 from handler.operations.interface import Daemon
@@ -86,15 +86,15 @@ def bind_tcp(host: str, port: int) -> socket.socket:
 @contextlib.asynccontextmanager
 async def serving(  # what is served, where, and to which users
     daemon: Daemon,
-    intakes: tuple[Intake, PushIntake],
+    ingest: Ingest,
     unix: socket.socket,
     tcp: socket.socket,
     token: str,
     *,
     within: Mapping[Phase, Seconds | None] = WITHIN,
 ) -> AsyncIterator[None]:
-    """Serve both sockets while the block runs; ``intakes`` take alerts and pushed values."""
-    app, hooks = Turns(build(daemon)), _either(Receiver(intakes[0]), PushReceiver(intakes[1]))
+    """Serve both sockets while the block runs; ``ingest`` takes alerts and pushed values."""
+    app, hooks = Turns(build(daemon)), _either(Receiver(ingest.alerting), PushReceiver(ingest.pushing))
     port = tcp.getsockname()[1]
     doors = ((unix, Access(trusted=True)), (tcp, Access(trusted=False, port=port, token=token)))
     servers = [(_Server(_config(Gate(app, access, hooks))), door) for door, access in doors]

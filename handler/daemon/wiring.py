@@ -37,7 +37,9 @@ from handler.balancers.table import balancer_for
 from handler.convergence.claiming import Generation
 from handler.convergence.converge import Converger
 from handler.convergence.probes import probe
-from handler.engine.engine import Engine, Parts
+from handler.engine.engine import Engine
+from handler.engine.parts import Parts
+from handler.ingest.intake import Inbox
 from handler.ingest.pushes.member_keys import MemberKeys
 from handler.observability.courier import Courier
 from handler.orchestrators.table import orchestrator_for
@@ -108,10 +110,7 @@ def engine(file: Path, directory: StateDirectory, push_url: str) -> Engine:
             held=held,
             lost=lost,
             courier=Courier(environ=os.environ, clock=held.wall),
-            board=board,
-            pushes=pushes,
-            member_keys=keys,
-            read_secret=secret,
+            inbox=Inbox(board=board, pushes=pushes, member_keys=keys, read_secret=secret),
             recordings=directory.recordings,
             endpoints=circuits.told,
         )

@@ -4,40 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable
 from functools import partial
-from pathlib import Path
 
-from collector.boards.alerts import Board
-from collector.boards.pushes import Pushes
-from collector.clients.circuits import EndpointStatus
-from collector.sources.poll import Poller
 from config.errors import DeclarationError, Refused, StoreError
 from config.load import load
-from config.model.access import SecretRef
-from config.model.catalogue import Balancer, Catalogue, Mode
+from config.model.catalogue import Catalogue, Mode
 from config.model.edits import Edit
 from config.settings import loose_secrets
-from config.units import CloudId, GroupId, Instant, Moment, PolicyId, Seconds
+from config.units import GroupId, Instant, Seconds
 from handler import logs
-from handler.convergence.converge import Converger
 from handler.convergence.passes import Pass
+from handler.engine.furnishing import furnish, share_clouds
+from handler.engine.parts import Parts
 from handler.engine.said import Health, Reloaded
-from handler.ingest.alerts.alerting import Alerting
-from handler.ingest.alerts.hooks import Hooks
-from handler.ingest.alerts.passing import Passage
-from handler.ingest.pushes.member_keys import MemberKeys
-from handler.ingest.pushes.pushing import Pushing
-from handler.observability.courier import Courier
-from handler.observability.metrics import Metrics
-from handler.observability.notifying import Notifier
-from handler.observability.reporting import Reporter
-from handler.ports.balancer import Balancer as BalancerPort
+from handler.ingest.intake import Ingest
+from handler.observability.metrics import Scraped
+from handler.observability.telling import Telling
 from handler.ports.held import HeldClock
-from handler.ports.store import Store
-from handler.ports.stored import StoredGroup
 from handler.recording.recorder import Recordings
 from handler.runtime.balancer_watch import BalancerWatch
 from handler.runtime.clock import boot_id
@@ -46,12 +30,10 @@ from handler.runtime.deciding import Decider
 from handler.runtime.definitions import definitions, edited_by
 from handler.runtime.door import Door, Question
 from handler.runtime.guard import Guard
-from handler.runtime.recent import Recent
 from handler.runtime.rooms import Room
 from handler.runtime.services import Services
 from handler.runtime.standstill import Standstill
 from handler.runtime.timekeeper import Timekeeper
-from trigger.requests import Decision
 
 _HEARTBEAT: Seconds = 0.1
 _WATCH: Seconds = 2.0
@@ -61,81 +43,19 @@ _TOLD = 20
 """Problems of a refused file, and edits of one that is taken, that the log repeats; the reload's answer has all."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Retention:
-    """How much history is kept."""
-
-    span: Seconds = 30 * 86400.0
-    bytes_at_most: int = 1 << 30
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Parts:
-    """What an engine is built from; `handler.daemon.wiring` makes the real ones."""
-
-    file: Path
-    store: Store
-    converger: Converger
-    poller: Poller
-    balancer_for: Callable[[Balancer], BalancerPort]
-    clock: Callable[[], Moment]
-    courier: Courier
-    board: Board
-    """Where alerts' values are put, and a source reads them."""
-    pushes: Pushes
-    """Likewise of pushed values."""
-    member_keys: MemberKeys
-    read_secret: Callable[[SecretRef], str]
-    held: HeldClock | None = None
-    """What ``clock`` reads, where the system's clock may be set; ``None``: it never is."""
-    lost: bool = False
-    """The store is new and the installation is not: whatever is declared first may have been known before."""
-    retention: Retention = Retention()
-    recordings: Path | None = None
-    """Where samples are recorded, if they are."""
-    endpoints: Callable[[], Sequence[EndpointStatus]] = tuple
-    """Who is called for clouds and balancers, and whether they answer."""
-
-
-def rules_of(catalogue: Catalogue, policies: Iterable[PolicyId]) -> tuple[object, ...]:
-    """Everything that policies judge by: equal rules judge equal counters equally."""
-    declared = [catalogue.policies[policy] for policy in policies]
-    conditions = [catalogue.conditions[condition] for policy in declared for condition in policy.when]
-    counters = (catalogue.counters[counter] for condition in conditions for counter in condition.counters)
-    return (*declared, *conditions, *counters)
-
-
 class Engine:
     """Rooms, the door, and the loops around them."""
 
     def __init__(self, parts: Parts) -> None:
         self.parts = parts
         self.rooms: dict[GroupId, Room] = {}
-        self.recordings = Recordings(parts.recordings, parts.clock)
-        self.metrics = Metrics(
-            self.rooms,
-            lambda: parts.clock().wall,
-            pushes=lambda: parts.pushes.count,
-            windows=lambda: self._decider.window_bytes,
-            recording=self.recordings.figures,
-            fleet_pause=lambda: self.standstill.pause,
-            endpoints=parts.endpoints,
-            generation=lambda: parts.converger.generation,
-        )
-        self._reporter = Reporter(self.metrics)
-        self.recent = Recent(self.rooms)
+        self.changing = asyncio.Lock()
         self._catalogue: Catalogue | None = None
+        self._chores: list[asyncio.Task[None]] = []
         self._services = Services(self.rooms)
-        self.door = Door(
-            parts.store,
-            self.catalogue,
-            self._decided,
-            storing=self.metrics.storing,
-            clock=parts.clock,
-            superseded=lambda: parts.converger.rival is not None,
-            ahead=self._services.ahead,
-            life=parts.clock().wall,
-        )
+        self.recordings = Recordings(parts.recordings, parts.clock)
+        self.telling = Telling(self.rooms, parts.store, parts.courier, parts.clock, self._scraped())
+        self.door = self._opened()
         self.standstill = Standstill(parts.store, self.door, self.rooms)
         self.keeper = Keeper(
             converger=parts.converger, store=parts.store, door=self.door, clock=parts.clock, saw=self._saw
@@ -145,46 +65,43 @@ class Engine:
             poller=parts.poller,
             door=self.door,
             clock=parts.clock,
-            report=self._reporter.ticked,
+            report=self.telling.ticked,
             heard=self.recordings.heard,
             witness=parts.converger.witnesses.hear,
         )
-        self.hooks = Hooks(parts.store, parts.read_secret, lambda: parts.clock().wall)
-        self.passage = Passage(
+        self.ingest = Ingest(
             rooms=self.rooms,
             catalogue=self.catalogue,
             door=self.door,
             store=parts.store,
-            board=parts.board,
             clock=parts.clock,
-        )
-        self.alerting = Alerting(
-            hooks=self.hooks,
-            passage=self.passage,
-            catalogue=self.catalogue,
-            now=lambda: parts.clock().wall,
-            count=self.metrics.knocked,
-        )
-        self.pushing = Pushing(
-            pushes=parts.pushes,
-            keys=parts.member_keys,
-            hooks=self.hooks,
-            rooms=self.rooms,
-            catalogue=self.catalogue,
-            clock=parts.clock,
-            count=self.metrics.pushed,
-        )
-        self.notifier = Notifier(
-            store=parts.store,
-            rooms=self.rooms,
-            courier=parts.courier,
-            clock=lambda: parts.clock().wall,
-            count=self.metrics.noticed,
+            inbox=parts.inbox,
+            counts=self.telling.metrics,
         )
         self._timekeeper = self._keeps_time(parts.held)
-        self._chores: list[asyncio.Task[None]] = []
-        self.changing = asyncio.Lock()
         self._balancer_watch = BalancerWatch(self.rooms, parts.balancer_for)
+
+    def _scraped(self) -> Scraped:
+        return Scraped(
+            pushes=lambda: self.parts.inbox.pushes.count,
+            windows=lambda: self._decider.window_bytes,
+            recording=self.recordings.figures,
+            fleet_pause=lambda: self.standstill.pause,
+            endpoints=self.parts.endpoints,
+            generation=lambda: self.parts.converger.generation,
+        )
+
+    def _opened(self) -> Door:
+        return Door(
+            self.parts.store,
+            self.catalogue,
+            self.telling.decided,
+            storing=self.telling.metrics.storing,
+            clock=self.parts.clock,
+            superseded=lambda: self.parts.converger.rival is not None,
+            ahead=self._services.ahead,
+            life=self.parts.clock().wall,
+        )
 
     def _keeps_time(self, held: HeldClock | None) -> Timekeeper | None:
         if held is None:
@@ -196,7 +113,7 @@ class Engine:
             rooms=self.rooms,
             keeper=self.keeper,
             door=self.door,
-            follow=(self.parts.converger.follow, self.notifier.follow, self.recordings.follow),
+            follow=(self.parts.converger.follow, self.telling.follow, self.recordings.follow),
         )
 
     def catalogue(self) -> Catalogue:
@@ -214,13 +131,12 @@ class Engine:
         """
         if self._timekeeper is not None:
             await self._timekeeper.recall()
-        await self.notifier.recall()
+        await self.telling.recall()
         await self.standstill.recall()
         async with self.changing:
             await self._take(await asyncio.to_thread(load, self.parts.file), by="start")
-        self.notifier.start()
-        await self.hooks.load()
-        self.alerting.start()
+        self.telling.start()
+        await self.ingest.start()
         self._chores = [
             asyncio.create_task(self._every(_FLUSH, "flush", self._flush)),
             asyncio.create_task(self._every(_PRUNE, "prune", self._prune)),
@@ -235,11 +151,11 @@ class Engine:
         for chore in self._chores:
             chore.cancel()
         await asyncio.gather(*self._chores, return_exceptions=True)
-        await self.alerting.stop()
+        await self.ingest.stop()
         await self._decider.stop()
         await self.recordings.stop()
         await self.keeper.stop()
-        await self.notifier.stop()
+        await self.telling.stop()
         if self.parts.converger.generation is not None:
             self.parts.converger.generation.close()
         self.parts.courier.close()
@@ -257,12 +173,12 @@ class Engine:
                 after = await asyncio.to_thread(load, self.parts.file)
                 found = await self._take(after, by=by)
             except DeclarationError as error:
-                self.metrics.refused()
+                self.telling.metrics.refused()
                 logs.warn("reload_refused", problems=len(error.problems))
                 for problem in error.problems[:_TOLD]:
                     logs.warn("reload_problem", at=f"{problem.file}:{problem.line}", message=problem.message)
                 return Reloaded(problems=error.problems, added=(), changed=(), orphaned=(), edits=())
-            await self.hooks.load()
+            await self.ingest.hooks.load()
         kept = before.groups.keys() & after.groups.keys()
         return Reloaded(
             problems=(),
@@ -310,10 +226,8 @@ class Engine:
                 raise
             self.rooms.pop(room.id, None)
             self._arrange()
-            self._reporter.forget(room)
-            self.recent.forget(room.id)
-            self.notifier.forget(room.id)
-            self.pushing.forget(room.id)
+            self.telling.forget(room)
+            self.ingest.forget(room.id)
             if self.parts.converger.generation is not None:
                 self.parts.converger.generation.forget(room.id)
             logs.say("group_deleted", group=room.id)
@@ -341,7 +255,7 @@ class Engine:
                 lost = self.parts.lost and self._catalogue is None
                 await asyncio.to_thread(partial(store.declare, defined, now.wall, edited, lost=lost))
                 for stored in await asyncio.to_thread(store.groups):
-                    self._furnish(stored, catalogue)
+                    furnish(self.rooms, stored, self._catalogue, catalogue)
                 self._arrange()
                 clouds = {room.id: room.definition.cloud.id for room in self.rooms.values()}
                 self.parts.converger.witnesses.expect(clouds)
@@ -350,7 +264,7 @@ class Engine:
             if self._catalogue is not None:
                 self._decider.start(self._catalogue)  # the old one goes on if the new one could not be written down
         await self.recordings.declare(catalogue.record)
-        self.metrics.took(catalogue, now.wall)
+        self.telling.metrics.took(catalogue, now.wall)
         for warning in await asyncio.to_thread(loose_secrets, catalogue):
             logs.warn("secret_exposed", at=f"{warning.file}:{warning.line}", message=warning.message)
         logs.say("catalogue", digest=catalogue.digest[:12], groups=len(catalogue.groups))
@@ -367,44 +281,11 @@ class Engine:
     def _arrange(self) -> None:
         """Tell each group which others it shares a service or the budget of a cloud with."""
         self._services.arrange()
-        maximum = Counter[CloudId]()
-        for room in self.rooms.values():
-            if not room.state.orphaned:
-                maximum[room.definition.cloud.id] += room.definition.group.maximum
-        for room in self.rooms.values():
-            own = 0 if room.state.orphaned else room.definition.group.maximum
-            room.beside = maximum[room.definition.cloud.id] - own
-
-    def _furnish(self, stored: StoredGroup, catalogue: Catalogue) -> None:
-        room = self.rooms.get(stored.id)
-        if room is None:
-            self.rooms[stored.id] = Room.of(stored)
-            return
-        if room.state.orphaned is not stored.state.orphaned:
-            logs.say("orphaned" if stored.state.orphaned else "declared_again", group=room.id)
-        room.definition, room.declared, room.pinned = stored.definition, stored.declared, stored.pinned
-        room.deleting, room.edited_at = stored.deleting, stored.edited_at
-        room.state = replace(room.state, orphaned=stored.state.orphaned, watched=stored.state.watched)
-        before = self._catalogue
-        same = {
-            policy
-            for policy in room.holds
-            if before is not None
-            and policy in catalogue.policies
-            and rules_of(before, (policy,)) == rules_of(catalogue, (policy,))
-        }
-        room.holds = {policy: hold for policy, hold in room.holds.items() if policy in same}
-
-    def _decided(self, decision: Decision) -> None:
-        self._reporter.decided(decision)
-        self.recent.decided(decision)
+        share_clouds(self.rooms.values())
 
     def _saw(self, room: Room, done: Pass) -> None:
-        self._reporter.superseded(self.parts.converger.rival)
-        self._reporter.passed(room, done)
-        self.recent.passed(room, self.parts.clock().wall)
-        self.notifier.saw(room)
-        self.pushing.saw(room, frozenset(member.name for member in done.world.members))
+        self.telling.saw(room, done, self.parts.converger.rival)
+        self.ingest.saw(room, frozenset(member.name for member in done.world.members))
         if room.deleting and not done.plan.doubts and not done.world.members and not done.bound:
             guard = Guard("forget", group=room.id)
             self._chores.append(asyncio.create_task(guard.run(partial(self.forget, room))))
@@ -416,7 +297,7 @@ class Engine:
             await guard.run(chore)
 
     def _loops(self) -> tuple[asyncio.Task[None], ...]:
-        return (*self._decider.tasks(), *self.keeper.tasks(), *self.notifier.tasks(), *self.alerting.tasks())
+        return (*self._decider.tasks(), *self.keeper.tasks(), *self.telling.tasks(), *self.ingest.tasks())
 
     async def _look_at_clock(self) -> None:
         if self._timekeeper is not None:
@@ -424,7 +305,7 @@ class Engine:
                 await self._timekeeper.look()
 
     async def _flush(self) -> None:
-        await self.hooks.flush()
+        await self.ingest.hooks.flush()
         await asyncio.to_thread(self.parts.store.flush)
 
     async def _prune(self) -> None:
@@ -438,7 +319,7 @@ class Engine:
         while True:
             due = self.parts.clock().steady + _HEARTBEAT
             await asyncio.sleep(_HEARTBEAT)
-            self.metrics.held(max(self.parts.clock().steady - due, 0.0))
+            self.telling.metrics.held(max(self.parts.clock().steady - due, 0.0))
 
 
 def _late(room: Room, now: float) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from importlib.metadata import version
 
 from prometheus_client import (
@@ -63,23 +64,24 @@ _UNREADY = frozenset({Reason.NOT_MET, Reason.HOLDING, Reason.BLIND})
 _REFUSALS = tuple(reason for reason in Reason if reason not in _GRANTED | _UNASKED | _UNREADY)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scraped:
+    """What is read anew at each scrape, besides the groups."""
+
+    pushes: Callable[[], int] = lambda: 0
+    windows: Callable[[], int] = lambda: 0
+    recording: Callable[[], Figures] = lambda: NOTHING
+    fleet_pause: Callable[[], FleetPause | None] = lambda: None
+    endpoints: Callable[[], Sequence[EndpointStatus]] = tuple
+    generation: Callable[[], Generation | None] = lambda: None
+
+
 class Metrics:
     """Everything that is exported: events as they are reported, states as they are when scraped."""
 
-    def __init__(  # noqa: PLR0913  # the composition root's list
-        self,
-        rooms: Mapping[GroupId, Room],
-        now: Callable[[], Instant],
-        *,
-        pushes: Callable[[], int] = lambda: 0,
-        windows: Callable[[], int] = lambda: 0,
-        recording: Callable[[], Figures] = lambda: NOTHING,
-        fleet_pause: Callable[[], FleetPause | None] = lambda: None,
-        endpoints: Callable[[], Sequence[EndpointStatus]] = tuple,
-        generation: Callable[[], Generation | None] = lambda: None,
-    ) -> None:
+    def __init__(self, rooms: Mapping[GroupId, Room], now: Callable[[], Instant], scraped: Scraped = Scraped()) -> None:
         disable_created_metrics()  # type: ignore[no-untyped-call]  # a second series a counter, which nobody asks for
-        self._registry = registry = _hold(CollectorRegistry(), pushes, windows)
+        self._registry = registry = _hold(CollectorRegistry(), scraped.pushes, scraped.windows)
         self._rooms = rooms
         self._begun: set[GroupId] = set()
         self._decisions = Counter(
@@ -152,8 +154,9 @@ class Metrics:
         for kind in ("command", "url"):
             for became in ("delivered", "failed", "given_up"):
                 self._notices.labels(kind, became)
-        registry.register(Gauges(rooms, now, fleet_pause))
-        for gauges in (RecordingGauges(recording), EndpointGauges(endpoints), GenerationGauges(generation)):
+        registry.register(Gauges(rooms, now, scraped.fleet_pause))
+        others = EndpointGauges(scraped.endpoints), GenerationGauges(scraped.generation)
+        for gauges in (RecordingGauges(scraped.recording), *others):
             registry.register(gauges)
 
     def text(self) -> bytes:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 async def checked(engine: Engine, body: bytes, may: Permissions) -> Reply:
     """What a running daemon would answer, taking the notification as one that comes in order."""
     now = engine.parts.clock()
-    meant = _meant(engine.alerting.rules(), body, may, now.wall)
+    meant = _meant(engine.ingest.alerting.rules(), body, may, now.wall)
     if isinstance(meant, Reply):
         return meant
     payload, found = meant

@@ -143,12 +143,12 @@ class Desk:
 
     def recent(self, group: GroupId) -> Series:
         """The last half hour of one group in numbers."""
-        return self._engine.recent.series(self._room(group))
+        return self._engine.telling.recent.series(self._room(group))
 
     @property
     def pulse(self) -> Pulse:
         """Where to listen for news of groups."""
-        return self._engine.recent.pulse
+        return self._engine.telling.recent.pulse
 
     def now(self) -> Instant:
         """The wall clock."""
@@ -156,7 +156,7 @@ class Desk:
 
     def metrics(self) -> bytes:
         """Prometheus text."""
-        return self._engine.metrics.text()
+        return self._engine.telling.metrics.text()
 
     def health(self) -> Health:
         """Whether decisions and convergence are on time."""

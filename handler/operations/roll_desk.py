@@ -156,7 +156,7 @@ class RollDesk:
             raise Refused(f"{what} is on cloud {profile.cloud}, and members do not move between clouds")
         for ref in secrets_in(profile):
             try:
-                self._engine.parts.read_secret(ref)
+                self._engine.parts.inbox.read_secret(ref)
             except Refused as error:
                 raise Refused(f"{what} needs a secret that cannot be read: {error}") from error
 

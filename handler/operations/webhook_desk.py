@@ -20,34 +20,34 @@ class WebhookDesk:
 
     def all(self) -> tuple[StoredHook, ...]:
         """Every webhook ever made, by name."""
-        return self._engine.hooks.all()
+        return self._engine.ingest.hooks.all()
 
     async def make(self, wanted: Wanted) -> str:
         """Make a webhook; returns its token, which is told this once."""
-        return await self._engine.hooks.make(wanted, self._engine.catalogue().groups)
+        return await self._engine.ingest.hooks.make(wanted, self._engine.catalogue().groups)
 
     async def rotate(self, name: str) -> str:
         """Give a webhook a new token, told this once; the one before goes on until `finish`."""
         self._hook(name)
-        return await self._engine.hooks.rotate(name)
+        return await self._engine.ingest.hooks.rotate(name)
 
     async def finish(self, name: str) -> None:
         """End the old token of a rotation."""
         self._hook(name)
-        await self._engine.hooks.finish(name)
+        await self._engine.ingest.hooks.finish(name)
 
     async def revoke(self, name: str) -> None:
         """Have a webhook take nothing any more."""
         self._hook(name)
-        await self._engine.hooks.revoke(name)
+        await self._engine.ingest.hooks.revoke(name)
 
     async def rotate_member_tokens(self) -> None:
         """Give members that are made from now on tokens by a new key; the others' go on until the finish."""
-        await self._engine.parts.member_keys.rotate()
+        await self._engine.parts.inbox.member_keys.rotate()
 
     async def finish_member_tokens(self) -> None:
         """End the tokens of the key before."""
-        await self._engine.parts.member_keys.finish()
+        await self._engine.parts.inbox.member_keys.finish()
 
     async def check_alerts(self, body: bytes, hook: str | None) -> Reply:
         """What a payload would be answered now, through this webhook; nothing is changed."""
@@ -55,8 +55,8 @@ class WebhookDesk:
         return await checked(self._engine, body, may)
 
     def _hook(self, name: str) -> StoredHook:
-        hook = self._engine.hooks.named(name)
+        hook = self._engine.ingest.hooks.named(name)
         if hook is None:
-            names = [known.name for known in self._engine.hooks.all()]
+            names = [known.name for known in self._engine.ingest.hooks.all()]
             raise NoSuch(f"there is no webhook {name}{nearest(name, names)}")
         return hook

@@ -19,7 +19,9 @@ from collector.sources.pushed import PushedSource
 from config.units import GroupId, Instant, MemberName, Moment, Seconds
 from handler.convergence.converge import Converger
 from handler.convergence.probes import READY
-from handler.engine.engine import Engine, Parts
+from handler.engine.engine import Engine
+from handler.engine.parts import Parts
+from handler.ingest.intake import Inbox
 from handler.ingest.pushes.member_keys import MemberKeys
 from handler.observability.courier import Courier
 from handler.operations.desk import Desk
@@ -165,10 +167,7 @@ class House:
                 clock=held.moment,
                 held=held,
                 courier=Courier(environ={}, clock=held.wall),
-                board=Board(),
-                pushes=pushes,
-                member_keys=keys,
-                read_secret=no_secret,
+                inbox=Inbox(board=Board(), pushes=pushes, member_keys=keys, read_secret=no_secret),
                 recordings=self.directory / "recording",
             )
         )

@@ -61,7 +61,7 @@ class Senders:
 
     def token(self, member: MemberName) -> str:
         """As the member has it in its environment."""
-        return self.up.engine.parts.member_keys.token(member)
+        return self.up.engine.parts.inbox.member_keys.token(member)
 
     async def group_token(self, *groups: str, name: str = "shop") -> str:
         return await self.up.desk.webhooks.make(Wanted(name=name, groups=groups or (WEB,), effects=(), pushes=True))  # type: ignore[arg-type]
@@ -93,7 +93,7 @@ class Senders:
 
     def held(self, member: MemberName | None) -> dict[str, float]:
         """What waits for the next poll."""
-        return {name: one.value for name, one in self.up.engine.parts.pushes.of(WEB, member).items()}
+        return {name: one.value for name, one in self.up.engine.parts.inbox.pushes.of(WEB, member).items()}
 
     def counted(self, shape: str, result: str) -> float:
         line = f'trimtab_push_requests_total{{shape="{shape}",result="{result}"}} '
@@ -119,4 +119,4 @@ def play(
 
 
 def _served(up: Up, unix: socket.socket, tcp: socket.socket) -> Any:
-    return serving(up.desk, (up.engine.alerting, up.engine.pushing), unix, tcp, "the-daemons-own")
+    return serving(up.desk, up.engine.ingest, unix, tcp, "the-daemons-own")

@@ -16,9 +16,9 @@ import pytest
 from config.load import load
 from config.units import GroupId, Instant, MemberName, Moment, Monotonic, Seconds
 from handler.engine import engine as engines
-from handler.engine.engine import Engine
 from handler.ingest.alerts.receiver import Knock
 from handler.ingest.alerts.tokens import Wanted
+from handler.observability.telling import Telling
 from handler.planning import pacing
 from handler.recording.events import write_events
 from handler.recording.exporting import Csv, export_series
@@ -104,14 +104,14 @@ class Live(House):
 
     @contextlib.contextmanager
     def _watched(self) -> Iterator[None]:
-        decided = Engine._decided
+        decided = Telling.decided
 
-        def watch(engine: Engine, decision: Decision) -> None:
+        def watch(telling: Telling, decision: Decision) -> None:
             self.decided.append(decision)
-            decided(engine, decision)
+            decided(telling, decision)
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(Engine, "_decided", watch)
+            patch.setattr(Telling, "decided", watch)
             patch.setattr(engines, "_HEARTBEAT", 60.0)
             patch.setattr(engines, "_WATCH", 30.0)
             patch.setattr(pacing, "_SOON", 1.0)
@@ -189,5 +189,7 @@ class Outside:
             "fingerprint": fingerprint,
         }
         body = {"version": "4", "groupKey": "g", "status": alert["status"], "receiver": "t", "alerts": [alert]}
-        reply = await self.up.engine.alerting.take(Knock(token=self.token, headers={}, body=json.dumps(body).encode()))
+        reply = await self.up.engine.ingest.alerting.take(
+            Knock(token=self.token, headers={}, body=json.dumps(body).encode())
+        )
         assert reply.status in {200, 202, 400}, reply  # 400: it names a group that is not its own

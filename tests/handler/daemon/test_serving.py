@@ -237,10 +237,10 @@ def _slowly(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, scene: Callable[[Da
             tcp.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
             async with (
                 House(tmp_path).running() as up,
-                serving(up.desk, (up.engine.alerting, up.engine.pushing), unix, tcp, "token", within=within),
+                serving(up.desk, up.engine.ingest, unix, tcp, "token", within=within),
             ):
                 daemon = Daemon(tmp_path, port=tcp.getsockname()[1])
-                async with asyncio.timeout(20.0):
+                async with asyncio.timeout(PATIENT):
                     return await asyncio.to_thread(scene, daemon)
 
     return asyncio.run(play())

@@ -9,7 +9,7 @@ from collector.clients.circuit import Position
 from collector.clients.circuits import EndpointStatus
 from config.errors import StoreError
 from config.units import Instant
-from handler.observability.metrics import Metrics
+from handler.observability.metrics import Metrics, Scraped
 from handler.planning.status import GroupCondition, MemberState
 from handler.planning.steps import Result, Wait
 from tests.support.engines import MODEL, House, Up, hurry, model
@@ -49,7 +49,7 @@ def words(metrics: Metrics, name: str, label: str) -> dict[str, float]:
 
 def test_before_anything_has_happened_every_word_of_a_group_is_there(house: House) -> None:
     async def scene(up: Up) -> None:
-        metrics = up.engine.metrics
+        metrics = up.engine.telling.metrics
         assert words(metrics, "trimtab_group_condition", "condition").keys() == {c.value for c in GroupCondition}
         assert words(metrics, "trimtab_group_members", "state").keys() == {state.value for state in MemberState}
         assert words(metrics, "trimtab_group_waits", "wait").keys() == {wait.value for wait in Wait}
@@ -66,14 +66,14 @@ def test_before_anything_has_happened_every_word_of_a_group_is_there(house: Hous
 def test_a_word_in_force_is_one_and_all_others_are_zero(house: House) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
-        await up.until(lambda: words(up.engine.metrics, "trimtab_group_condition", "condition")["running"])
-        condition = words(up.engine.metrics, "trimtab_group_condition", "condition")
+        await up.until(lambda: words(up.engine.telling.metrics, "trimtab_group_condition", "condition")["running"])
+        condition = words(up.engine.telling.metrics, "trimtab_group_condition", "condition")
         assert sum(condition.values()) == condition["running"] == 1
-        pause = words(up.engine.metrics, "trimtab_group_pause", "pause")
+        pause = words(up.engine.telling.metrics, "trimtab_group_pause", "pause")
         assert sum(pause.values()) == pause["no"] == 1
 
         await up.desk.pause(up.room.id, decisions_only=True, by="ann")
-        pause = words(up.engine.metrics, "trimtab_group_pause", "pause")
+        pause = words(up.engine.telling.metrics, "trimtab_group_pause", "pause")
         assert sum(pause.values()) == pause["decisions"] == 1
 
     house.run(scene)
@@ -82,10 +82,10 @@ def test_a_word_in_force_is_one_and_all_others_are_zero(house: House) -> None:
 def test_calls_are_counted_for_their_group(house: House) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
-        assert the(up.engine.metrics, "trimtab_actions_total", group="web", step="create", result="done") == 2
-        assert the(up.engine.metrics, "trimtab_action_duration_seconds_count", step="create") == 2
-        assert the(up.engine.metrics, "trimtab_store_write_seconds_count") != 0
-        assert the(up.engine.metrics, "trimtab_store_write_failures_total") == 0
+        assert the(up.engine.telling.metrics, "trimtab_actions_total", group="web", step="create", result="done") == 2
+        assert the(up.engine.telling.metrics, "trimtab_action_duration_seconds_count", step="create") == 2
+        assert the(up.engine.telling.metrics, "trimtab_store_write_seconds_count") != 0
+        assert the(up.engine.telling.metrics, "trimtab_store_write_failures_total") == 0
 
     house.run(scene)
 
@@ -94,7 +94,7 @@ def test_times_of_the_last_decision_and_of_rest_are_told(house: House) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
         await up.ticked()
-        metrics, room = up.engine.metrics, up.room
+        metrics, room = up.engine.telling.metrics, up.room
         assert the(metrics, "trimtab_group_interval_seconds", group="web") == 0.05
         assert the(metrics, "trimtab_group_decided_timestamp_seconds", group="web") == room.decided_at
         assert the(metrics, "trimtab_group_converged_timestamp_seconds", group="web") == room.converged_at
@@ -104,7 +104,7 @@ def test_times_of_the_last_decision_and_of_rest_are_told(house: House) -> None:
 
 def test_the_time_of_an_edit_of_the_file_is_told_and_outlives_the_daemon(house: House) -> None:
     def told(up: Up) -> float | None:
-        return the(up.engine.metrics, "trimtab_group_edited_timestamp_seconds", group="web")
+        return the(up.engine.telling.metrics, "trimtab_group_edited_timestamp_seconds", group="web")
 
     async def edit(up: Up) -> float | None:
         assert told(up) == 0.0
@@ -124,8 +124,8 @@ def test_a_group_that_is_not_judged_has_no_interval_to_be_late_for(house: House)
     house.declare(model(mode="off"))
 
     async def scene(up: Up) -> None:
-        assert the(up.engine.metrics, "trimtab_group_interval_seconds", group="web") is None
-        assert the(up.engine.metrics, "trimtab_group_min", group="web") == 2
+        assert the(up.engine.telling.metrics, "trimtab_group_interval_seconds", group="web") is None
+        assert the(up.engine.telling.metrics, "trimtab_group_min", group="web") == 2
 
     house.run(scene)
 
@@ -134,7 +134,7 @@ def test_what_a_condition_compares_is_told_beside_its_value(house: House) -> Non
     async def scene(up: Up) -> None:
         await up.ticked()
         told = {"group": "web", "policy": "out", "condition": "high"}
-        metrics = up.engine.metrics
+        metrics = up.engine.telling.metrics
         await up.until(
             lambda: (
                 the(metrics, "trimtab_condition_info", **told, counter="load", unit="sessions", compare="above") == 1
@@ -150,7 +150,7 @@ def test_what_a_condition_compares_is_told_beside_its_value(house: House) -> Non
 def test_a_refused_file_shows_until_a_file_is_taken(house: House) -> None:
     async def scene(up: Up) -> None:
         def successful() -> float | None:
-            return the(up.engine.metrics, "trimtab_config_last_reload_successful")
+            return the(up.engine.telling.metrics, "trimtab_config_last_reload_successful")
 
         assert successful() == 1
         house.declare("nonsense: 1\n")
@@ -187,14 +187,14 @@ def test_a_group_that_is_forgotten_leaves_no_series(house: House) -> None:
         house.declare(MODEL.replace("  web:\n    profile", "  other:\n    profile"))
         await up.engine.reload()
         await up.desk.delete(room.id, members=False, by="ann")
-        assert 'group="web"' not in up.engine.metrics.text().decode()
+        assert 'group="web"' not in up.engine.telling.metrics.text().decode()
 
     house.run(scene)
 
 
 def test_every_endpoint_has_a_position_and_counts_what_was_not_sent() -> None:
     nova = EndpointStatus(endpoint="http://nova:8774", position=Position.OPEN, because="left alone", unsent=3)
-    metrics = Metrics({}, lambda: Instant(0.0), endpoints=lambda: (nova,))
+    metrics = Metrics({}, lambda: Instant(0.0), Scraped(endpoints=lambda: (nova,)))
 
     positions = {
         each.value: the(metrics, "trimtab_endpoint_circuit", endpoint="http://nova:8774", position=each.value)

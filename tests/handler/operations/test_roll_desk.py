@@ -224,7 +224,8 @@ def test_a_profile_whose_secret_is_gone_is_not_gone_back_to(house: House) -> Non
     async def scene(up: Up) -> None:
         await good(up)
         await changed(up, "serve, v2")
-        up.engine.parts = replace(up.engine.parts, read_secret=lambda ref: read_secret(ref, {}))
+        parts = up.engine.parts
+        up.engine.parts = replace(parts, inbox=replace(parts.inbox, read_secret=lambda ref: read_secret(ref, {})))
         with pytest.raises(Refused, match=r"revision 1 of group web needs a secret that cannot be read: .* GONE"):
             await up.desk.rolling.rollback(WEB, None, by="ada")
         assert up.status.rollback is None

@@ -125,7 +125,7 @@ def test_a_firing_that_comes_after_its_end_begins_nothing(tmp_path: Path) -> Non
 
 def test_a_value_is_on_the_board_while_its_alert_fires(tmp_path: Path) -> None:
     async def scene(outside: Outside) -> None:
-        board, clock = outside.daemon.engine.parts.board, outside.daemon.engine.parts.clock
+        board, clock = outside.daemon.engine.parts.inbox.board, outside.daemon.engine.parts.clock
         await outside.send(notice("Deep", annotations={"depth": "120.5"}))
         assert board.value(WEB, AlertId("deep"), clock()) == 120.5
         status, told = await outside.send(notice("Deep", annotations={"depth": "lots"}))
@@ -307,11 +307,11 @@ def test_more_than_may_wait_is_told_to_come_back(tmp_path: Path) -> None:
     async def scene(outside: Outside) -> None:
         engine = outside.daemon.engine
         narrow = Alerting(
-            hooks=engine.hooks,
-            passage=engine.passage,
+            hooks=engine.ingest.hooks,
+            passage=engine.ingest.passage,
             catalogue=engine.catalogue,
             now=lambda: engine.parts.clock().wall,
-            count=engine.metrics.knocked,
+            count=engine.telling.metrics.knocked,
             bounds=Bounds(deliveries=3, size=100_000),
         )
         knock = Knock(token=outside.token, headers={}, body=body(notice("Failing")))
@@ -331,7 +331,7 @@ def test_more_than_may_wait_is_told_to_come_back(tmp_path: Path) -> None:
 
 def test_a_flood_is_decided_together_and_every_telling_is_answered(tmp_path: Path) -> None:
     async def scene(outside: Outside) -> None:
-        alerting, commits = outside.daemon.engine.alerting, outside.daemon.engine.parts.store._writer  # type: ignore[attr-defined]
+        alerting, commits = outside.daemon.engine.ingest.alerting, outside.daemon.engine.parts.store._writer  # type: ignore[attr-defined]
         before = commits.commits
         knocks = [
             Knock(token=outside.token, headers={}, body=body(notice(name, fingerprint=f"{number:x}")))
@@ -378,7 +378,7 @@ _PIECES = st.sampled_from(
 def test_no_bytes_whatever_make_it_stumble(raws: list[bytes]) -> None:
     async def scene(outside: Outside) -> None:
         for raw in raws:
-            reply = await outside.daemon.engine.alerting.take(Knock(token=outside.token, headers={}, body=raw))
+            reply = await outside.daemon.engine.ingest.alerting.take(Knock(token=outside.token, headers={}, body=raw))
             assert 400 <= reply.status < 500
             assert (await outside.send(raw))[0] == reply.status
 

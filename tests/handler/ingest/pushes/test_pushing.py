@@ -44,7 +44,7 @@ def test_a_member_speaks_for_nobody_else_and_not_for_the_group(tmp_path: Path) -
         for body in ({"member": TWO, "values": {"JOBS": 7}}, {"group": "api", "values": {"JOBS": 7}},
                      {"values": {"ORDERS": 7}}):  # fmt: skip
             assert (await senders.send(body, token)).status == 403
-        assert senders.up.engine.parts.pushes.count == 0
+        assert senders.up.engine.parts.inbox.pushes.count == 0
         assert senders.counted("json", "not_permitted") == 3
 
     play(tmp_path, scene)
@@ -56,7 +56,7 @@ def test_once_a_member_has_left_its_token_is_worth_nothing_and_its_values_are_fo
         assert (await senders.send({"values": {"JOBS": 1}}, token)).status == 200
         await senders.up.desk.members.replace(GroupId("web"), ONE, by="ada")
         await senders.up.until(lambda: ONE not in senders.up.house.machines and senders.up.settled())
-        assert senders.held(ONE) == {}
+        await senders.up.until(lambda: senders.held(ONE) == {})
         answer = await senders.send({"values": {"JOBS": 1}}, token)
         assert (answer.status, answer.told) == (403, {"error": f"{ONE} is no member of group web any more"})
 
@@ -114,7 +114,7 @@ def test_of_a_request_all_is_taken_or_nothing(tmp_path: Path) -> None:
         assert (
             answer.told["error"] == 'no counter of group web reads "JOBZ"; its counters read "DONE", "JOBS", "ORDERS"'
         )
-        assert senders.up.engine.parts.pushes.count == 0
+        assert senders.up.engine.parts.inbox.pushes.count == 0
 
     play(tmp_path, scene)
 
@@ -278,7 +278,7 @@ def test_what_the_gate_does_not_let_in(tmp_path: Path, headers: dict[str, str], 
     async def scene(senders: Senders) -> None:
         body = b'{"values": {"JOBS": 1}}'.ljust(300_000 if status == 413 else 0)
         assert (await senders.send(body, senders.token(ONE), headers=headers)).status == status
-        assert senders.up.engine.parts.pushes.count == 0
+        assert senders.up.engine.parts.inbox.pushes.count == 0
 
     play(tmp_path, scene)
 

@@ -14,6 +14,7 @@ import pytest
 from handler.daemon.serving import bind_tcp, bind_unix, serving
 from handler.runtime.pulse import Pulse
 from tests.support.engines import WEB, House, Up, model
+from tests.support.waiting import PATIENT
 
 
 @dataclass
@@ -28,7 +29,7 @@ class Site:
         """Status, headers, body."""
         reader, writer = await self.ask(path)
         try:
-            async with asyncio.timeout(5.0):
+            async with asyncio.timeout(PATIENT):
                 status, headers = await head_of(reader)
                 return status, headers, (await reader.readexactly(int(headers["content-length"]))).decode()
         finally:
@@ -43,7 +44,7 @@ class Site:
     async def events(self, path: str = "/events") -> AsyncIterator[Events]:
         reader, writer = await self.ask(path)
         try:
-            async with asyncio.timeout(5.0):
+            async with asyncio.timeout(PATIENT):
                 status, headers = await head_of(reader)
             yield Events(reader, status, headers)
         finally:
@@ -58,7 +59,7 @@ class Events:
 
     async def next(self, name: str) -> Any:
         """What the next event of this name tells; ``None`` at the end of the stream."""
-        async with asyncio.timeout(5.0):
+        async with asyncio.timeout(PATIENT):
             seen = ""
             while line := (await self.reader.readline()).decode():
                 if line.startswith("event: "):
@@ -81,9 +82,7 @@ def play(scene: Callable[[Site], Awaitable[None]], place: Path, text: str | None
         async with House(place, text or model()).running() as up, contextlib.AsyncExitStack() as stack:
             tcp = stack.enter_context(bind_tcp("127.0.0.1", 0))
             unix = stack.enter_context(bind_unix(place / "s"))
-            await stack.enter_async_context(
-                serving(up.desk, (up.engine.alerting, up.engine.pushing), unix, tcp, "token")
-            )
+            await stack.enter_async_context(serving(up.desk, up.engine.ingest, unix, tcp, "token"))
             await up.grown(2)
             await scene(Site(up, tcp.getsockname()[1], stack.aclose))
 
@@ -148,7 +147,7 @@ def test_a_tick_comes_as_an_event_with_the_parts_of_the_page(tmp_path: Path) -> 
             first = await events.next("tick")
             assert first["parts"].keys() == {"head", "sizes", "conditions", "now", "decisions", "members", "fleet"}
             await site.up.desk.scale(WEB, 4, force=False, by="<b>ada</b>")
-            async with asyncio.timeout(5.0):
+            async with asyncio.timeout(PATIENT):
                 while "scaled out 2 → 4" not in (told := (await events.next("tick"))["parts"]["decisions"]):
                     pass
             assert "&lt;b&gt;ada&lt;/b&gt;" in told
@@ -165,7 +164,7 @@ def test_the_overview_hears_of_the_groups_that_have_news_and_of_new_groups(tmp_p
             second = text[text.index("  web:\n") :].replace("  web:\n", "  second:\n")
             site.up.house.declare(text + second)
             await site.up.desk.reload()
-            async with asyncio.timeout(5.0):
+            async with asyncio.timeout(PATIENT):
                 while "groups" not in (parts := (await events.next("tick"))["parts"]):
                     pass
             assert 'data-part="row:second"' in parts["groups"]
@@ -210,13 +209,13 @@ def test_a_group_that_is_deleted_ends_its_stream_with_a_word(tmp_path: Path) -> 
 
 def test_only_so_many_may_listen_and_who_goes_makes_room(tmp_path: Path) -> None:
     async def scene(site: Site) -> None:
-        site.up.engine.recent.pulse = Pulse(listeners_at_most=1)
+        site.up.engine.telling.recent.pulse = Pulse(listeners_at_most=1)
         async with site.events() as events:
             await events.next("beat")
             status, headers, body = await site.get("/events")
             assert (status, headers["retry-after"]) == (503, "10")
             assert "listen already" in body
-        async with asyncio.timeout(5.0):
+        async with asyncio.timeout(PATIENT):
             while (await _status_of(site, "/events")) != 200:  # noqa: ASYNC110  the server notices by itself
                 await asyncio.sleep(0.01)
 
@@ -260,7 +259,7 @@ def test_every_page_says_that_the_whole_fleet_is_paused(tmp_path: Path) -> None:
         async with site.events() as events:
             await events.next("tick")
             await desk.resume_all(by="ada")
-            async with asyncio.timeout(5.0):
+            async with asyncio.timeout(PATIENT):
                 while (await events.next("tick"))["parts"]["fleet"]:
                     pass
 

@@ -1,0 +1,103 @@
+"""All that comes in from outside, put together: webhooks, the alerts that they bring, and pushed values."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection, MutableMapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from collector.boards.alerts import Board
+from collector.boards.pushes import Pushes
+from config.model.access import SecretRef
+from config.model.catalogue import Catalogue
+from config.units import GroupId, MemberName, Moment
+from handler.ingest.alerts.alerting import Alerting
+from handler.ingest.alerts.hooks import Hooks
+from handler.ingest.alerts.passing import Passage
+from handler.ingest.alerts.payloads import Sender
+from handler.ingest.alerts.replies import Result as Knocked
+from handler.ingest.pushes.judging import Result as Pushed
+from handler.ingest.pushes.member_keys import MemberKeys
+from handler.ingest.pushes.pushing import Pushing
+from handler.ingest.pushes.said import Shape
+from handler.ports.store import Store
+from handler.runtime.door import Door
+from handler.runtime.rooms import Room
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inbox:
+    """Where values wait for the next poll, and by what senders are known."""
+
+    board: Board
+    pushes: Pushes
+    member_keys: MemberKeys
+    read_secret: Callable[[SecretRef], str]
+
+
+class Counts(Protocol):
+    """Counts what came in, and what was answered."""
+
+    def knocked(self, sender: Sender | None, result: Knocked) -> None:
+        """A request at a webhook."""
+        ...
+
+    def pushed(self, shape: Shape, result: Pushed) -> None:
+        """A request that brings values."""
+        ...
+
+
+class Ingest:
+    """Alerts and pushed values, from the first start to the end of the daemon."""
+
+    def __init__(  # noqa: PLR0913  # what both ways in have in common
+        self,
+        *,
+        rooms: MutableMapping[GroupId, Room],
+        catalogue: Callable[[], Catalogue],
+        door: Door,
+        store: Store,
+        clock: Callable[[], Moment],
+        inbox: Inbox,
+        counts: Counts,
+    ) -> None:
+        self.hooks = Hooks(store, inbox.read_secret, lambda: clock().wall)
+        self.passage = Passage(rooms=rooms, catalogue=catalogue, door=door, store=store, board=inbox.board, clock=clock)
+        self.alerting = Alerting(
+            hooks=self.hooks,
+            passage=self.passage,
+            catalogue=catalogue,
+            now=lambda: clock().wall,
+            count=counts.knocked,
+        )
+        self.pushing = Pushing(
+            pushes=inbox.pushes,
+            keys=inbox.member_keys,
+            hooks=self.hooks,
+            rooms=rooms,
+            catalogue=catalogue,
+            clock=clock,
+            count=counts.pushed,
+        )
+
+    async def start(self) -> None:
+        """Read the webhooks, and take alerts. Raises `StoreError`."""
+        await self.hooks.load()
+        self.alerting.start()
+
+    async def stop(self) -> None:
+        """Take no more alerts; those that were taken are answered."""
+        await self.alerting.stop()
+
+    def tasks(self) -> Sequence[asyncio.Task[None]]:
+        """The loops that have to run."""
+        return self.alerting.tasks()
+
+    def saw(self, room: Room, members: Collection[MemberName]) -> None:
+        """A pass has seen who the members are: they may push."""
+        self.pushing.saw(room, members)
+
+    def forget(self, group: GroupId) -> None:
+        """A group is gone."""
+        self.pushing.forget(group)
