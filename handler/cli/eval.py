@@ -23,21 +23,17 @@ def evaluate(
 ) -> None:
     """Print true, false or unknown. With OneFlow's dialect a name may be given once for each running machine."""
     from config.model import native_dialect, oneflow_dialect
-    from config.model.expressions import Dialect, ExpressionError, Name
+    from config.model.expressions import Dialect, ExpressionError
     from trigger.conditions.expressions import judge
-    from trigger.conditions.spans import Known
 
     chosen = Dialect(dialect)
     known = _known(values or [], chosen, json=json)
-
-    def look_up(name: Name) -> Known:
-        return known.get(name.name if name.statistic is None else f"{name.name}.{name.statistic}")
 
     try:
         parsed = (native_dialect if chosen is Dialect.NATIVE else oneflow_dialect).parse(expression)
     except ExpressionError as error:
         fail(error.pointed(), USAGE, json=json)
-    truth = judge(parsed, look_up).value
+    truth = judge(parsed, known).value
     if json:
         print_json({"dialect": dialect, "expression": expression, "truth": truth})
     else:

@@ -26,7 +26,7 @@ from typing import assert_never
 
 from aggregator.frames import Aggregate, Cell, Insufficient
 from config.model.catalogue import ExpressionCondition
-from config.model.expressions import Dialect, Name, key_of
+from config.model.expressions import Dialect
 from trigger.conditions.expressions import judge
 from trigger.conditions.spans import Known, Span, exactly
 from trigger.verdicts import Verdict
@@ -44,11 +44,7 @@ def judge_expression(condition: ExpressionCondition, cells: Sequence[Cell], *, s
         term.name: _known(condition, cell, shrinking=shrinking)
         for term, cell in zip(condition.terms, cells, strict=True)
     }
-
-    def look_up(name: Name) -> Known:
-        return known[key_of(name)]
-
-    truth = judge(condition.expression, look_up, shrinking=shrinking)
+    truth = judge(condition.expression, known, shrinking=shrinking)
     return Verdict(condition=condition.id, truth=truth, cells=tuple(cells))
 
 

@@ -1,8 +1,9 @@
 """What an expression comes to, by the quantities that its names stand for.
 
-The tree is turned into calls of a closed set of functions, once, and simpleeval evaluates these: it runs nothing but
-what it is given. In the native dialect what is unknown makes the answer unknown, unless it cannot matter; in OneFlow's,
-names stand for means of two decimals, and a comparison with something absent is false (so its negation is true).
+The tree is put into Python's syntax once, and simpleeval evaluates that. It runs nothing but the operators and
+functions of the table that it is given, and such a table is what a dialect means. In the native dialect what is unknown
+makes the answer unknown, unless it cannot matter; in OneFlow's, names stand for means of two decimals, and a comparison
+with something absent is false (so its negation is true). Source: ADR 0026.
 
 # Note [Absence removes nobody]
 
@@ -15,10 +16,11 @@ from __future__ import annotations
 
 import ast
 import math
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Final, assert_never
+from typing import Final, NamedTuple, assert_never
 
 from simpleeval import SimpleEval
 
@@ -47,29 +49,24 @@ from trigger.conditions import spans
 from trigger.conditions.spans import Known, Span
 from trigger.verdicts import Truth
 
-LookUp = Callable[[Name], Known]
-"""What a name stands for now; ``None``: nothing is known of it."""
 
-
-def judge(expression: Expression, look_up: LookUp, *, shrinking: bool = False) -> Truth:
+def judge(expression: Expression, known: Mapping[str, Known], *, shrinking: bool = False) -> Truth:
     """Evaluate an expression; in OneFlow's dialect never UNKNOWN, unless for a policy that may shrink.
 
     Args:
         expression: what is asked.
-        look_up: what each of its names stands for.
+        known: what each of its names stands for, by `key_of`; a name that is not there is absent.
         shrinking: members may be removed because of the answer: Note [Absence removes nobody].
 
     >>> from config.model.native_dialect import parse
-    >>> known = {"cpu": Span(90.0, 95.0)}
-    >>> judge(parse("cpu > 80 || load > 2"), lambda name: known.get(name.name)).value
+    >>> judge(parse("cpu > 80 || load > 2"), {"cpu": Span(90.0, 95.0)}).value
     'true'
     """
-    names = {key_of(name): look_up(name) for name in names_of(expression.tree)}
     match expression.dialect:
         case Dialect.NATIVE:
-            return _answer(expression, _MEASURED_ONLY if shrinking else _KLEENE, names)
+            return _answer(expression, _MEASURED_ONLY if shrinking else _KLEENE, known)
         case Dialect.ONEFLOW:
-            means = {key: _two_decimals(known) for key, known in names.items()}
+            means = {key: _two_decimals(quantity) for key, quantity in known.items()}
             answer = _answer(expression, _ABSENT_IS_FALSE, means)
             return spans.both(answer, _answer(expression, _MEASURED_ONLY, means)) if shrinking else answer
         case _:
@@ -87,8 +84,8 @@ def certain(tree: Proposition, ranges: Mapping[str, tuple[float, float]]) -> boo
     >>> certain(parse("cpu > 100").tree, {"cpu": (0.0, 100.0)})
     False
     """
-    expression = Expression(text="", dialect=Dialect.NATIVE, tree=tree)
-    match judge(expression, lambda name: Span(*ranges[key_of(name)])):
+    known = {key: Span(*ranges[key]) for key in map(key_of, names_of(tree))}
+    match judge(Expression(text="", dialect=Dialect.NATIVE, tree=tree), known):
         case Truth.TRUE:
             return True
         case Truth.FALSE:
@@ -97,31 +94,38 @@ def certain(tree: Proposition, ranges: Mapping[str, tuple[float, float]]) -> boo
             return None
 
 
-def _answer(
-    expression: Expression, functions: Mapping[str, Callable[..., object]], names: Mapping[str, Known]
-) -> Truth:
-    evaluator = SimpleEval(functions=dict(functions), names=dict(names))
-    answer = evaluator.eval("", previously_parsed=_compiled(expression.tree))
+class _Meaning(NamedTuple):
+    """What simpleeval does where it finds an operator of Python's syntax, or a function."""
+
+    operators: Mapping[type[ast.AST], Callable[..., Known | Truth]]
+    functions: Mapping[str, Callable[..., Known]]
+
+
+def _answer(expression: Expression, meaning: _Meaning, known: Mapping[str, Known]) -> Truth:
+    names = defaultdict[str, Known](lambda: None, known)
+    evaluator = SimpleEval(operators=meaning.operators, functions=meaning.functions, names=names)
+    answer = evaluator.eval("", previously_parsed=_python(expression.tree))
     if not isinstance(answer, Truth):
         raise AssertionError(f"{expression.text!r} came to {answer!r}; a proposition comes to a truth")
     return answer
 
 
 @lru_cache(maxsize=4096)
-def _compiled(tree: Proposition) -> ast.expr:
+def _python(tree: Proposition) -> ast.expr:
     return _proposition(tree)
 
 
 def _proposition(tree: Proposition) -> ast.expr:
+    """``&`` and ``|`` stand for both and either: Python's ``and`` and ``or`` know two truths, not three."""
     match tree:
         case Comparison(relation=relation, left=left, right=right):
-            return _call(relation.name, _quantity(left), _quantity(right))
+            return ast.Compare(_quantity(left), [_COMPARED[relation]()], [_quantity(right)])
         case Not(of=of):
-            return _call("NOT", _proposition(of))
+            return ast.UnaryOp(ast.Not(), _proposition(of))
         case And(left=left, right=right):
-            return _call("AND", _proposition(left), _proposition(right))
+            return ast.BinOp(_proposition(left), ast.BitAnd(), _proposition(right))
         case Or(left=left, right=right):
-            return _call("OR", _proposition(left), _proposition(right))
+            return ast.BinOp(_proposition(left), ast.BitOr(), _proposition(right))
         case _:
             assert_never(tree)
 
@@ -129,24 +133,23 @@ def _proposition(tree: Proposition) -> ast.expr:
 def _quantity(tree: Quantity) -> ast.expr:
     match tree:
         case Number(value=value):
-            return _call("NUMBER", ast.Constant(value))
+            return ast.Constant(spans.exactly(value))  # type: ignore[arg-type]  # simpleeval takes any constant
         case Name():
             return ast.Name(key_of(tree), ast.Load())
         case Calculation(sign=sign, left=left, right=right):
-            return _call(sign.name, _quantity(left), _quantity(right))
+            return ast.BinOp(_quantity(left), _CALCULATED[sign](), _quantity(right))
         case Negative(of=of):
-            return _call("NEGATIVE", _quantity(of))
+            return ast.UnaryOp(ast.USub(), _quantity(of))
         case Call(function=function, arguments=arguments):
-            return _call(function.name, *map(_quantity, arguments))
+            return _call(function.value, *arguments)
         case Fallback(first=first, second=second):
-            measured = any(True for _ in names_of(second))
-            return _call("FALLBACK" if measured else "WRITTEN_FALLBACK", _quantity(first), _quantity(second))
+            return _call(_FALLBACK if any(True for _ in names_of(second)) else _WRITTEN_FALLBACK, first, second)
         case _:
             assert_never(tree)
 
 
-def _call(name: str, *arguments: ast.expr) -> ast.expr:
-    return ast.Call(ast.Name(name, ast.Load()), [*arguments], [])
+def _call(name: str, *arguments: Quantity) -> ast.expr:
+    return ast.Call(ast.Name(name, ast.Load()), [_quantity(each) for each in arguments], [])
 
 
 def _two_decimals(known: Known) -> Known:
@@ -179,47 +182,67 @@ def _exactly_equals(a: Known, b: Known) -> Truth:
     return Truth.TRUE if a == b else Truth.FALSE
 
 
-_RELATIONS: Final[Mapping[Relation, Callable[[Known, Known], Truth]]] = MappingProxyType(
+_COMPARED: Final[Mapping[Relation, type[ast.cmpop]]] = MappingProxyType(
     {
-        Relation.ABOVE: spans.above,
-        Relation.AT_LEAST: spans.at_least,
-        Relation.BELOW: lambda a, b: spans.above(b, a),
-        Relation.AT_MOST: lambda a, b: spans.at_least(b, a),
-        Relation.EQUALS: spans.equals,
-        Relation.DIFFERS: _differs,
+        Relation.ABOVE: ast.Gt,
+        Relation.AT_LEAST: ast.GtE,
+        Relation.BELOW: ast.Lt,
+        Relation.AT_MOST: ast.LtE,
+        Relation.EQUALS: ast.Eq,
+        Relation.DIFFERS: ast.NotEq,
     }
 )
-_LOGIC: Final[Mapping[str, Callable[..., object]]] = MappingProxyType(
+_CALCULATED: Final[Mapping[Sign, type[ast.operator]]] = MappingProxyType(
+    {Sign.PLUS: ast.Add, Sign.MINUS: ast.Sub, Sign.TIMES: ast.Mult, Sign.OVER: ast.Div}
+)
+_FALLBACK, _WRITTEN_FALLBACK = "known", "written"
+
+_COMPARISONS: Final[Mapping[type[ast.AST], Callable[[Known, Known], Truth]]] = MappingProxyType(
     {
-        "NOT": spans.opposite,
-        "AND": spans.both,
-        "OR": spans.either,
-        "NUMBER": spans.exactly,
-        "NEGATIVE": spans.negative,
-        "FALLBACK": spans.first_known,
-        "WRITTEN_FALLBACK": spans.first_known,
-        Sign.PLUS.name: spans.plus,
-        Sign.MINUS.name: spans.minus,
-        Sign.TIMES.name: spans.times,
-        Sign.OVER.name: spans.over,
-        Function.MIN.name: spans.least,
-        Function.MAX.name: spans.greatest,
-        Function.ABS.name: spans.magnitude,
+        ast.Gt: spans.above,
+        ast.GtE: spans.at_least,
+        ast.Lt: lambda a, b: spans.above(b, a),
+        ast.LtE: lambda a, b: spans.at_least(b, a),
+        ast.Eq: spans.equals,
+        ast.NotEq: _differs,
     }
 )
-_KLEENE: Final[Mapping[str, Callable[..., object]]] = MappingProxyType(
-    {**_LOGIC, **{relation.name: compare for relation, compare in _RELATIONS.items()}}
+_KLEENE: Final = _Meaning(
+    operators=MappingProxyType(
+        {
+            **_COMPARISONS,
+            ast.Not: spans.opposite,
+            ast.BitAnd: spans.both,
+            ast.BitOr: spans.either,
+            ast.Add: spans.plus,
+            ast.Sub: spans.minus,
+            ast.Mult: spans.times,
+            ast.Div: spans.over,
+            ast.USub: spans.negative,
+        }
+    ),
+    functions=MappingProxyType(
+        {
+            Function.MIN.value: spans.least,
+            Function.MAX.value: spans.greatest,
+            Function.ABS.value: spans.magnitude,
+            _FALLBACK: spans.first_known,
+            _WRITTEN_FALLBACK: spans.first_known,
+        }
+    ),
 )
-_MEASURED_ONLY: Final[Mapping[str, Callable[..., object]]] = MappingProxyType(
-    {**_KLEENE, "WRITTEN_FALLBACK": lambda first, _: first}
+_MEASURED_ONLY: Final = _KLEENE._replace(
+    functions=MappingProxyType({**_KLEENE.functions, _WRITTEN_FALLBACK: lambda first, _: first})
 )
 """Kleene's logic, and no number stands in for what was not measured."""
-_ABSENT_IS_FALSE: Final[Mapping[str, Callable[..., object]]] = MappingProxyType(
-    {
-        **_LOGIC,
-        **{relation.name: _strict(compare) for relation, compare in _RELATIONS.items()},
-        Relation.EQUALS.name: _strict(_exactly_equals),
-        Relation.DIFFERS.name: _strict(lambda a, b: spans.opposite(_exactly_equals(a, b))),
-    }
+_ABSENT_IS_FALSE: Final = _KLEENE._replace(
+    operators=MappingProxyType(
+        {
+            **_KLEENE.operators,
+            **{operator: _strict(compare) for operator, compare in _COMPARISONS.items()},
+            ast.Eq: _strict(_exactly_equals),
+            ast.NotEq: _strict(lambda a, b: spans.opposite(_exactly_equals(a, b))),
+        }
+    )
 )
 """OneFlow compares exactly."""

@@ -111,7 +111,7 @@ def test_what_is_true_holds_in_some_way_and_whole_ways_are_true(tree: Propositio
         ODD, conditions={**ODD.conditions, odd.id: dataclasses.replace(odd, expression=expression)}
     )
     values = {"cpu": cpu, "sessions": sessions}
-    truth = judge(expression, lambda name: exactly(values[name.name])) is Truth.TRUE
+    truth = judge(expression, {name: exactly(value) for name, value in values.items()}) is Truth.TRUE
 
     holding = [
         way

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from config.model.expressions import Name
 from config.model.native_dialect import parse
 from trigger.conditions.expressions import judge
 from trigger.conditions.spans import Known, Span, exactly
@@ -44,17 +43,11 @@ ANSWERS: list[tuple[str, Mapping[str, float], Truth]] = [
 ]
 
 
-def by(values: Mapping[str, Known], name: Name) -> Known:
-    return values.get(name.name if name.statistic is None else f"{name.name}.{name.statistic}")
-
-
 @pytest.mark.parametrize(("text", "values", "answer"), ANSWERS)
 def test_what_is_not_known_makes_the_answer_unknown_unless_it_cannot_matter(
     text: str, values: Mapping[str, float], answer: Truth
 ) -> None:
-    known = {name: exactly(value) for name, value in values.items()}
-
-    assert judge(parse(text), lambda name: by(known, name)) is answer
+    assert judge(parse(text), {name: exactly(value) for name, value in values.items()}) is answer
 
 
 _numbers = st.integers(min_value=-4, max_value=4).map(float)
@@ -85,15 +78,15 @@ def test_a_span_is_true_or_false_only_if_every_value_in_it_is(
     around = {"a": Span(min(a, wider), max(a, wider)), "b": Span(min(b, other), max(b, other))}
     within: Mapping[str, Known] = {"a": exactly(a), "b": exactly(b)}
 
-    wide = judge(parse(text), lambda name: by(around, name))
-    narrow = judge(parse(text), lambda name: by(within, name))
+    wide = judge(parse(text), around)
+    narrow = judge(parse(text), within)
 
     assert wide in {U, narrow} or narrow is U  # division by what can be 0 is unknown in either
 
 
 @given(_texts, _numbers)
 def test_what_is_true_or_false_without_a_value_stays_so_with_any(text: str, a: float) -> None:
-    without = judge(parse(text), lambda _: None)
+    without = judge(parse(text), {})
     given_a: Mapping[str, Known] = {"a": exactly(a)}
 
-    assert without in {U, judge(parse(text), lambda name: by(given_a, name))}
+    assert without in {U, judge(parse(text), given_a)}
