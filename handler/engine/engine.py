@@ -30,6 +30,7 @@ from handler.runtime.deciding import Decider
 from handler.runtime.definitions import definitions, edited_by
 from handler.runtime.door import Door, Question
 from handler.runtime.guard import Guard
+from handler.runtime.housekeeping import Housekeeping, Job
 from handler.runtime.rooms import Room
 from handler.runtime.services import Services
 from handler.runtime.standstill import Standstill
@@ -38,7 +39,8 @@ from handler.runtime.timekeeper import Timekeeper
 _HEARTBEAT: Seconds = 0.1
 _WATCH: Seconds = 2.0
 _FLUSH: Seconds = 30.0
-_PRUNE: Seconds = 3600.0
+_PRUNED_AT = 17
+"""Minutes past the full hour, at which a machine has other things to do."""
 _TOLD = 20
 """Problems of a refused file, and edits of one that is taken, that the log repeats; the reload's answer has all."""
 
@@ -78,6 +80,7 @@ class Engine:
             inbox=parts.inbox,
             counts=self.telling.metrics,
         )
+        self._housekeeping = Housekeeping([Job(name="prune", minute=_PRUNED_AT, work=self._prune)])
         self._timekeeper = self._keeps_time(parts.held)
         self._balancer_watch = BalancerWatch(self.rooms, parts.balancer_for)
 
@@ -113,7 +116,12 @@ class Engine:
             rooms=self.rooms,
             keeper=self.keeper,
             door=self.door,
-            follow=(self.parts.converger.follow, self.telling.follow, self.recordings.follow),
+            follow=(
+                self.parts.converger.follow,
+                self.telling.follow,
+                self.recordings.follow,
+                self._housekeeping.follow,
+            ),
         )
 
     def catalogue(self) -> Catalogue:
@@ -139,18 +147,19 @@ class Engine:
         await self.ingest.start()
         self._chores = [
             asyncio.create_task(self._every(_FLUSH, "flush", self._flush)),
-            asyncio.create_task(self._every(_PRUNE, "prune", self._prune)),
             asyncio.create_task(self._every(_WATCH, "watch", self._balancer_watch.look)),
             asyncio.create_task(self._every(_WATCH, "clock", self._look_at_clock)),
             asyncio.create_task(self._every(_WATCH, "recording", self.recordings.keep)),
             asyncio.create_task(self._heartbeat()),
         ]
+        self._housekeeping.start()
 
     async def stop(self) -> None:
         """Stop the loops. Members and balancers go on; calls under way finish."""
         for chore in self._chores:
             chore.cancel()
         await asyncio.gather(*self._chores, return_exceptions=True)
+        await self._housekeeping.stop()
         await self.ingest.stop()
         await self._decider.stop()
         await self.recordings.stop()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime, tzinfo
 from pathlib import Path
 
 import pytest
@@ -178,3 +179,24 @@ def test_what_is_on_disk_is_what_is_in_memory_after_the_clock_was_set(house: Hou
     assert stored.state.quiets == state.quiets
     assert stored.state.grown_at == state.grown_at
     store.close()
+
+
+@STEPS
+def test_housekeeping_is_due_within_the_hour_when_the_clock_was_set(
+    house: House, monkeypatch: pytest.MonkeyPatch, step: float
+) -> None:
+    class Machine(datetime):
+        """What APScheduler reads: the clock of the house's machine."""
+
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> datetime:  # type: ignore[override]
+            return datetime.fromtimestamp(house.read().wall, tz)
+
+    monkeypatch.setattr("apscheduler.schedulers.base.datetime", Machine)
+
+    async def scene(up: Up) -> None:
+        await set_by(up, step)
+        job = up.engine._housekeeping._scheduler.get_job("prune")
+        assert 0.0 < job.next_run_time.timestamp() - house.read().wall <= 3600.0
+
+    house.run(scene)
