@@ -8,10 +8,12 @@ PYTEST ?=
 JOBS ?= 4
 RUNS ?= 10000
 CLOUD ?= demo
+CORES ?= 2
+ONLY ?=
 # Tests start a thousand processes: each of them would compile all modules anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run test test-real nightly check format schema reference golden dashboards bench lock clean
+.PHONY: help run test test-real nightly mutants check format schema reference golden dashboards bench lock clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -29,9 +31,14 @@ test-real: ## the drivers' promises, kept on real clouds: CLOUD=demo of OS_CLIEN
 	@.ci/environment requirements-dev.txt
 	@TRIMTAB_REAL_OPENSTACK=$(if $(OS_CLIENT_CONFIG_FILE),$(CLOUD)) $(BIN)/pytest tests -m bed $(PYTEST)
 
-nightly: ## search the invariants of convergence and of replay for as long as a night allows: RUNS=10000, new ones each time
+nightly: mutants ## search the invariants of convergence and of replay for as long as a night allows: RUNS=10000, new ones each time; and mutants
 	@.ci/environment requirements-dev.txt
 	@TRIMTAB_NIGHTLY=$(RUNS) $(BIN)/pytest tests/properties/test_convergence.py tests/properties/test_replay.py $(PYTEST)
+
+mutants: ## break the code that decides, one place at a time, and list the breaks that no test finds out: ONLY='trigger.guards.*'
+	@.ci/environment requirements-dev.txt
+	@$(BIN)/mutmut run --max-children $(CORES) $(ONLY)
+	@$(BIN)/mutmut results
 
 check: ## lint, types, import rules, generated files
 	@.ci/environment requirements-dev.txt
@@ -68,4 +75,4 @@ lock: ## pin dependencies anew, with hashes and without registry addresses (need
 	    --group $${pair#*:} pyproject.toml -o $${pair%:*}; done
 
 clean: ## remove what make made
-	@rm -rf .venv .trimtab .trimtab-* .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	@rm -rf .venv .trimtab .trimtab-* .mypy_cache .ruff_cache .pytest_cache .hypothesis mutants

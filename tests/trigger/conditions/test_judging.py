@@ -1,22 +1,4 @@
-"""Mutants of the missing-data rule (Note [The unheard]), each tried by hand, and the tests that killed them.
-
-===============================================================  ===================================================
-Mutant in `trigger.conditions.judging`                                   killed by
-===============================================================  ===================================================
-`Insufficient` is FALSE                                          test_without_an_aggregate_…, test_unknown_never_…
-`Insufficient` is TRUE                                           the same
-the value decides although members are unheard                   test_the_unheard (range, shrink-no-range)
-the value decides for shrinking too when there is no range       test_the_unheard (shrink-no-range)
-no range is UNKNOWN for growth too                               test_the_unheard (grow-no-range)
-the quorum is not looked at                                      test_the_unheard (quorum-reached)
-a quorum declared counts as reached                              test_the_unheard (quorum-missed)
-a quorum reached exactly does not count                          test_the_unheard (quorum-exactly)
-only ``low`` (or only ``high``) is compared                      test_an_interval_decides_only_as_a_whole
-`Insufficient` is UNKNOWN whatever it lies within                 test_too_few_for_a_rank_…
-conjunction: UNKNOWN and TRUE is TRUE                            test_conjunction, test_unknown_never_fires
-conjunction: of nothing is TRUE                                  test_conjunction (nothing)
-===============================================================  ===================================================
-"""
+"""How one condition is judged against one cell, and several together; `make mutants` tries every break of it."""
 
 from __future__ import annotations
 
@@ -137,6 +119,23 @@ def test_equals_forgives_what_arithmetic_does_to_decimals() -> None:
     third = (0.1 + 0.1 + 0.1) / 3
     assert third != 0.1
     assert judge(a_condition(compare=Compare.EQUALS, threshold=0.1), measured(third), shrinking=True).truth is T
+
+
+@pytest.mark.parametrize(
+    ("threshold", "value", "equal"),
+    [
+        pytest.param(0.0, 0.9e-9, T, id="next to zero"),
+        pytest.param(0.0, 1.1e-9, F, id="beside zero"),
+        pytest.param(1e6, 1e6 + 0.9e-3, T, id="a billionth above a million"),
+        pytest.param(1e6, 1e6 + 1.1e-3, F, id="more above a million"),
+        pytest.param(-1e6, -1e6 - 0.9e-3, T, id="a billionth below"),
+        pytest.param(-1e6, -1e6 - 1.1e-3, F, id="more below"),
+        pytest.param(2.0**30, 2.0**30 * (1 + 0.9e-9), T, id="relative to the threshold"),
+    ],
+)
+def test_equals_forgives_a_billionth_of_the_threshold(threshold: float, value: float, equal: Truth) -> None:
+    condition = a_condition(compare=Compare.EQUALS, threshold=threshold)
+    assert judge(condition, measured(value), shrinking=False).truth is equal
 
 
 @given(
