@@ -10,6 +10,7 @@ from tests.golden.answers import answers
 from tests.golden.saved import busy_world, full_world, plan_of, recording_text, replayed_text
 from tests.golden.store import events_text, store_text
 from tests.golden.stored import digests, stored_values, words
+from tests.golden.tables import tables_text
 from tests.golden.told import metrics_text, told_text
 
 FILES: Final = Path(__file__).with_name("files")
@@ -32,6 +33,7 @@ KEPT: Final[Mapping[str, Callable[[], str]]] = {
     "recording.csv": recording_text,
     "replayed.jsonl": replayed_text,
     "answers.json": answers,
+    "tables.txt": tables_text,
     "metrics.txt": metrics_text,
     "told.jsonl": told_text,
 }
