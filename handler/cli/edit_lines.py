@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rich.console import RenderableType
-from rich.table import Table
-from rich.text import Text
 
+from handler.cli.columns import Column, table
 from handler.cli.moments import moment_text
-from handler.logs import printable
+
+Row = dict[str, Any]
 
 _NAMED = 5
 """Groups that a line names."""
@@ -18,9 +18,9 @@ _SHOWN = 200
 """Edits that a reload prints; ``--json`` has all."""
 
 
-def reload_lines(answer: dict[str, Any]) -> Iterator[str]:
+def reload_lines(answer: Row) -> Iterator[str]:
     """Say which groups came, changed or left, and then what was edited, a line each."""
-    edits: Sequence[dict[str, Any]] = answer["edits"]
+    edits: Sequence[Row] = answer["edits"]
     groups = [f"{word} {', '.join(answer[word])}" for word in ("added", "changed", "orphaned") if answer[word]]
     if groups:
         yield "; ".join(groups)
@@ -34,7 +34,7 @@ def reload_lines(answer: dict[str, Any]) -> Iterator[str]:
         yield f"and {len(edits) - _SHOWN} more: see trimtab reload --json"
 
 
-def edit_words(edit: dict[str, Any]) -> str:
+def edit_words(edit: Row) -> str:
     """Say what one edit changed.
 
     >>> edit_words({"key": "conditions.busy.above", "act": "changed", "before": "80", "after": "85"})
@@ -45,19 +45,19 @@ def edit_words(edit: dict[str, Any]) -> str:
     return f"{edit['key']}: {edit['before'] or 'not set'} → {edit['after'] or 'not set'}"
 
 
-def edits_table(revisions: list[dict[str, Any]]) -> RenderableType | None:
+_EDITS: tuple[Column[tuple[Row, Row]], ...] = (
+    Column("EDITED (UTC)", lambda told: moment_text(told[0]["at"])),
+    Column("WHO", lambda told: told[0]["by"]),
+    Column("WHAT", lambda told: edit_words(told[1])),
+    Column("WHERE", lambda told: f"{told[1]['file']}:{told[1]['line']}"),
+)
+"""Of pairs: what a person saved at once, and one edit of it."""
+
+
+def edits_table(revisions: list[Row]) -> RenderableType | None:
     """One line for each key that was edited, newest first; ``None``: none was."""
-    told = [each for revision in revisions for each in revision["edits"]]
-    if not told:
-        return None
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("EDITED (UTC)", "WHO", "WHAT", "WHERE"):
-        table.add_column(column, overflow="fold")
-    for each in told:
-        for edit in each["edits"]:
-            row = (moment_text(each["at"]), each["by"], edit_words(edit), f"{edit['file']}:{edit['line']}")
-            table.add_row(*(Text(printable(text)) for text in row))
-    return table
+    saved = [each for revision in revisions for each in revision["edits"]]
+    return table(_EDITS, [(each, edit) for each in saved for edit in each["edits"]]) if saved else None
 
 
 def _touching(groups: Sequence[str]) -> str:

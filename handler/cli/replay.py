@@ -202,26 +202,30 @@ def _tell(runs: Sequence[Run], *, json: bool) -> None:
         for line in told:
             print_json(line.plain())
         return
-    from rich.table import Table
-    from rich.text import Text
-
+    from handler.cli.columns import Column, table
     from handler.replay.remarks import stamp
 
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("AT (UTC)", "GROUP", "POLICY", "OUTCOME", "REASON", "SIZE", "TICKS"):
-        table.add_column(column, overflow="fold")
-    for line, count in _folded(told):
-        before, after = ("–" if size is None else str(size) for size in (line.desired_from, line.desired_to))
-        size = after if before == after else f"{before} → {after}"
-        cells = stamp(line.at), line.group, line.policy or "–", line.outcome.value, line.reason.value, size, str(count)
-        table.add_row(*map(Text, cells))
-    show(table if told else Text("nothing was asked, and nothing changed"))
+    columns: tuple[Column[tuple[Line, int]], ...] = (
+        Column("AT (UTC)", lambda row: stamp(row[0].at)),
+        Column("GROUP", lambda row: row[0].group),
+        Column("POLICY", lambda row: row[0].policy or "–"),
+        Column("OUTCOME", lambda row: row[0].outcome.value),
+        Column("REASON", lambda row: row[0].reason.value),
+        Column("SIZE", lambda row: _sizes(row[0])),
+        Column("TICKS", lambda row: str(row[1])),
+    )
+    show(table(columns, list(_folded(told)), nothing="nothing was asked, and nothing changed"))
     for run in runs:
         told_of = run.tally
         typer.echo(
             f"{run.group}: {run.ticks} ticks, {told_of.actions} changes, {told_of.reversals} reversals, "
             f"{told_of.size_hours:,.1f} member-hours"
         )
+
+
+def _sizes(line: Line) -> str:
+    before, after = ("–" if size is None else str(size) for size in (line.desired_from, line.desired_to))
+    return after if before == after else f"{before} → {after}"
 
 
 def _folded(told: Sequence[Line]) -> Iterator[tuple[Line, int]]:
@@ -261,22 +265,23 @@ def _compare(files: tuple[Path, Path], runs: tuple[Sequence[Run], Sequence[Run]]
         for group in groups:
             print_json({"group": group, "file": asdict(by_group[0][group]), "against": asdict(by_group[1][group])})
         return
-    from rich.table import Table
-    from rich.text import Text
+    from operator import itemgetter
 
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("GROUP", "FIGURE", str(files[0]), str(files[1])):
-        table.add_column(column, overflow="fold")
-    for group in groups:
-        for name, said in _FIGURES:
-            figures = [getattr(tallies[group], name) for tallies in by_group]
-            if None not in figures:
-                table.add_row(*map(Text, (group, said, *(f"{figure:,.10g}" for figure in map(_rounded, figures)))))
-    show(table)
+    from handler.cli.columns import Column, table
+
+    rows = [
+        (group, said, *map(_figure, figures))
+        for group in groups
+        for name, said in _FIGURES
+        if None not in (figures := [getattr(tallies[group], name) for tallies in by_group])
+    ]
+    titles = ("GROUP", "FIGURE", str(files[0]), str(files[1]))
+    columns: list[Column[tuple[str, ...]]] = [Column(title, itemgetter(place)) for place, title in enumerate(titles)]
+    show(table(columns, rows))
 
 
-def _rounded(figure: float) -> float:
-    return round(figure, 1)
+def _figure(figure: float) -> str:
+    return f"{round(figure, 1):,.10g}"
 
 
 def _span(text: str, *, json: bool) -> float:

@@ -6,32 +6,37 @@ from collections.abc import Iterator
 from typing import Any
 
 from rich.console import RenderableType
-from rich.table import Table
-from rich.text import Text
 
+from handler.cli.columns import Column, table
 from handler.cli.moments import clock_text
-from handler.logs import printable
+
+Row = dict[str, Any]
 
 _SHORT = 12
 """Characters of a digest."""
 
 
-def definitions_table(revisions: list[dict[str, Any]]) -> RenderableType:
+def _numbered(each: Row) -> str:
+    flags = [word for word, key in (("declared", "declared"), ("in force", "in_force")) if each[key]]
+    return f"{each['number']} {', '.join(flags)}".rstrip()
+
+
+_DEFINITIONS: tuple[Column[Row], ...] = (
+    Column("REVISION", _numbered),
+    Column("SINCE (UTC)", lambda each: clock_text(each["at"])),
+    Column("PROFILE", lambda each: each["profile"][:_SHORT]),
+    Column("MEMBERS", lambda each: str(each["members"])),
+    Column("CONVERGED (UTC)", lambda each: clock_text(each["converged_at"])),
+    Column("WHAT CHANGED", lambda each: "; ".join(each["changes"]) or "–"),
+)
+
+
+def definitions_table(revisions: list[Row]) -> RenderableType:
     """One line a revision, newest first."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("REVISION", "SINCE (UTC)", "PROFILE", "MEMBERS", "CONVERGED (UTC)", "WHAT CHANGED"):
-        table.add_column(column, overflow="fold")
-    for each in revisions:
-        flags = [word for word, told in (("declared", each["declared"]), ("in force", each["in_force"])) if told]
-        number = f"{each['number']} {', '.join(flags)}".rstrip()
-        changes = "; ".join(each["changes"]) or "–"
-        when, good = clock_text(each["at"]), clock_text(each["converged_at"])
-        row = (number, when, each["profile"][:_SHORT], str(each["members"]), good, changes)
-        table.add_row(*(Text(printable(text)) for text in row))
-    return table
+    return table(_DEFINITIONS, revisions)
 
 
-def roll_words(roll: dict[str, Any]) -> str:
+def roll_words(roll: Row) -> str:
     """How a roll stands.
 
     >>> told = {"state": "running", "done": 7, "remaining": 13, "protected": [], "target": "0123456789abcdef"}
@@ -49,7 +54,7 @@ def roll_words(roll: dict[str, Any]) -> str:
     return f"roll {roll['state']} at {progress}{because}"
 
 
-def rolling_lines(group: dict[str, Any]) -> Iterator[str]:
+def rolling_lines(group: Row) -> Iterator[str]:
     """What a group's page says of definitions and rolls; nothing where there is nothing to know."""
     back = group["rollback"]
     if back is not None:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from operator import itemgetter
 from typing import Any
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from config.units import format_span
+from handler.cli.columns import Column, table
 from handler.cli.moments import clock_text, moment_text
 from handler.cli.roll_tables import rolling_lines
 from handler.logs import printable
@@ -18,59 +20,52 @@ from handler.planning.status import GroupCondition, severity
 from trigger.explain.pause_words import say_pause
 from trigger.requests import Pause
 
-_STYLE = {
-    "error": "bold red", "warning": "yellow", "orphaned": "yellow", "deleting": "yellow", "paused": "cyan",
-    "starting": "cyan", "scaling": "green", "cooldown": "blue", "running": "green",
-    "broken": "red", "unknown": "yellow", "in_service": "green", "failed": "red", "retry": "yellow",
-    "limited": "yellow",
-}  # fmt: skip
+Row = dict[str, Any]
+"""What the API's JSON says of one thing."""
 
 
-def _styled(word: str) -> Text:
-    return Text(printable(word), style=_STYLE.get(word, ""))
-
-
-def _cells(*texts: str) -> tuple[Text, ...]:
-    """Plain text: what looks like markup is none."""
-    return tuple(Text(printable(text)) for text in texts)
-
-
-def _table(*columns: str) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in columns:
-        table.add_column(column, overflow="fold")
-    return table
-
-
-def _members_in_words(members: list[dict[str, Any]]) -> str:
-    counts = Counter(member["state"] for member in members)
+def _members_in_words(group: Row) -> str:
+    counts = Counter(member["state"] for member in group["members"])
     return ", ".join(f"{count} {state.replace('_', ' ')}" for state, count in counts.items()) or "none"
 
 
-def _rolling(roll: dict[str, Any] | None) -> str:
+def _rolling(roll: Row | None) -> str:
     if roll is None or roll["state"] != "running":
         return ""
     return f", rolling {roll['done']}/{roll['done'] + roll['remaining']}"
 
 
-def groups_table(groups: list[dict[str, Any]], endpoints: Sequence[dict[str, Any]] = ()) -> RenderableType:
+def _desired(group: Row) -> str:
+    return _known(group["desired"]) + (" forced" if group["desired"] is not None and group["forced"] else "")
+
+
+def _known(value: object) -> str:
+    return "–" if value is None else str(value)
+
+
+_GROUPS: tuple[Column[Row], ...] = (
+    Column("GROUP", itemgetter("group")),
+    Column("STATE", itemgetter("condition"), itemgetter("condition")),
+    Column("DESIRED", _desired),
+    Column("BOUNDS", lambda group: f"{group['minimum']}..{group['maximum']}"),
+    Column("MEMBERS", lambda group: _members_in_words(group) + _rolling(group["roll"])),
+    Column("REASON", itemgetter("reason")),
+    Column("MODE", itemgetter("mode")),
+)
+
+
+def groups_table(groups: list[Row], endpoints: Sequence[Row] = ()) -> RenderableType:
     """One line a group, those in trouble first; before them, what concerns more than one."""
-    table = _table("GROUP", "STATE", "DESIRED", "BOUNDS", "MEMBERS", "REASON", "MODE")
-    for group in sorted(groups, key=lambda each: severity(GroupCondition(each["condition"]))):
-        desired = "–" if group["desired"] is None else str(group["desired"]) + (" forced" if group["forced"] else "")
-        bounds = f"{group['minimum']}..{group['maximum']}"
-        members = _members_in_words(group["members"]) + _rolling(group["roll"])
-        rest = _cells(desired, bounds, members, group["reason"], group["mode"])
-        table.add_row(*_cells(group["group"]), _styled(group["condition"]), *rest)
     if not groups:
         return Text("no groups are declared")
+    drawn = table(_GROUPS, sorted(groups, key=lambda each: severity(GroupCondition(each["condition"]))))
     stopped = groups[0]["fleet_pause"]
     above = [] if stopped is None else [_fleet_paused(stopped)]
     above += [Text(printable(each["because"]), style="yellow") for each in endpoints if each["because"]]
-    return Group(*above, Text(), table) if above else table
+    return Group(*above, Text(), drawn) if above else drawn
 
 
-def _fleet_paused(stopped: dict[str, Any]) -> Text:
+def _fleet_paused(stopped: Row) -> Text:
     """The banner: what is stopped in all groups, since when, by whom and why."""
     because = f": {stopped['because']}" if stopped["because"] else ""
     what = say_pause(Pause(stopped["pause"])).upper()
@@ -78,7 +73,7 @@ def _fleet_paused(stopped: dict[str, Any]) -> Text:
     return Text(printable(said), style="bold reverse yellow")
 
 
-def group_page(group: dict[str, Any]) -> RenderableType:
+def group_page(group: Row) -> RenderableType:
     """One group on one screen."""
     parts: list[RenderableType] = [groups_table([group])]
     parts += [Text(printable(f"  {message}"), style="yellow") for message in group["messages"]]
@@ -102,19 +97,29 @@ def group_page(group: dict[str, Any]) -> RenderableType:
     return Group(*parts, Text(), members_table(group["members"]))
 
 
-def members_table(members: list[dict[str, Any]]) -> RenderableType:
+def _member_notes(member: Row) -> str:
+    notes = [word for word in ("protected", "warming") if member[word]]
+    if member["unheard_since"] is not None:
+        notes.append(f"unheard since {clock_text(member['unheard_since'])}")
+    if member["unready"]:
+        notes.append(f"probe: {member['unready']}")
+    return ", ".join(notes)
+
+
+_MEMBERS: tuple[Column[Row], ...] = (
+    Column("MEMBER", itemgetter("name")),
+    Column("STATE", itemgetter("state"), itemgetter("state")),
+    Column("SINCE (UTC)", lambda member: clock_text(member["state_since"])),
+    Column("ADDRESS", lambda member: member["address"] or "–"),
+    Column("MADE (UTC)", lambda member: clock_text(member["since"])),
+    Column("CLOUD SAYS", itemgetter("raw_state")),
+    Column("NOTES", _member_notes),
+)
+
+
+def members_table(members: list[Row]) -> RenderableType:
     """One line a member."""
-    table = _table("MEMBER", "STATE", "SINCE (UTC)", "ADDRESS", "MADE (UTC)", "CLOUD SAYS", "NOTES")
-    for member in members:
-        notes = [word for word in ("protected", "warming") if member[word]]
-        if member["unheard_since"] is not None:
-            notes.append(f"unheard since {clock_text(member['unheard_since'])}")
-        if member["unready"]:
-            notes.append(f"probe: {member['unready']}")
-        address, made = member["address"] or "–", clock_text(member["since"])
-        row = (clock_text(member["state_since"]), address, made, member["raw_state"], ", ".join(notes))
-        table.add_row(*_cells(member["name"]), _styled(member["state"]), *_cells(*row))
-    return table if members else Text("no members")
+    return table(_MEMBERS, members, nothing="no members")
 
 
 def _age(seconds: float) -> str:
@@ -130,32 +135,48 @@ def _age(seconds: float) -> str:
 _AGES = ((86400, 3600), (3600, 60))
 
 
-def garbage_table(items: list[dict[str, Any]]) -> RenderableType:
+def _there(item: Row) -> str:
+    return " ".join(part for part in (item["server_id"] or "", item["raw_state"]) if part) or "–"
+
+
+_GARBAGE: tuple[Column[Row], ...] = (
+    Column("NAME", itemgetter("name")),
+    Column("KIND", lambda item: item["kind"].replace("_", " ")),
+    Column("AGE", lambda item: "–" if item["age"] is None else _age(item["age"])),
+    Column("WHERE", itemgetter("where")),
+    Column("THERE", _there),
+    Column("WHY", itemgetter("because")),
+)
+
+
+def garbage_table(items: list[Row]) -> RenderableType:
     """One line a piece of garbage."""
-    table = _table("NAME", "KIND", "AGE", "WHERE", "THERE", "WHY")
-    for item in items:
-        age = "–" if item["age"] is None else _age(item["age"])
-        there = " ".join(part for part in (item["server_id"] or "", item["raw_state"]) if part) or "–"
-        kind = item["kind"].replace("_", " ")
-        table.add_row(*_cells(item["name"], kind, age, item["where"], there, item["because"]))
-    return table if items else Text("no garbage")
+    return table(_GARBAGE, items, nothing="no garbage")
 
 
-def history_table(events: list[dict[str, Any]]) -> RenderableType:
+def _sizes(event: Row) -> str:
+    if event["desired_to"] is None:
+        return ""
+    clamps = "".join(f", {clamp['guard']} {clamp['before']}→{clamp['after']}" for clamp in event["clamps"])
+    return f"{_known(event['desired_from'])} → {event['desired_to']}{clamps}"
+
+
+def _result(event: Row) -> str:
+    return event["result"] or ""
+
+
+_HISTORY: tuple[Column[Row], ...] = (
+    Column("WHEN (UTC)", lambda event: moment_text(event["at"])),
+    Column("WHAT", itemgetter("name")),
+    Column("WHO", itemgetter("by")),
+    Column("SIZE", _sizes),
+    Column("RESULT", lambda event: _result(event) + (f" {event['message']}" if event["message"] else ""), _result),
+)
+
+
+def history_table(events: list[Row]) -> RenderableType:
     """One line an event, newest first."""
-    table = _table("WHEN (UTC)", "WHAT", "WHO", "SIZE", "RESULT")
-    for event in events:
-        size = ""
-        if event["desired_to"] is not None:
-            clamps = "".join(f", {clamp['guard']} {clamp['before']}→{clamp['after']}" for clamp in event["clamps"])
-            size = (
-                f"{event['desired_from'] if event['desired_from'] is not None else '–'} → {event['desired_to']}{clamps}"
-            )
-        result = _styled(event["result"] or "")
-        if event["message"]:
-            result.append(printable(f" {event['message']}"))
-        table.add_row(*_cells(moment_text(event["at"]), event["name"], event["by"], size), result)
-    return table if events else Text("nothing has happened yet")
+    return table(_HISTORY, events, nothing="nothing has happened yet")
 
 
 _PAUSES = {
@@ -201,7 +222,7 @@ def _wait(wait: str, count: int, which: str | None) -> str:
 _APART = frozenset({"kind", "because"})
 
 
-def step_text(step: dict[str, Any]) -> str:
+def step_text(step: Row) -> str:
     """One step in words."""
     rest = " ".join(_said(key, value) for key, value in step.items() if key not in _APART and value is not None)
     because = f" ({step['because']})" if step.get("because") else ""
@@ -214,7 +235,7 @@ def _said(key: str, value: object) -> str:
     return str(value)
 
 
-def plan_lines(plan: dict[str, Any]) -> Iterator[str]:
+def plan_lines(plan: Row) -> Iterator[str]:
     """One line a step, then what is waited for."""
     for step in plan["steps"]:
         yield step_text(step)
@@ -228,83 +249,110 @@ def plan_lines(plan: dict[str, Any]) -> Iterator[str]:
         yield f"converged but for {', '.join(stuck)}: nothing else to do" if stuck else "converged: nothing to do"
 
 
-def world_table(world: dict[str, Any]) -> RenderableType:
-    """What was observed: each member as the cloud, the balancers and the store have it."""
-    table = _table("MEMBER", "REMEMBERED", "CLOUD", "READY", "SEATS")
-    for member in world["members"]:
-        seats = [
-            f"{balancer} {seating['seats'][member['name']]['state']}"
-            for balancer, seating in world["seatings"].items()
-            if seating["seats"] is not None and member["name"] in seating["seats"]
-        ]
-        phase = member["record"]["phase"] if member["record"] else "–"
-        cloud = member["server"]["raw_state"] if member["server"] else ("gone" if member["disproved"] else "not listed")
-        ready = {True: "yes", False: "no", None: "–"}[member["ready"]]
-        table.add_row(*_cells(member["name"], phase, cloud, ready, ", ".join(seats) or "–"))
-    whole = Text(
-        "the listing is complete" if world["complete"] else printable(f"the listing is partial: {world['because']}")
+def _in_cloud(member: Row) -> str:
+    if member["server"]:
+        return str(member["server"]["raw_state"])
+    return "gone" if member["disproved"] else "not listed"
+
+
+def _seats(seatings: Row, member: Row) -> str:
+    held = (
+        f"{balancer} {seating['seats'][member['name']]['state']}"
+        for balancer, seating in seatings.items()
+        if seating["seats"] is not None and member["name"] in seating["seats"]
     )
-    return Group(table, whole)
+    return ", ".join(held) or "–"
 
 
-def hooks_table(hooks: list[dict[str, Any]]) -> RenderableType:
+def world_table(world: Row) -> RenderableType:
+    """What was observed: each member as the cloud, the balancers and the store have it."""
+    columns: tuple[Column[Row], ...] = (
+        Column("MEMBER", itemgetter("name")),
+        Column("REMEMBERED", lambda member: member["record"]["phase"] if member["record"] else "–"),
+        Column("CLOUD", _in_cloud),
+        Column("READY", lambda member: {True: "yes", False: "no", None: "–"}[member["ready"]]),
+        Column("SEATS", partial(_seats, world["seatings"])),
+    )
+    whole = "the listing is complete" if world["complete"] else f"the listing is partial: {world['because']}"
+    return Group(table(columns, world["members"]), Text(printable(whole)))
+
+
+def _hook_notes(hook: Row) -> str:
+    if hook["revoked_at"] is not None:
+        return f"revoked {clock_text(hook['revoked_at'])}"
+    return ", ".join(word for word, key in (("signed", "signed"), ("two tokens live", "rotating")) if hook[key])
+
+
+_HOOKS: tuple[Column[Row], ...] = (
+    Column("NAME", itemgetter("name")),
+    Column("GROUPS", lambda hook: ", ".join(hook["groups"]) or "all"),
+    Column("EFFECTS", lambda hook: "pushed values" if hook["push"] else ", ".join(hook["effects"])),
+    Column("DIRECTIONS", lambda hook: "" if hook["push"] else ", ".join(hook["directions"]) or "none"),
+    Column("LAST USED (UTC)", lambda hook: clock_text(hook["last_used_at"])),
+    Column("NOTES", _hook_notes),
+)
+
+
+def hooks_table(hooks: list[Row]) -> RenderableType:
     """One line a webhook."""
-    table = _table("NAME", "GROUPS", "EFFECTS", "DIRECTIONS", "LAST USED (UTC)", "NOTES")
-    for hook in hooks:
-        notes = [word for word, told in (("signed", hook["signed"]), ("two tokens live", hook["rotating"])) if told]
-        if hook["revoked_at"] is not None:
-            notes = [f"revoked {clock_text(hook['revoked_at'])}"]
-        table.add_row(
-            hook["name"],
-            ", ".join(hook["groups"]) or "all",
-            "pushed values" if hook["push"] else ", ".join(hook["effects"]),
-            "" if hook["push"] else ", ".join(hook["directions"]) or "none",
-            clock_text(hook["last_used_at"]),
-            ", ".join(notes),
-        )
-    return table if hooks else Text("there are no webhooks: trimtab hook new NAME")
+    return table(_HOOKS, hooks, nothing="there are no webhooks: trimtab hook new NAME")
 
 
 _NO_RATE = "no rate yet: the source had no newer count a second later; ask again, or see why for the last one"
 
 
-def probe_table(found: list[dict[str, Any]]) -> RenderableType:
+def _read(say: Callable[[Row], str]) -> Callable[[Row], str]:
+    """Say of a reading only where there is one."""
+    return lambda each: say(each) if each["reply"] == "ok" else ""
+
+
+def _reading(each: Row) -> str:
+    if each["reply"] != "ok":
+        return str(each["reply"].replace("_", " "))
+    return "–" if each["value"] is None else f"{each['value']:.6g} {each['unit']}".rstrip()
+
+
+_READINGS: tuple[Column[Row], ...] = (
+    Column("MEMBER", lambda each: each["member"] or "the group"),
+    Column("COUNTER", itemgetter("counter")),
+    Column("VALUE", _reading),
+    Column("READING", _read(lambda each: f"{each['reading']:.15g}")),
+    Column("TYPE", _read(itemgetter("kind"))),
+    Column("AGE", _read(lambda each: f"{each['age']:.1f} s")),
+    Column("TOOK", _read(lambda each: f"{each['took'] * 1000:.1f} ms")),
+)
+
+
+def probe_table(found: list[Row]) -> RenderableType:
     """One line a reading; below them, for each kind of failure, what is wrong and what to do."""
-    table = _table("MEMBER", "COUNTER", "VALUE", "READING", "TYPE", "AGE", "TOOK")
-    wrong: dict[str, dict[str, None]] = {}
-    for each in found:
-        table.add_row(*_cells(each["member"] or "the group", each["counter"]), *_reading_cells(each))
-        if each["reply"] != "ok":
-            said = f" ({each['said']})" if each["said"] else ""
-            told = f"{each['reply'].replace('_', ' ')}{said}; {each['remedy']}"
-            wrong.setdefault(told, {})[each["counter"]] = None
-        elif each["value"] is None and each["kind"] == "counter":
-            wrong.setdefault(_NO_RATE, {})[each["counter"]] = None
     if not found:
         return Text("there is nobody to ask: no member is in service")
+    wrong: dict[str, dict[str, None]] = {}
+    for each in found:
+        if (told := _trouble(each)) is not None:
+            wrong.setdefault(told, {})[each["counter"]] = None
     lines = (f"{', '.join(counters)}: {told}" for told, counters in wrong.items())
-    return Group(table, *(Text(printable(line), style="yellow") for line in lines))
+    return Group(table(_READINGS, found), *(Text(printable(line), style="yellow") for line in lines))
 
 
-def _reading_cells(each: dict[str, Any]) -> tuple[Text, ...]:
+def _trouble(each: Row) -> str | None:
     if each["reply"] != "ok":
-        return (_styled(each["reply"].replace("_", " ")),)
-    value = "–" if each["value"] is None else f"{each['value']:.6g} {each['unit']}".rstrip()
-    return _cells(
-        value, f"{each['reading']:.15g}", each["kind"], f"{each['age']:.1f} s", f"{each['took'] * 1000:.1f} ms"
-    )
+        said = f" ({each['said']})" if each["said"] else ""
+        return f"{each['reply'].replace('_', ' ')}{said}; {each['remedy']}"
+    return _NO_RATE if each["value"] is None and each["kind"] == "counter" else None
 
 
-def counters_page(counters: list[dict[str, Any]]) -> RenderableType:
+_COUNTERS: tuple[Column[Row], ...] = (
+    Column("WRITE", lambda each: f"  {each['source']}: {each['name']}{'.N' if each['table'] else ''}"),
+    Column("KIND", itemgetter("kind")),
+    Column("UNIT", lambda each: each["unit"] or "–"),
+    Column("PER", lambda each: ", ".join(each["per"])),
+    Column("WHAT IT TELLS", lambda each: each["description"] or "–"),
+)
+
+
+def counters_page(counters: list[Row]) -> RenderableType:
     """One line a counter that has a name, below whose name it is."""
-    table = _table("WRITE", "KIND", "UNIT", "PER", "WHAT IT TELLS")
-    group = ""
-    for each in counters:
-        if each["group"] != group:
-            group = each["group"]
-            table.add_row(Text(printable(group), style="bold cyan"))
-        name = each["name"] + (".N" if each["table"] else "")
-        rest = _cells(each["kind"], each["unit"] or "–", ", ".join(each["per"]), each["description"] or "–")
-        table.add_row(*_cells(f"  {each['source']}: {name}"), *rest)
     notes = [Text(".N: a row of a table; or leave .N away, and say with rows how all rows become one value")]
-    return Group(table, *(notes if any(each["table"] for each in counters) else ()))
+    drawn = table(_COUNTERS, counters, section=itemgetter("group"))
+    return Group(drawn, *(notes if any(each["table"] for each in counters) else ()))
