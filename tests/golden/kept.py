@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from tests.golden.answers import answers
+from tests.golden.pages import first_pages, group_pages
 from tests.golden.saved import busy_world, full_world, plan_of, recording_text, replayed_text
 from tests.golden.store import events_text, store_text
 from tests.golden.stored import digests, stored_values, words
@@ -33,6 +34,8 @@ KEPT: Final[Mapping[str, Callable[[], str]]] = {
     "recording.csv": recording_text,
     "replayed.jsonl": replayed_text,
     "answers.json": answers,
+    "pages/overview.txt": first_pages,
+    "pages/groups.txt": group_pages,
     "tables.txt": tables_text,
     "metrics.txt": metrics_text,
     "told.jsonl": told_text,

@@ -1,0 +1,202 @@
+"""What the console's pages say: every page of a fleet in which everything is the case once, and of one that is new."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import cycle
+from typing import Any, Final, cast
+
+from config.model.catalogue import Mode
+from config.units import GroupId, Instant, PolicyId
+from handler.operations.interface import Daemon, NoSuch
+from handler.planning.rolls import RollState
+from handler.planning.status import GroupCondition, GroupStatus, MemberState, RollbackStatus, RollStatus
+from handler.planning.steps import Wait
+from handler.ports.edits import EDITED
+from handler.ports.stored import Event, EventKind
+from handler.runtime.series import Series
+from handler.web.pages.routes import Console
+from tests.support.filled import filled
+from tests.support.normal_html import normal_html
+from tests.support.pages import NOW, a_member, a_status
+from tests.support.store import a_condition, a_quiet, an_answer, an_explanation, at
+from trigger.explain.explanation import Explanation, ExpressionExplanation
+from trigger.reasons import Reason
+from trigger.requests import Cause, Clamp, FleetPause, Pause
+from trigger.verdicts import Truth
+
+_HOSTILE: Final = "\"'><img src=x onerror=alert(1)>&amp;"
+_WEB: Final = GroupId("web")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Fleet:
+    """Stands in for the daemon."""
+
+    statuses: Sequence[GroupStatus] = ()
+    series: Series = field(default_factory=lambda: Series(10.0))
+    explanation: Explanation | None = None
+    events: tuple[Event, ...] = ()
+    pause: FleetPause | None = None
+
+    def now(self) -> Instant:
+        return NOW
+
+    def groups(self) -> tuple[GroupId, ...]:
+        return tuple(status.group for status in self.statuses)
+
+    def group(self, group: GroupId) -> GroupStatus:
+        for status in self.statuses:
+            if status.group == group:
+                return status
+        raise NoSuch(f"there is no group {group}")
+
+    def recent(self, group: GroupId) -> Series:
+        return self.series if group == _WEB else Series(10.0)
+
+    def fleet_pause(self) -> FleetPause | None:
+        return self.pause
+
+    async def why(self, group: GroupId, at: Instant | None) -> Explanation | None:
+        return self.explanation if at is None or (self.explanation and self.explanation.at == at) else None
+
+    async def history(self, group: GroupId, **_: Any) -> tuple[Event, ...]:
+        return self.events if group == _WEB else ()
+
+
+def first_pages() -> str:
+    """The list of groups: of none, of one, and of many."""
+    paused = FleetPause(pause=Pause.OUT, by=_HOSTILE, since=at(-5), because="quota & more")
+    told = [_Fleet(), _Fleet(statuses=[a_status()]), _Fleet(statuses=tuple(_many()), series=_series(), pause=paused)]
+    return _told((str(len(fleet.statuses)), asyncio.run(_overview(fleet))) for fleet in told)
+
+
+def group_pages() -> str:
+    """Pages of groups: one where everything is the case, a new one, further ones, and one that is not there."""
+    return _told(
+        (name, asyncio.run(_group(_Fleet(statuses=[status], **more)))) for name, (status, more) in _groups().items()
+    )
+
+
+def _told(pages: Any) -> str:
+    return "\n".join(f"=== {name}\n{normal_html(_without_digest(page))}" for name, page in pages)
+
+
+def _without_digest(page: str) -> str:
+    return re.sub(r"\?v=\w+", "?v=digest", page)
+
+
+async def _overview(fleet: _Fleet) -> str:
+    return _text(await Console(cast("Daemon", fleet)).overview())
+
+
+async def _group(fleet: _Fleet) -> str:
+    return _text(await Console(cast("Daemon", fleet)).group(_WEB))
+
+
+def _text(response: Any) -> str:
+    return str(response.body.decode())
+
+
+def _many() -> Iterator[GroupStatus]:
+    states = (MemberState.IN_SERVICE, MemberState.BUILDING, MemberState.DRAINING, MemberState.JOINING)
+    yield replace(a_status(*(a_member(f"web-{state.value}", state) for state in states)), pause=Pause.IN)
+    yield a_status(group=_HOSTILE, condition=GroupCondition.ERROR, messages=(_HOSTILE, "second"))
+    modes = cycle(Mode)
+    for condition in (*GroupCondition, *[GroupCondition.WARNING] * 7):
+        group = f"{condition.value}-{(mode := next(modes)).value}"
+        yield replace(a_status(group=group, condition=condition, desired=None, listed=None), mode=mode)
+
+
+def _groups() -> dict[str, tuple[GroupStatus, dict[str, Any]]]:
+    roll = RollStatus(
+        state=RollState.RUNNING, because="", target="abc", surge="2", unavailable="10%", started_at=at(0), by="ada",
+        ended_at=None, done=3, remaining=4, protected=(),
+    )  # fmt: skip
+    halted = replace(roll, state=RollState.HALTED, because="3 builds failed")
+    member = replace(a_member(protected=True), unready="HTTP 404")
+    return {
+        "everything": (replace(_full_status(), roll=roll), _full_history()),
+        "new": (a_status(desired=None, listed=None), {}),
+        "empty": (replace(a_status(desired=0), old=2, mode=Mode.OFF), {"explanation": an_explanation(values=(None,))}),
+        "halted": (replace(a_status(member), roll=halted, forced=True), {"series": _old_series()}),
+        "not there": (a_status(group="wep"), {}),
+    }
+
+
+def _full_status() -> GroupStatus:
+    names = (f"web-{state.value}" for state in MemberState)
+    members = [a_member(name, state) for name, state in zip(names, MemberState, strict=True)]
+    hostile = a_member(_HOSTILE, address=None, warming=True, protected=True, unheard_since=at(-700))
+    return replace(
+        a_status(
+            *members, hostile, condition=GroupCondition.WARNING, messages=("quota is used up", _HOSTILE),
+            quiets=(a_quiet(at(160)), a_quiet(at(4000), policy=None)), reason=Reason.SCALED_OUT,
+        ),
+        mode=Mode.ADVISE,
+        pause=Pause.OUT,
+        unbelieved=("cpu of web-1 is 120 %",),
+        quota="cores",
+        waits=((Wait.QUOTA, 2), (Wait.BUILDING, 1), (Wait.BUDGET, 3)),
+        rollback=RollbackStatus(revision=3, at=at(1), by=_HOSTILE),
+    )  # fmt: skip
+
+
+def _full_explanation() -> Explanation:
+    told = an_explanation(NOW, reason=Reason.SCALED_OUT, sizes=(3, 5), values=(90.0,), answers=(an_answer(),))
+    (policy,) = told.policies
+    expression: ExpressionExplanation = filled(ExpressionExplanation)
+    judged = replace(
+        policy,
+        truth=Truth.TRUE,
+        held=60.0,
+        conditions=(
+            replace(a_condition(90.0), truth=Truth.TRUE),
+            replace(a_condition(None), condition=a_condition().condition, counter=a_condition().counter, window=300.0),
+            replace(a_condition(-3.5), unit="ms", per_group=True, threshold=-1.0),
+        ),
+        expressions=(replace(expression, expression=_HOSTILE),),
+    )
+    return replace(told, policies=(judged, replace(policy, policy=PolicyId("in"))))
+
+
+def _full_history() -> dict[str, Any]:
+    explanation = _full_explanation()
+    clamp = Clamp(guard=Reason.AT_MAX, before=12, after=10)
+    decided, noted = EventKind.DECISION, EventKind.NOTE
+    events = (
+        _event(NOW, decided, "scaled_out", desired_from=3, desired_to=5),
+        _event(at(80), decided, "scaled_in", desired_from=5, desired_to=3, message=_HOSTILE, clamps=(clamp,)),
+        _event(at(60), decided, "quiet", desired_from=3, desired_to=3),
+        _event(at(40), noted, EDITED),
+        _event(at(20), noted, _HOSTILE, by=f"{Cause.PERSON.value} {_HOSTILE}"),
+        _event(at(-9000), decided, "first_listing", desired_to=2),
+    )
+    return {"explanation": explanation, "events": events, "series": _series()}
+
+
+def _event(when: Instant, kind: EventKind, name: str, *, by: str = "policy out", **changed: Any) -> Event:
+    return Event(at=when, group=_WEB, kind=kind, name=name, by=by, **changed)
+
+
+def _series() -> Series:
+    """Sizes and conditions with gaps; the threshold is another one in the end."""
+    series, told = Series(10.0), _full_explanation()
+    (first, *others) = told.policies
+    earlier = replace(first, conditions=tuple(replace(each, threshold=70.0) for each in first.conditions))
+    for second, desired, in_service in ((-700, 3, 3), (-690, 3, None), (0, 3, 3), (50, 5, 3), (60, 5, 4), (100, 5, 5)):
+        series.sized(at(second), desired=desired, in_service=in_service, minimum=2, maximum=10)
+    for second in (-700, 0, 10, 20, 60):
+        series.judged(replace(told, at=at(second), policies=(earlier, *others)))
+    series.judged(told)
+    return series
+
+
+def _old_series() -> Series:
+    series = Series(10.0)
+    for second in (-9000, 90):
+        series.sized(at(second), desired=9, in_service=9, minimum=2, maximum=10)
+    return series
