@@ -11,9 +11,13 @@ from hypothesis import strategies as st
 from config.document import yaml_nodes
 from config.document.places import Reading, read_places
 from config.errors import DeclarationError
+from tests.support.bad_declarations import cases
 from tests.support.config import DECLARATION
 
-_FILES = sorted([*Path("config/examples").glob("*.yaml"), *Path("tests/config/bad").glob("*.yaml")])
+_TEXTS = {
+    **{path.stem: path.read_bytes() for path in sorted(Path("config/examples").glob("*.yaml"))},
+    **{case.name: case.content for case in cases()},
+}
 _WORDS = (
     *(
         "a",
@@ -68,9 +72,9 @@ def _by(reader: str, text: str) -> Reading | str:
         return _read(text)
 
 
-@pytest.mark.parametrize("path", _FILES, ids=[path.stem for path in _FILES])
-def test_both_readers_give_the_same_values_at_the_same_places(path: Path) -> None:
-    text = path.read_text(encoding="utf-8", errors="replace").replace("window: }", "window: 5m}")
+@pytest.mark.parametrize("content", _TEXTS.values(), ids=_TEXTS)
+def test_both_readers_give_the_same_values_at_the_same_places(content: bytes) -> None:
+    text = content.decode(errors="replace").replace("window: }", "window: 5m}")
     assert repr(_by("libyaml", text)) == repr(_by("ruamel", text))
 
 
