@@ -22,6 +22,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 from sqlalchemy import (
+    DOUBLE_PRECISION,
     REAL,
     Boolean,
     Column,
@@ -34,9 +35,11 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    false,
     select,
     text,
 )
+from sqlalchemy.types import TypeEngine
 
 from config.model.access import SecretRef
 from config.model.catalogue import QuietScope
@@ -63,6 +66,8 @@ from trigger.verdicts import Direction
 HEAD = "0025"
 """The revision that this release reads and writes."""
 
+_SECONDS: TypeEngine[float] = REAL().with_variant(DOUBLE_PRECISION(), "postgresql")
+"""An instant or a span. PostgreSQL's own REAL would round an instant to two minutes; SQLite's has eight bytes."""
 
 METADATA = MetaData(
     naming_convention={
@@ -95,19 +100,19 @@ groups = Table(
     Column("revision", Integer, nullable=False),
     Column("forced", Boolean, nullable=False),
     Column("kept", Boolean, nullable=False),
-    Column("grown_at", REAL),
+    Column("grown_at", _SECONDS),
     Column("pause", Word(Pause), nullable=False),
     Column("orphaned", Boolean, nullable=False),
     Column("moves", Document(tuple[Move, ...]), nullable=False, server_default="[]"),
     Column("observed", Document(Observed), nullable=False, server_default='{"type":"Observed"}'),
     Column("watched", Document(tuple[Watched, ...]), nullable=False, server_default="[]"),
     Column("turn", Document(Turn), nullable=False, server_default='{"type":"Turn"}'),
-    Column("fresh", Boolean, nullable=False, server_default=text("0")),
+    Column("fresh", Boolean, nullable=False, server_default=false()),
     Column("older", Document(OlderStore)),
     Column("shrunk", Document(Shrunk)),
     Column("deleting", Boolean, nullable=False),
     Column("failed_builds", Integer, nullable=False),
-    Column("back_off_until", REAL),
+    Column("back_off_until", _SECONDS),
     Column("builds_of", Text),
 )
 
@@ -126,8 +131,8 @@ quiets = Table(
     Column("policy", Text),
     Column("scope", Word(QuietScope), nullable=False),
     Column("direction", Word(Direction), nullable=False),
-    Column("until", REAL, nullable=False),
-    Column("lasts", REAL),
+    Column("until", _SECONDS, nullable=False),
+    Column("lasts", _SECONDS),
 )
 
 signals = Table(
@@ -138,9 +143,9 @@ signals = Table(
     Column("key", Text, primary_key=True),
     Column("kind", Word(SignalKind), primary_key=True),
     Column("size", Integer),
-    Column("since", REAL, nullable=False),
-    Column("until", REAL, nullable=False),
-    Column("lasts", REAL),
+    Column("since", _SECONDS, nullable=False),
+    Column("until", _SECONDS, nullable=False),
+    Column("lasts", _SECONDS),
 )
 
 attachments = Table(
@@ -150,7 +155,7 @@ attachments = Table(
     Column("balancer", Text, primary_key=True),
     Column("port", Integer, nullable=False),
     Column("by", Text, nullable=False),
-    Column("at", REAL, nullable=False),
+    Column("at", _SECONDS, nullable=False),
 )
 
 definitions = Table(
@@ -158,9 +163,9 @@ definitions = Table(
     METADATA,
     _group(primary_key=True, of_groups=True),
     Column("number", Integer, primary_key=True),
-    Column("at", REAL, nullable=False),
+    Column("at", _SECONDS, nullable=False),
     Column("definition", Document(Definition), nullable=False),
-    Column("converged_at", REAL),
+    Column("converged_at", _SECONDS),
 )
 
 pins = Table(
@@ -168,7 +173,7 @@ pins = Table(
     METADATA,
     _group(primary_key=True, of_groups=True),
     Column("revision", Integer, nullable=False),
-    Column("at", REAL, nullable=False),
+    Column("at", _SECONDS, nullable=False),
     Column("by", Text, nullable=False),
 )
 
@@ -185,7 +190,7 @@ converged = Table(
     _group(primary_key=True, of_groups=True),
     Column("size", Integer, nullable=False),
     Column("definition", Integer, nullable=False),
-    Column("at", REAL, nullable=False),
+    Column("at", _SECONDS, nullable=False),
 )
 
 bindings = Table(
@@ -204,30 +209,30 @@ members = Table(
     Column("cloud", Text, nullable=False),
     Column("sequence", Integer, nullable=False),
     Column("phase", Word(Phase), nullable=False),
-    Column("intended_at", REAL, nullable=False),
+    Column("intended_at", _SECONDS, nullable=False),
     Column("server_id", Text),
-    Column("made_at", REAL),
-    Column("in_service_at", REAL),
+    Column("made_at", _SECONDS),
+    Column("in_service_at", _SECONDS),
     Column("balancers", Document(tuple[tuple[BalancerId, int], ...]), nullable=False),
     Column("seats", Document(tuple[tuple[BalancerId, str], ...]), nullable=False, server_default="[]"),
     Column("detaching", Document(tuple[BalancerId, ...]), nullable=False, server_default="[]"),
     Column("leaving", Word(Leaving)),
-    Column("leaving_at", REAL),
-    Column("drained_at", REAL),
+    Column("leaving_at", _SECONDS),
+    Column("drained_at", _SECONDS),
     Column("protected", Boolean, nullable=False),
     Column("absent_listings", Integer, nullable=False),
-    Column("absent_at", REAL),
+    Column("absent_at", _SECONDS),
     Column("create_attempts", Integer, nullable=False),
     Column("destroy_attempts", Integer, nullable=False),
-    Column("gone_at", REAL),
+    Column("gone_at", _SECONDS),
     Column("profile", Text),
-    Column("failing_since", REAL),
+    Column("failing_since", _SECONDS),
     Column("attempts", Document(tuple[Attempts, ...]), nullable=False, server_default="[]"),
-    Column("given", Boolean, nullable=False, server_default=text("0")),
-    Column("removal_at", REAL),
-    Column("removal_tried_at", REAL),
+    Column("given", Boolean, nullable=False, server_default=false()),
+    Column("removal_at", _SECONDS),
+    Column("removal_tried_at", _SECONDS),
     Column("parts", Document(tuple[tuple[PartName, OnDelete], ...]), nullable=False, server_default="[]"),
-    Column("lost_at", REAL),
+    Column("lost_at", _SECONDS),
     UniqueConstraint("group", "sequence"),
     Index(None, "phase"),
     Index(None, "intended_at"),
@@ -240,7 +245,7 @@ abandoned = Table(
     _group(),
     Column("cloud", Text, nullable=False),
     Column("server_id", Text),
-    Column("at", REAL, nullable=False),
+    Column("at", _SECONDS, nullable=False),
     Column("by", Text, nullable=False),
 )
 
@@ -249,10 +254,10 @@ steps = Table(
     METADATA,
     Column("id", Integer, primary_key=True),
     _group(),
-    Column("at", REAL, nullable=False),
+    Column("at", _SECONDS, nullable=False),
     Column("name", Text, nullable=False),
     Column("member", Text),
-    Column("ended_at", REAL),
+    Column("ended_at", _SECONDS),
     Column("result", Word(Result)),
     Column("message", Text, nullable=False),
     Index(None, "group", "at"),
@@ -266,7 +271,7 @@ decisions = Table(
     METADATA,
     Column("id", Integer, primary_key=True),
     _group(),
-    Column("at", REAL, nullable=False),
+    Column("at", _SECONDS, nullable=False),
     Column("name", Text, nullable=False),
     Column("by", Text, nullable=False),
     Column("desired_from", Integer),
@@ -282,7 +287,7 @@ givens = Table(
     METADATA,
     Column("id", Integer, primary_key=True),
     _group(),
-    Column("at", REAL, nullable=False),
+    Column("at", _SECONDS, nullable=False),
     Column("given", Document(Given), nullable=False),
     Index(None, "at"),
 )
@@ -293,7 +298,7 @@ notes = Table(
     METADATA,
     Column("id", Integer, primary_key=True),
     _group(),
-    Column("at", REAL, nullable=False),
+    Column("at", _SECONDS, nullable=False),
     Column("name", Text, nullable=False),
     Column("by", Text, nullable=False),
     Column("desired_from", Integer),
@@ -308,7 +313,7 @@ answers = Table(
     METADATA,
     _group(primary_key=True),
     Column("request", Text, primary_key=True),
-    Column("at", REAL, nullable=False),
+    Column("at", _SECONDS, nullable=False),
     Column("reason", Word(Reason), nullable=False),
     Column("desired_from", Integer),
     Column("desired_to", Integer),
@@ -322,15 +327,15 @@ hooks = Table(
     Column("name", Text, nullable=False),
     Column("token", Document(TokenHash), nullable=False),
     Column("old_token", Document(TokenHash)),
-    Column("old_until", REAL),
+    Column("old_until", _SECONDS),
     Column("groups", Document(tuple[GroupId, ...]), nullable=False),
     Column("effects", Document(tuple[EffectKind, ...]), nullable=False),
     Column("directions", Document(tuple[Direction, ...]), nullable=False),
     Column("hmac_secret", Document(SecretRef)),
     Column("pushes", Boolean, nullable=False),
-    Column("created_at", REAL, nullable=False),
-    Column("revoked_at", REAL),
-    Column("last_used_at", REAL),
+    Column("created_at", _SECONDS, nullable=False),
+    Column("revoked_at", _SECONDS),
+    Column("last_used_at", _SECONDS),
     UniqueConstraint("name"),
 )
 
@@ -340,11 +345,11 @@ deliveries = Table(
     _group(primary_key=True),
     Column("alert", Text, primary_key=True),
     Column("fingerprint", Text, primary_key=True),
-    Column("starts_at", REAL, primary_key=True),
+    Column("starts_at", _SECONDS, primary_key=True),
     Column("status", Word(AlertStatus), primary_key=True),
-    Column("at", REAL, nullable=False),
+    Column("at", _SECONDS, nullable=False),
     Column("decision", Text, nullable=False),
-    Column("last_at", REAL, nullable=False),
+    Column("last_at", _SECONDS, nullable=False),
     Index(None, "last_at"),
 )
 
@@ -354,12 +359,12 @@ notices = Table(
     Column("number", Integer, primary_key=True),  # the order of filing, whatever the clock did meanwhile
     Column("id", Text, nullable=False),
     _group(),
-    Column("at", REAL, nullable=False),
+    Column("at", _SECONDS, nullable=False),
     Column("notice", Document(Notice), nullable=False),
     Column("target", Document(cast("type[NotifyTarget]", NotifyTarget)), nullable=False),
     Column("attempts", Integer, nullable=False),
-    Column("next_at", REAL),
-    Column("delivered_at", REAL),
+    Column("next_at", _SECONDS),
+    Column("delivered_at", _SECONDS),
     UniqueConstraint("id"),
     Index(None, "group"),
     Index(None, "next_at"),
@@ -370,8 +375,8 @@ spans = Table(
     METADATA,
     Column("id", Integer, primary_key=True),
     _group(),
-    Column("first_at", REAL, nullable=False),
-    Column("last_at", REAL, nullable=False),
+    Column("first_at", _SECONDS, nullable=False),
+    Column("last_at", _SECONDS, nullable=False),
     Column("ticks", Integer, nullable=False),
     Column("first", Document(Explanation), nullable=False),
     Column("least", Document(tuple[float | None, ...]), nullable=False),
@@ -388,7 +393,7 @@ states = Table(
     _group(primary_key=True, of_groups=True),
     Column("member", Text, primary_key=True),
     Column("state", Word(MemberState), nullable=False),
-    Column("at", REAL, nullable=False),
+    Column("at", _SECONDS, nullable=False),
 )
 """Since when each member is in the state that it is shown in."""
 
@@ -405,7 +410,7 @@ edits = Table(
     METADATA,
     Column("id", Integer, primary_key=True),
     _group(),
-    Column("at", REAL, nullable=False),
+    Column("at", _SECONDS, nullable=False),
     Column("by", Text, nullable=False),
     Column("edits", Document(tuple[Edit, ...]), nullable=False),
     Index(None, "group", "at"),
