@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -14,10 +15,13 @@ from tests.support.real_clouds import NAMES, is_here
 settings.register_profile("house", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("house")
 
-_PACKAGES = {"promtool": "prometheus"}
+_PACKAGES = {"promtool": "prometheus", "postgres": "postgresql"}
 """Debian's package of a program, where it is called otherwise."""
 
-os.environ["PATH"] += os.pathsep + "/usr/sbin"  # where Debian keeps daemons; not on everybody's path
+_PLACES = ("/usr/sbin", *map(str, sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)))
+"""Where Debian keeps daemons; not on everybody's path."""
+
+os.environ["PATH"] += "".join(os.pathsep + place for place in _PLACES)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import fields
 
 from sqlalchemy import Connection, bindparam, select
-from sqlalchemy.dialects.sqlite import insert
 
 from config.units import GroupId, MemberName
 from handler.planning.garbage import Abandoned
 from handler.store.schema import abandoned
+from handler.store.upserts import insert_or_ignore
 
 _FIELDS = tuple(field.name for field in fields(Abandoned))
 _ALL = select(*(abandoned.c[name] for name in _FIELDS)).order_by(abandoned.c.name)
 _OF_GROUP = select(abandoned.c.name).where(abandoned.c.group == bindparam("of"))
-_WRITE = insert(abandoned).on_conflict_do_nothing()
+_WRITE = insert_or_ignore(abandoned)
 
 
 def read_abandoned(connection: Connection) -> tuple[Abandoned, ...]:
@@ -29,4 +29,4 @@ def read_names(connection: Connection, group: GroupId) -> frozenset[MemberName]:
 
 def write_abandoned(connection: Connection, what: Abandoned) -> None:
     """Write it once: the first time holds."""
-    connection.execute(_WRITE, {name: getattr(what, name) for name in _FIELDS})
+    _WRITE.write(connection, {name: getattr(what, name) for name in _FIELDS})

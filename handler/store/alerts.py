@@ -4,19 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from typing import Any
 
-from sqlalchemy import Column, ColumnElement, Connection, bindparam, func, select, update
-from sqlalchemy.dialects.sqlite import insert
+from sqlalchemy import Connection, bindparam, select, update
 
 from config.units import AlertId, GroupId, HookId, Instant
 from handler.ports.outside import Delivery, StoredHook
 from handler.store.rows import named
 from handler.store.schema import deliveries, every, hooks
+from handler.store.upserts import greater, insert_or_update
 
 _HOOK = tuple(field.name for field in fields(StoredHook))
 _DELIVERY = tuple(field.name for field in fields(Delivery))
 _TOLD = tuple(deliveries.c[name].label(name) for name in _DELIVERY)
+_WRITE_HOOK = insert_or_update(hooks, rising=("last_used_at",))
+_USED = (
+    update(hooks)
+    .where(hooks.c.id == bindparam("row"))
+    .values(last_used_at=greater(hooks.c.last_used_at, bindparam("used_at", type_=hooks.c.last_used_at.type)))
+)
+_WRITE_DELIVERIES = insert_or_update(deliveries, only=("last_at",), rising=("last_at",), returning=_TOLD)
 
 
 def read_hooks(connection: Connection) -> tuple[StoredHook, ...]:
@@ -27,22 +33,14 @@ def read_hooks(connection: Connection) -> tuple[StoredHook, ...]:
 
 def write_hook(connection: Connection, hook: StoredHook) -> None:
     """Insert or replace a webhook; its last use only ever moves forward."""
-    write = insert(hooks).values({name: getattr(hook, name) for name in _HOOK})
-    before, new = hooks.c.last_used_at, write.excluded.last_used_at
-    replaced: dict[Column[Any], ColumnElement[Any]] = {
-        column: write.excluded[column.key] for column in hooks.c if not column.primary_key
-    }
-    replaced[before] = func.coalesce(func.max(before, new), before, new)
-    connection.execute(write.on_conflict_do_update(index_elements=[hooks.c.id], set_=replaced))
+    _WRITE_HOOK.write(connection, {name: getattr(hook, name) for name in _HOOK})
 
 
 def write_uses(connection: Connection, used: Mapping[HookId, Instant]) -> None:
     """Move the last uses of webhooks forward."""
     if not used:
         return
-    later = func.max(func.coalesce(hooks.c.last_used_at, bindparam("used_at")), bindparam("used_at"))
-    moved = update(hooks).where(hooks.c.id == bindparam("row")).values(last_used_at=later)
-    connection.execute(moved, [{"row": hook, "used_at": at} for hook, at in used.items()])
+    connection.execute(_USED, [{"row": hook, "used_at": at} for hook, at in used.items()])
 
 
 def write_deliveries(connection: Connection, told: Sequence[Delivery]) -> tuple[Delivery, ...]:
@@ -52,13 +50,11 @@ def write_deliveries(connection: Connection, told: Sequence[Delivery]) -> tuple[
     """
     if not told:
         return ()
-    write = insert(deliveries)
-    later = func.max(deliveries.c.last_at, write.excluded.last_at)
-    upsert = write.on_conflict_do_update(index_elements=list(deliveries.primary_key), set_={"last_at": later})
-    written = connection.execute(
-        upsert.returning(*_TOLD),
-        [{name: getattr(delivery, name) for name in _DELIVERY} | {"last_at": delivery.at} for delivery in told],
-    ).mappings()
+    new: dict[object, Delivery] = {}
+    for delivery in told:
+        new.setdefault(_same(delivery), delivery)
+    rows = [{name: getattr(each, name) for name in _DELIVERY} | {"last_at": each.at} for each in new.values()]
+    written = _WRITE_DELIVERIES.write(connection, rows).mappings()
     first = {_same(delivery): delivery for delivery in (Delivery(**named(row)) for row in written)}
     return tuple(first[_same(delivery)] for delivery in told)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sqlalchemy import Connection, delete, select
-from sqlalchemy.dialects.sqlite import insert
 
 from config.units import BalancerId, GroupId
 from handler.planning.attachments import Attachment
@@ -16,6 +15,9 @@ from handler.ports.stored import Event
 from handler.store import rows
 from handler.store.schema import bindings
 from handler.store.session import Session, write_note
+from handler.store.upserts import insert_or_update
+
+_BIND = insert_or_update(bindings)
 
 
 class BehindRows(Session):
@@ -41,14 +43,10 @@ class BehindRows(Session):
 
     def bind(self, group: GroupId, binding: Binding) -> None:
         """Write down what was made for a group, or is about to be; insert or replace."""
-        write = insert(bindings).values(group=group, balancer=binding.balancer, binding=binding)
-        own = [bindings.c.group, bindings.c.balancer]
 
         def written(connection: Connection) -> None:
             rows.require(connection, group)
-            connection.execute(
-                write.on_conflict_do_update(index_elements=own, set_={"binding": write.excluded.binding})
-            )
+            _BIND.write(connection, {"group": group, "balancer": binding.balancer, "binding": binding})
 
         self._writer.do(written)
 

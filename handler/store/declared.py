@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from sqlalchemy import Connection, delete, func, select, update
-from sqlalchemy.dialects.sqlite import insert
+from sqlalchemy import Connection, delete, func, insert, select, update
 
 from config.model.catalogue import Profile
 from config.units import GroupId, Instant
@@ -15,9 +14,13 @@ from handler.planning.declared import KEPT, Converged, Pinned, Revision, essence
 from handler.planning.desired import Definition
 from handler.planning.rolls import Roll
 from handler.store.schema import converged, definitions, every, groups, pins, rolls
+from handler.store.upserts import insert_or_update
 
 if TYPE_CHECKING:
     from handler.ports.stored import StoredGroup
+
+_ROLL = insert_or_update(rolls)
+_CONVERGED = insert_or_update(converged)
 
 
 def overrides(connection: Connection) -> Callable[[StoredGroup], StoredGroup]:
@@ -86,15 +89,12 @@ def write_overrides(connection: Connection, group: GroupId, pinned: Pinned | Non
 
 def write_roll(connection: Connection, group: GroupId, roll: Roll) -> None:
     """Replace the roll of a group."""
-    write = insert(rolls).values(group=group, roll=roll)
-    connection.execute(write.on_conflict_do_update(index_elements=[rolls.c.group], set_={"roll": write.excluded.roll}))
+    _ROLL.write(connection, {"group": group, "roll": roll})
 
 
 def write_converged(connection: Connection, group: GroupId, now: Converged, *, wholly: bool) -> None:
     """Replace what a group was when nothing was left to do; with ``wholly``, its revision is good to go back to."""
-    values = {"size": now.size, "definition": now.definition, "at": now.at}
-    write = insert(converged).values(group=group, **values)
-    connection.execute(write.on_conflict_do_update(index_elements=[converged.c.group], set_=values))
+    _CONVERGED.write(connection, {"group": group, "size": now.size, "definition": now.definition, "at": now.at})
     if wholly:
         good = (definitions.c.group == group) & (definitions.c.number == now.definition)
         connection.execute(update(definitions).where(good).values(converged_at=now.at))

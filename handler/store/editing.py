@@ -7,15 +7,16 @@ import zlib
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from sqlalchemy import Connection, func, select
-from sqlalchemy.dialects.sqlite import insert
+from sqlalchemy import Connection, func, insert, select
 
 from config.document.statement import Statement
 from config.model.edits import Edit
 from config.units import GroupId, Instant
 from handler.ports.edits import EDITED, Edited, GroupEdit
 from handler.store.schema import edits, notes, statements
+from handler.store.upserts import insert_or_update
 
+_STATE = insert_or_update(statements)
 _NAMED = 10
 """Keys that one line of history names; `edits` has them all."""
 
@@ -35,9 +36,7 @@ def read_edits(connection: Connection, group: GroupId, limit: int) -> tuple[Grou
 
 def write_edited(connection: Connection, edited: Edited, known: Collection[GroupId], at: Instant) -> None:
     """Replace the statement, and tell every group that was there before what an edit changed for it."""
-    body = _written(edited.statement)
-    write = insert(statements).values(id=1, body=body)
-    connection.execute(write.on_conflict_do_update(index_elements=[statements.c.id], set_={"body": body}))
+    _STATE.write(connection, {"id": 1, "body": _written(edited.statement)})
     told: dict[GroupId, list[Edit]] = {}
     for edit in edited.edits:
         for group in edit.groups:

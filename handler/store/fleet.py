@@ -5,18 +5,19 @@ Functions run inside their caller's transaction.
 
 from __future__ import annotations
 
-from sqlalchemy import Connection, delete, literal, select
-from sqlalchemy.dialects.sqlite import insert
+from sqlalchemy import Connection, delete, insert, literal, select
 
 from config.units import Instant
 from handler.planning.launches import Claim
 from handler.store.codec import from_text, to_text
 from handler.store.schema import groups, meta, notes
+from handler.store.upserts import insert_or_update
 from trigger.requests import FleetPause
 
 _NAME = "fleet_pause"
 _GENERATION = "generation"
 _CLOCK = "clock"
+_WRITE = insert_or_update(meta)
 
 
 def read_fleet_pause(connection: Connection) -> FleetPause | None:
@@ -55,8 +56,7 @@ def write_clock(connection: Connection, text: str) -> None:
 
 
 def _write(connection: Connection, name: str, value: str) -> None:
-    write = insert(meta).values(name=name, value=value)
-    connection.execute(write.on_conflict_do_update(index_elements=[meta.c.name], set_={"value": write.excluded.value}))
+    _WRITE.write(connection, {"name": name, "value": value})
 
 
 def note_everywhere(connection: Connection, act: str, by: str, message: str, at: Instant) -> None:

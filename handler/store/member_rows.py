@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from sqlalchemy import Connection, bindparam, select, update
-from sqlalchemy.dialects.sqlite import insert
+from sqlalchemy import Connection, bindparam, insert, select, update
 
 from config.units import BalancerId, CloudId, GroupId, Instant, MemberName
 from handler.planning.garbage import Abandoned

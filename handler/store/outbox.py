@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlalchemy import Connection, delete, func, select, update
-from sqlalchemy.dialects.sqlite import insert
+from sqlalchemy import Connection, delete, func, insert, select, update
 
 from config.model.notices import NotifyTarget
 from config.units import GroupId, Instant
 from handler.ports.notices import Filed, Notice, Tried, channel
 from handler.store.schema import groups, notes, notices
+from handler.store.upserts import insert_or_ignore
+
+_FILE = insert_or_ignore(notices)
 
 
 def write_notices(connection: Connection, filed: Sequence[Filed]) -> None:
@@ -32,7 +34,7 @@ def write_notices(connection: Connection, filed: Sequence[Filed]) -> None:
         for told in filed
     ]
     if rows:
-        connection.execute(insert(notices).on_conflict_do_nothing(), rows)
+        _FILE.write(connection, rows)
 
 
 def read_last(connection: Connection) -> tuple[Notice, ...]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from sqlalchemy import Connection, func, select
-from sqlalchemy.dialects.sqlite import insert
 
 from config.errors import Refused
 from handler.store.schema import meta, spans
+from handler.store.upserts import insert_or_ignore
+
+_CLAIM = insert_or_ignore(meta)
 
 
 def claimed(connection: Connection, path: Path, installation: str) -> int:
@@ -16,7 +18,7 @@ def claimed(connection: Connection, path: Path, installation: str) -> int:
 
     Under another installation's id no member would be found again on its cloud: the fleet would be made twice.
     """
-    connection.execute(insert(meta).values(name="installation", value=installation).on_conflict_do_nothing())
+    _CLAIM.write(connection, {"name": "installation", "value": installation})
     owner = connection.execute(select(meta.c.value).where(meta.c.name == "installation")).scalar_one()
     if owner != installation:
         raise Refused(

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, bindparam, update
-from sqlalchemy.dialects.sqlite import insert
+from sqlalchemy import Connection, bindparam, insert, update
 
 from config.units import GroupId
 from handler.ports.stored import Tick
@@ -14,13 +13,14 @@ from handler.store.decisions import Refusals, Told, told
 from handler.store.rows import write_members, write_states
 from handler.store.schema import answers, decisions, givens, spans
 from handler.store.spans import Book, Entry, OpenSpan
+from handler.store.upserts import insert_or_ignore
 from handler.store.writer import Writer
 
 _EVENT = ("at", "group", "name", "by", "desired_from", "desired_to", "clamps", "message")
 _ANSWER = ("request", "at", "reason", "desired_from", "desired_to")
 _SPAN = ("group", "first_at", "last_at", "ticks", "first", "least", "greatest")
 # Built once: putting a statement together takes about as long as running it.
-_FIRST_ANSWERS = insert(answers).on_conflict_do_nothing()
+_FIRST_ANSWERS = insert_or_ignore(answers)
 _GROWN = update(spans).where(spans.c.id == bindparam("row"))
 _GROWS = ("last_at", "ticks", "least", "greatest")
 
@@ -55,7 +55,7 @@ class _Page:
             for answer in tale.answers
         ]
         if first_answers:
-            connection.execute(_FIRST_ANSWERS, first_answers)
+            _FIRST_ANSWERS.write(connection, first_answers)
         if self.entry.new:
             connection.execute(insert(spans), [_columns(new.span, _SPAN) | {"id": new.id} for new in self.entry.new])
         last = [span for group, span in self.entry.last.items() if group in self.urgent and span.on_disk]

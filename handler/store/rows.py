@@ -6,8 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, MutableMapping, Seque
 from dataclasses import fields
 from typing import Any, cast
 
-from sqlalchemy import Connection, RowMapping, Table, bindparam, case, delete, func, select, update
-from sqlalchemy.dialects.sqlite import insert
+from sqlalchemy import Connection, RowMapping, Table, bindparam, case, delete, func, insert, select, update
 
 from config.errors import StoreError
 from config.units import AlertId, BalancerId, CloudId, GroupId, Instant, MemberName, Seconds
@@ -22,6 +21,7 @@ from handler.store.declared import overrides, revise
 from handler.store.editing import last_edits, write_edited
 from handler.store.fleet import read_fleet_pause
 from handler.store.schema import attachments, every, groups, members, notes, quiets, sequences, signals, states
+from handler.store.upserts import insert_or_update
 from trigger.requests import GroupState, Quiet, Signal, SignalKind
 
 _TOUCHED = "touched"
@@ -57,27 +57,12 @@ _CREATES_SINCE = _CREATES.where(members.c.intended_at > bindparam("since"))
 _STATES = update(groups).where(groups.c.id == bindparam("row"))
 _NO_QUIETS = delete(quiets).where(quiets.c.group == bindparam("row"))
 _NO_SIGNALS = delete(signals).where(signals.c.group == bindparam("row"))
-_NEW_SIGNALS = insert(signals)
-_SIGNALS = _NEW_SIGNALS.on_conflict_do_update(
-    index_elements=list(signals.primary_key),
-    set_={name: _NEW_SIGNALS.excluded[name] for name in ("size", "since", "until", "lasts")},
-)
-_STATES_BEGUN = insert(states)
-_BEGUN = _STATES_BEGUN.on_conflict_do_update(
-    index_elements=list(states.primary_key),
-    set_={name: _STATES_BEGUN.excluded[name] for name in ("state", "at")},
-)
+_SIGNALS = insert_or_update(signals)
+_BEGUN = insert_or_update(states)
 _OVER = delete(states).where(states.c.group == bindparam("of"), states.c.member == bindparam("who"))
 _KNOWN = select(groups.c.id).where(groups.c.id == bindparam("of"))
-_SEQUENCE = insert(sequences)
-_RAISE_SEQUENCE = _SEQUENCE.on_conflict_do_update(
-    index_elements=[sequences.c.group], set_={"last": func.max(sequences.c.last, _SEQUENCE.excluded.last)}
-)
-_MEMBER = insert(members)
-_WRITE_MEMBER = _MEMBER.on_conflict_do_update(
-    index_elements=[members.c.group, members.c.name],
-    set_={column: _MEMBER.excluded[column.key] for column in members.c if not column.primary_key},
-)
+_RAISE_SEQUENCE = insert_or_update(sequences, rising=("last",))
+_WRITE_MEMBER = insert_or_update(members)
 _FRESH = {"deleting": False, "failed_builds": 0, "back_off_until": None}
 
 
@@ -212,7 +197,7 @@ def write_begun(
     require(connection, group)
     if begun:
         rows = [{"group": group, "member": name, "state": each.state, "at": each.at} for name, each in begun.items()]
-        connection.execute(_BEGUN, rows)
+        _BEGUN.write(connection, rows)
     if over:
         connection.execute(_OVER, [{"of": group, "who": name} for name in over])
 
@@ -271,7 +256,7 @@ def _change_signals(
     if ended:
         connection.execute(_END_SIGNAL, ended)
     if changed:
-        connection.execute(_SIGNALS, changed)
+        _SIGNALS.write(connection, changed)
 
 
 def _signal_name(signal: Signal) -> tuple[AlertId, str, SignalKind]:
@@ -317,7 +302,7 @@ def last_sequence(connection: Connection, group: GroupId) -> int:
 
 def raise_sequence(connection: Connection, group: GroupId, to: int) -> None:
     """Give out no sequence up to this one any more."""
-    connection.execute(_RAISE_SEQUENCE, {"group": group, "last": to})
+    _RAISE_SEQUENCE.write(connection, {"group": group, "last": to})
 
 
 def intended(
@@ -346,7 +331,7 @@ def write_members(connection: Connection, records: Sequence[Record], cloud: Clou
         touch(connection, group)
         raise_sequence(connection, group, sequence)
     rows = [{**{name: getattr(record, name) for name in _RECORD}, "cloud": cloud} for record in records]
-    connection.execute(_WRITE_MEMBER, rows)
+    _WRITE_MEMBER.write(connection, rows)
 
 
 def count_creates(connection: Connection, group: GroupId, cloud: CloudId, now: Instant) -> Creates:

@@ -6,8 +6,7 @@ import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from sqlalchemy import Connection, Engine
-from sqlalchemy.dialects.sqlite import insert
+from sqlalchemy import Connection, Engine, insert
 
 from config.errors import StoreError
 from config.units import GroupId
