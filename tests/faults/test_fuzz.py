@@ -8,14 +8,14 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from collector.clients.http.client import Answer
 from collector.clients.http.failures import Failure, instant_of, retry_after
+from collector.clients.nitro import answers as nitro_answers
 from collector.samples import Reply
 from collector.snmp import messages, values
 from collector.sources.haproxy import table as haproxy_table
 from collector.sources.http.metrics_text import OPENMETRICS
 from collector.sources.http.picks import picked
-from collector.sources.netscaler import answers as nitro_answers
+from collector.sources.netscaler.answers import figure
 from collector.sources.prometheus import answers as prometheus_answers
 from config.model.counters import JsonPick, MetricPick
 from handler.ingest.alerts import payloads
@@ -63,13 +63,13 @@ def _table(read: Callable[[str], haproxy_table.Table | Failure]) -> Callable[[by
 
 
 def _nitro(body: bytes) -> Iterable[float]:
-    found = nitro_answers.decode(Answer(status=200, headers={}, body=body, at=0.0))
-    if not isinstance(found, nitro_answers.Answered):
+    found = nitro_answers.decode(200, body)
+    if not isinstance(found, nitro_answers.Said):
         return []
     things = [*nitro_answers.things(found.document, "servicegroup")]
     things += [inner for thing in things for inner in nitro_answers.things(thing, "servicegroupmember")]
-    figures = [nitro_answers.figure(thing, "tothits") for thing in things]
-    return [figure for figure in figures if not isinstance(figure, Failure)]
+    figures = [figure(thing, "tothits") for thing in things]
+    return [number for number in figures if not isinstance(number, Failure)]
 
 
 def _prometheus(body: bytes) -> Iterable[float]:

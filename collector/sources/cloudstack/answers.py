@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from collector.clients.http.failures import Failure, refused
+from collector.clients.json_once import loads
 from collector.numbers import number
 from collector.samples import Reply
-from collector.sources.json_once import loads
 from config.counters.cloud_measures import CLOUDSTACK_FIELDS, CLOUDSTACK_MOVED
 
 PAGE = 100

@@ -22,10 +22,10 @@ from typing import Any
 import jsonpath
 
 from collector.clients.http.client import Failure
+from collector.clients.json_once import Twice, loads
 from collector.numbers import number
 from collector.samples import Reply
 from collector.sources.http.metrics_text import Sample, Samples, identity, samples_of, stem_of
-from collector.sources.json_once import Twice, loads
 from config.model.counters import JsonPick, MetricPick
 
 LONGEST_JSON = 2 * 1024 * 1024

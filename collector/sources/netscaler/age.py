@@ -12,9 +12,10 @@ import calendar
 import math
 import time
 
+from collector.clients.nitro.answers import text, things
+from collector.clients.nitro.async_client import Answered, AsyncNitroClient
+from collector.clients.nitro.session import Call
 from collector.source import Round
-from collector.sources.netscaler.answers import Answered, text, things
-from collector.sources.netscaler.session import Session
 from config.units import Seconds
 
 _FRESH: Seconds = 10.0
@@ -27,11 +28,11 @@ class Age:
     """Remembers since when one appliance has had its present start.
 
     Args:
-        session: to ask it.
+        client: to ask it.
     """
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    def __init__(self, client: AsyncNitroClient) -> None:
+        self._client = client
         self._asking = asyncio.Lock()
         self._asked_at = -math.inf
         self._start = ""
@@ -42,7 +43,7 @@ class Age:
         """For how many seconds it has counted, at least; NaN: it does not say when it began."""
         async with self._asking:
             if asked.clock().steady - self._asked_at >= _FRESH:
-                found = await self._session.get("stat/system", asked, within=within)
+                found = await self._client.get(Call(path="stat/system"), asked, within=within)
                 self._asked_at = asked.clock().steady
                 self._start = _start(found) if isinstance(found, Answered) else ""
                 if self._start and (self._known is None or not same_start(self._start, self._known)):

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from ipaddress import ip_address
 
 from collector.clients.http.failures import Failure
+from collector.clients.nitro.answers import Thing, plain, text
 from collector.samples import Reply
-from collector.sources.netscaler.answers import Thing, text
 from collector.targets import Member
 
 
@@ -29,7 +28,7 @@ class Bound:
             for name in _names(thing):
                 by_name.setdefault(name, []).append(thing)
             if address := text(thing, "primaryipaddress"):
-                by_address.setdefault(_plain(address), []).append(thing)
+                by_address.setdefault(plain(address), []).append(thing)
         return cls(by_name=by_name, by_address=by_address)
 
     def of_member(self, member: Member, doubt: str = "") -> Thing | Failure:
@@ -46,7 +45,7 @@ class Bound:
         for thing in (
             *self.by_name.get(member.name, ()),
             *self.by_name.get(member.address, ()),
-            *self.by_address.get(_plain(member.address), ()),
+            *self.by_address.get(plain(member.address), ()),
         ):
             if all(thing is not other for other in found):
                 found.append(thing)
@@ -83,11 +82,3 @@ def _names(thing: Thing) -> Sequence[str]:
     parts = text(thing, "servicegroupname").split("?")
     server = parts[1] if len(parts) == 3 else ""  # noqa: PLR2004  group, server, port
     return tuple(name for name in (text(thing, "name"), server) if name)
-
-
-def _plain(address: str) -> str:
-    """One way to write each address; what is none, as it is."""
-    try:
-        return ip_address(address).compressed
-    except ValueError:
-        return address

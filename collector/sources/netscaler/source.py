@@ -2,7 +2,7 @@
 
 For the group as a whole it is the source's virtual server that answers. For members it is the source's service group,
 or without one whatever is bound to the virtual server: services, and members of service groups. All members come in one
-answer, however many; which of them is which of ours, `nitro_members` decides by address and name.
+answer, however many; which of them is which of ours, `members` decides by address and name.
 
 What becomes of a statistic:
 
@@ -12,8 +12,8 @@ What becomes of a statistic:
   missing is INCOMPLETE;
 * no answer in time: UNREACHABLE, for everything behind it. A refused user: AUTH. Too many sessions: RATE_LIMITED.
 
-One session per address and user serves all sources and rounds (`nitro_session`). ``uptime`` is asked for where a
-counter rises (`nitro_age`).
+One session per address and user serves all sources and rounds (`clients.nitro`). ``uptime`` is asked for where a
+counter rises (`age`).
 """
 
 from __future__ import annotations
@@ -27,18 +27,19 @@ from urllib.parse import quote
 
 from collector.clients.http.client import HttpClient
 from collector.clients.http.failures import Failure
+from collector.clients.nitro.answers import Thing, things
+from collector.clients.nitro.async_client import Answered, AsyncNitroClient
+from collector.clients.nitro.session import Call, Door
 from collector.samples import Reply, Sheet
 from collector.source import Round
 from collector.sources.netscaler.age import Age
-from collector.sources.netscaler.answers import Answered, Thing, figure, things
+from collector.sources.netscaler.answers import figure
 from collector.sources.netscaler.members import Bound, only
-from collector.sources.netscaler.session import Door, Session
 from collector.targets import Member, whole_rows
 from config.model.access import NetscalerStats
 from config.model.counters import Kind, NetscalerField
 from config.units import Seconds
 
-_WITH_BINDINGS = (("statbindings", "yes"),)
 _BOUND = ("service", "servicegroupmember")
 _AT_ONCE = 1000
 """Rows that are written before others may go on: about 5 ms."""
@@ -65,8 +66,9 @@ class _Inquiry:
     rows: Sequence[_Row]
 
     @property
-    def path(self) -> str:
-        return f"stat/{self.kind}/{quote(self.name, safe='')}"
+    def call(self) -> Call:
+        path = f"stat/{self.kind}/{quote(self.name, safe='')}"
+        return Call(path=path, query={"statbindings": "yes"} if self.bindings else {})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +95,7 @@ class _Holding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Appliance:
-    session: Session
+    client: AsyncNitroClient
     age: Age
 
 
@@ -119,7 +121,7 @@ class NetscalerSource:
         }
         async with asyncio.TaskGroup() as tasks:
             for door in self._appliances.keys() - declared:
-                tasks.create_task(self._appliances.pop(door).session.close())
+                tasks.create_task(self._appliances.pop(door).client.close())
             for source, rows in shares.items():
                 for inquiry in _inquiries(source, rows):
                     tasks.create_task(self._answer(asked, source, inquiry))
@@ -128,12 +130,13 @@ class NetscalerSource:
         """Log out everywhere."""
         async with asyncio.TaskGroup() as tasks:
             for appliance in self._appliances.values():
-                tasks.create_task(appliance.session.close())
+                tasks.create_task(appliance.client.close())
 
     async def _answer(self, asked: Round, source: NetscalerStats, inquiry: _Inquiry) -> None:
         appliance = self._appliance(source)
-        query = _WITH_BINDINGS if inquiry.bindings else ()
-        found = await appliance.session.get(inquiry.path, asked, within=source.timeout, query=query)
+        found = await appliance.client.get(inquiry.call, asked, within=source.timeout)
+        if isinstance(found, Answered) and not found.document:
+            found = Failure(reply=Reply.MALFORMED, said="an empty answer")
         if isinstance(found, Failure):
             for row in inquiry.rows:
                 asked.sheet.fail(row.index, found.reply, f"{source.id}: {found.said}")
@@ -149,8 +152,8 @@ class NetscalerSource:
     def _appliance(self, source: NetscalerStats) -> _Appliance:
         door = Door.of(source)
         if door not in self._appliances:
-            session = Session(door, self._http)
-            self._appliances[door] = _Appliance(session=session, age=Age(session))
+            client = AsyncNitroClient(door, self._http)
+            self._appliances[door] = _Appliance(client=client, age=Age(client))
         return self._appliances[door]
 
 

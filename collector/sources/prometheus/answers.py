@@ -23,9 +23,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from collector.clients.http.client import Failure, refused
+from collector.clients.json_once import DECODER, loads
 from collector.numbers import number
 from collector.samples import Reply
-from collector.sources.json_once import DECODER, loads
 
 STAMP = "trimtab_stamp"
 """The label of the series that hold, as their value, the time of another series' newest sample."""

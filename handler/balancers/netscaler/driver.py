@@ -14,28 +14,17 @@ from collections.abc import Callable, Mapping, Sequence
 from urllib.parse import quote
 
 from collector.clients.circuits import Circuits
+from collector.clients.nitro.answers import ALREADY_THERE, MISSING, NO_SUCH_RESOURCE, Refusal, plain, text, things
+from collector.clients.nitro.client import GROUPS, NitroClient
+from collector.clients.nitro.session import Call
 from config.causes import Cause
 from config.errors import DriverError, NotFound, Permanent, Transient
 from config.model.access import SecretRef
 from config.model.balancers import NetscalerBalancer
 from config.units import Instant, MemberName
 from handler.balancers.names import ours
-from handler.balancers.netscaler.answers import (
-    ALREADY_THERE,
-    MISSING,
-    NO_SUCH_RESOURCE,
-    Binding,
-    Refusal,
-    Unreadable,
-    bindings,
-    connections,
-    members,
-    plain,
-    text,
-    things,
-)
+from handler.balancers.netscaler.answers import Binding, Unreadable, bindings, connections, members
 from handler.balancers.netscaler.examined import checks_of
-from handler.balancers.netscaler.wire import GROUPS, Call, NitroWire
 from handler.planning.world import Health, Seat, SeatState
 from handler.ports.examination import Check
 
@@ -55,7 +44,7 @@ class NetscalerDriver:
         circuits: Circuits | None = None,
     ) -> None:
         self._there = declaration
-        self._wire = NitroWire(declaration, read_secret, clock, circuits)
+        self._client = NitroClient(declaration, read_secret, clock, circuits)
         self._clock = clock
         self._group = quote(declaration.service_group, safe="")
         self._unsaved = threading.Event()
@@ -73,7 +62,7 @@ class NetscalerDriver:
 
     def checks(self, name: str) -> Sequence[Check]:
         """As `handler.ports.examination.Inspected`."""
-        return checks_of(name, self._wire, self._clock)
+        return checks_of(name, self._client, self._clock)
 
     def occupants(self) -> Mapping[tuple[str, int], str]:
         """Everyone bound, whoever that is."""
@@ -127,10 +116,10 @@ class NetscalerDriver:
     def _is_checked(self) -> bool:
         """Whether monitors look at members; also, whether the service group is one whose members are ours to say."""
         call = Call(path=f"config/servicegroup/{self._group}")
-        answer = self._wire.ask(call)
+        answer = self._client.ask(call)
         if isinstance(answer, Refusal) and answer.code in MISSING:
             raise self._missing(answer)
-        for group in things(self._wire.whole_of(answer), "servicegroup"):
+        for group in things(self._client.whole_of(answer), "servicegroup"):
             if text(group, "autoscale") not in {"", "DISABLED"}:
                 raise Permanent(
                     f"{self._there.id}: the members of service group {self._there.service_group} are decided by "
@@ -158,13 +147,13 @@ class NetscalerDriver:
 
     def _connections(self) -> Mapping[tuple[str, int], int]:
         call = Call(path=f"stat/servicegroup/{self._group}", query={"statbindings": "yes"})
-        return connections(self._wire.must(call).document)
+        return connections(self._client.must(call).document)
 
     def _places(self, member: MemberName) -> Sequence[Binding]:
         return members(self._bindings()).get(ours(member), ())
 
     def _read(self, path: str) -> Mapping[str, object]:
-        return self._wire.whole(Call(path=path))
+        return self._client.whole(Call(path=path))
 
     # Changing.
 
@@ -177,10 +166,10 @@ class NetscalerDriver:
 
     def _change(self, call: Call, is_so: Callable[[], bool]) -> None:
         """Change something. A refusal of what is already so is none."""
-        refusal = self._wire.ask(call)
+        refusal = self._client.ask(call)
         self._unsaved.set()
         if isinstance(refusal, Refusal):
-            error = self._wire.error(refusal)
+            error = self._client.error(refusal)
             if not is_so():
                 raise error
 
@@ -192,7 +181,7 @@ class NetscalerDriver:
         if known is not None:
             self._remove_server(member)
         server = {"name": member, "ipaddress": address, "comment": "member of a group of Trimtab"}
-        refusal = self._wire.ask(Call(path="config/server", method="POST", body={"server": server}))
+        refusal = self._client.ask(Call(path="config/server", method="POST", body={"server": server}))
         if not isinstance(refusal, Refusal):
             return
         if self._server(member) is not None:
@@ -202,15 +191,15 @@ class NetscalerDriver:
                 f"{self._about(member)}: its address {address} belongs to another server object already: "
                 f"{refusal.said}: remove that one, or bind it by hand"
             )
-        raise self._wire.error(refusal)
+        raise self._client.error(refusal)
 
     def _server(self, member: MemberName) -> str | None:
         """The address of the member's server object; ``None``: there is none."""
-        found = self._wire.ask(Call(path=f"config/server/{quote(member, safe='')}"))
+        found = self._client.ask(Call(path=f"config/server/{quote(member, safe='')}"))
         if isinstance(found, Refusal):
             if found.code == NO_SUCH_RESOURCE:
                 return None
-            raise self._wire.error(found)
+            raise self._client.error(found)
         return next((text(server, "ipaddress") for server in things(found.document, "server")), None)
 
     def _remove_server(self, member: MemberName) -> None:
@@ -230,7 +219,7 @@ class NetscalerDriver:
         self._unsaved.clear()
         save = Call(path="config/nsconfig", method="POST", query={"action": "save"}, body={"nsconfig": {}})
         try:
-            self._wire.must(save)
+            self._client.must(save)
         except DriverError:
             self._unsaved.set()
 

@@ -8,31 +8,33 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
+from collector.clients.nitro.answers import text
+from collector.clients.nitro.client import NitroClient
+from collector.clients.nitro.session import Call
+from collector.clients.said import shown
 from config.units import Instant
-from handler.balancers.netscaler.answers import shown, text
-from handler.balancers.netscaler.wire import Call, NitroWire
 from handler.ports.examination import About, Check, Look, clock_look, fine, untold
 
 _ASKED = Call(path="config/nsversion")
 
 
-def checks_of(name: str, wire: NitroWire, clock: Callable[[], Instant]) -> Sequence[Check]:
+def checks_of(name: str, client: NitroClient, clock: Callable[[], Instant]) -> Sequence[Check]:
     """Checks of one appliance; ``name``: the balancer's id in the file."""
     named = partial(Check, about=About.BALANCER, name=name)
     return (
-        named(what="version", look=partial(_version, wire)),
-        named(what="clock", look=partial(_clock, wire, clock)),
+        named(what="version", look=partial(_version, client)),
+        named(what="clock", look=partial(_clock, client, clock)),
     )
 
 
-def _version(wire: NitroWire) -> Look:
-    told = wire.whole(_ASKED).get("nsversion")
+def _version(client: NitroClient) -> Look:
+    told = client.whole(_ASKED).get("nsversion")
     found = told[0] if isinstance(told, list) and told else told  # releases differ
     said = shown(text(found, "version")) if isinstance(found, dict) else ""
     return fine(said) if said else untold("NetScaler does not tell its version")
 
 
-def _clock(wire: NitroWire, clock: Callable[[], Instant]) -> Look:
-    wire.date(_ASKED)  # logging in may take a while: not between the two looks at our clock
+def _clock(client: NitroClient, clock: Callable[[], Instant]) -> Look:
+    client.date(_ASKED)  # logging in may take a while: not between the two looks at our clock
     before = clock()
-    return clock_look(wire.date(_ASKED), before, clock())
+    return clock_look(client.date(_ASKED), before, clock())

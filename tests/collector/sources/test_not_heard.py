@@ -10,12 +10,13 @@ from email.utils import formatdate
 
 import pytest
 
-from collector.clients.http.client import Answer, Failure
+from collector.clients.http.client import Failure
+from collector.clients.nitro.answers import Refusal
+from collector.clients.nitro.answers import decode as decode_nitro
 from collector.samples import Reply
 from collector.sources.cloudstack.answers import decode as decode_cloudstack
 from collector.sources.haproxy.table import Table, cell, decode_page
 from collector.sources.http.source import HttpSource
-from collector.sources.netscaler.answers import decode as decode_nitro
 from collector.sources.openstack.gnocchi_answers import decode as decode_gnocchi
 from collector.sources.openstack.nova_answers import decode_diagnostics
 from collector.sources.prometheus.source import PrometheusSource
@@ -169,7 +170,7 @@ def test_a_column_that_is_twice_in_haproxy_s_statistics_is_not_heard() -> None:
 METRIC = GnocchiMetric(name="cpu", aggregation="mean", granularity=10.0)
 PERIOD = ["2026-11-21T18:19:20+00:00", 10.0, 5.0]
 DECODED: Mapping[str, Callable[[], object]] = {
-    "NITRO": lambda: decode_nitro(_answer(b'{"errorcode": 0, "service": {"curload": 5}, "service": {"curload": 95}}')),
+    "NITRO": lambda: decode_nitro(200, b'{"errorcode": 0, "service": {"curload": 5}, "service": {"curload": 95}}'),
     "CloudStack": lambda: decode_cloudstack(b'{"r": {"count": 0}, "r": {"count": 0}}', 200),
     "Nova": lambda: decode_diagnostics(b'{"state": "running", "num_cpus": 1, "num_cpus": 2}'),
     "Gnocchi": lambda: decode_gnocchi(b'{"measures": {}, "measures": {}}', METRIC),
@@ -179,14 +180,10 @@ DECODED: Mapping[str, Callable[[], object]] = {
 }
 
 
-def _answer(body: bytes) -> Answer:
-    return Answer(status=200, headers={}, body=body, at=1.0)
-
-
 @pytest.mark.parametrize("decoded", DECODED.values(), ids=DECODED)
 def test_an_answer_in_which_something_is_there_twice_is_malformed(decoded: Callable[[], object]) -> None:
     found = decoded()
-    assert isinstance(found, Failure)
+    assert isinstance(found, Failure | Refusal)
     assert found.reply is Reply.MALFORMED
 
 

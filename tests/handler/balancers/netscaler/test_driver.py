@@ -224,6 +224,24 @@ def test_a_refused_password_is_not_tried_again_until_it_changes_or_time_has_pass
     assert stage.appliance.logins == 3
 
 
+def test_sessions_that_are_over_at_once_end_in_a_pause_and_not_in_a_storm(stage: NetscalerStage) -> None:
+    stage.appliance.instead = lambda path: None if "login" in path else said(401, 444, "Session expired")
+    with pytest.raises(Transient, match="every new session is over at once"):
+        stage.balancer.seats()
+    with pytest.raises(Transient, match="over at once; not tried again for 60 s"):
+        stage.balancer.seats()
+    assert stage.appliance.logins == 2
+    stage.appliance.instead = lambda path: None
+    stage.now = Instant(stage.now + 61)
+    assert stage.balancer.seats() == {}
+
+
+def test_an_appliance_that_repeats_the_password_does_not_bring_it_into_an_error(stage: NetscalerStage) -> None:
+    stage.appliance.instead = lambda path: None if "login" in path else said(599, 9999, f"not with {PASSWORD}")
+    with pytest.raises(Transient, match="error 9999: not with …"):
+        stage.balancer.seats()
+
+
 @pytest.mark.parametrize(
     "entry",
     [

@@ -12,15 +12,15 @@ from aiohttp import web
 
 from collector.clients.http.client import HttpClient
 from collector.clients.http.failures import Failure
+from collector.clients.nitro.async_client import Answered, AsyncNitroClient
+from collector.clients.nitro.session import Call, Door
 from collector.samples import Layout, Reply, Sheet
 from collector.source import Round
-from collector.sources.netscaler.answers import Answered
-from collector.sources.netscaler.session import Door, Session
 from config.errors import TrimtabError
 from config.model.access import SecretRef, Trust
 from config.units import Instant, Moment, Monotonic
 from tests.support.collector import a_catalogue
-from tests.support.netscaler import PASSWORD, USER, FakeNetscaler, a_virtual_server, running, said
+from tests.support.netscaler import PASSWORD, USER, FakeNetscaler, a_source, a_virtual_server, running, said
 
 PATH = "stat/lbvserver/web-vip"
 
@@ -34,7 +34,7 @@ class Scene:
         self.secret: str | None = PASSWORD
         self.http = HttpClient(clock=self._clock, read_secret=self._read)
         door = Door(url=netscaler.url, user=USER, password=SecretRef(env="NS"), trust=Trust())
-        self.session = Session(door, self.http)
+        self.client = AsyncNitroClient(door, self.http)
 
     def _clock(self) -> Moment:
         return Moment(wall=Instant(self.now), steady=Monotonic(self.now))
@@ -47,7 +47,7 @@ class Scene:
     async def get(self, path: str = PATH, *, within: float = 2.0) -> Answered | Failure:
         sheet = Sheet(Layout(series=(), counted=np.zeros(0, dtype=np.bool_)))
         asked = Round(catalogue=a_catalogue([]), targets=(), sheet=sheet, clock=self._clock, read_secret=self._read)
-        return await self.session.get(path, asked, within=within)
+        return await self.client.get(Call(path=path), asked, within=within)
 
 
 def played(scene: Callable[[Scene], Awaitable[None]], **netscaler: object) -> FakeNetscaler:
@@ -60,7 +60,7 @@ def played(scene: Callable[[Scene], Awaitable[None]], **netscaler: object) -> Fa
             try:
                 await scene(stage)
             finally:
-                await stage.session.close()
+                await stage.client.close()
                 await stage.http.close()
         return there
 
@@ -142,9 +142,9 @@ def test_a_refusal_says_what_the_appliance_said_and_never_the_password() -> None
         stage.netscaler.instead = lambda path: said(401, 355, "Invalid password wrong-one") if "login" in path else None
         found = await stage.get()
         assert isinstance(found, Failure)
-        assert found.said == "error 355: Invalid password ..."
+        assert found.said == "error 355: Invalid password …"
         assert "not tried again for 60 s" in (await stage.get()).said  # type: ignore[union-attr]
-        assert "wrong-one" not in repr(stage.session._denial)
+        assert "wrong-one" not in repr(stage.client._session._denial)
 
     played(scene)
 
@@ -154,7 +154,7 @@ def test_an_appliance_that_repeats_the_password_in_another_answer_does_not_bring
         stage.netscaler.instead = lambda path: said(429, 447, f"not with {PASSWORD}") if "stat/" in path else None
         found = await stage.get()
         assert isinstance(found, Failure)
-        assert found.said == "error 447: not with ..."
+        assert found.said == "error 447: not with …"
 
     played(scene)
 
@@ -250,8 +250,6 @@ def test_who_is_cancelled_while_logging_in_holds_nobody_up() -> None:
 
 
 def test_a_door_is_the_same_for_sources_that_differ_only_in_what_they_name() -> None:
-    from tests.collector.sources.netscaler.test_source import a_source
-
     one = a_source()
 
     assert Door.of(one) == Door.of(replace(one, virtual_server="api-vip", service_group=None))

@@ -18,7 +18,7 @@ def loads(text: str | bytes) -> Any:  # noqa: ANN401  JSON as it came
     >>> loads(b'{"a": 1, "b": {"c": 2, "c": 3}}')
     Traceback (most recent call last):
     ...
-    collector.sources.json_once.Twice: the key 'c' is there twice
+    collector.clients.json_once.Twice: the key 'c' is there twice
 
     Raises:
         Twice: a key is there twice.

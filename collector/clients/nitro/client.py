@@ -1,0 +1,164 @@
+"""Calls to one NetScaler for a driver: each within one deadline, and what became of it in the two words of a driver."""
+
+from __future__ import annotations
+
+import ssl
+import threading
+from collections.abc import Callable
+from http.cookiejar import DefaultCookiePolicy
+
+import requests
+
+from collector.clients.bounded import Bounded, retry_after
+from collector.clients.circuits import Circuits
+from collector.clients.nitro.answers import FORBIDDEN, MISSING, NOT_PRIMARY, WRONG_PASSWORD, Refusal, Said, Thing
+from collector.clients.nitro.session import Call, Denied, Door, Session, headers
+from collector.clients.said import shown
+from collector.clients.unanswered import why
+from config.causes import Cause
+from config.errors import DriverError, Permanent, Transient, TrimtabError
+from config.model.access import SecretRef
+from config.model.balancers import NetscalerBalancer
+from config.units import Instant
+
+GROUPS = "name a service group that `show servicegroup` lists, or add it"
+_AT_MOST = 16 * 2**20
+_PASSES = frozenset({429, 502, 503, 504})
+
+
+class NitroClient:
+    """Speaks with one appliance as one user; blocks.
+
+    Args:
+        declaration: where, as whom, and how long an answer may take.
+        read_secret: reads the password whenever somebody logs in.
+        clock: for how long a refused password is left alone.
+        circuits: those of all endpoints.
+    """
+
+    def __init__(
+        self,
+        declaration: NetscalerBalancer,
+        read_secret: Callable[[SecretRef], str],
+        clock: Callable[[], Instant],
+        circuits: Circuits | None = None,
+    ) -> None:
+        self._door, self._about = Door.of(declaration), f"{declaration.id}: NetScaler"
+        self._read_secret, self._clock = read_secret, clock
+        self._session = Session(declaration.user)
+        self._entering = threading.Lock()
+        self._http = Bounded(declaration.timeout, _AT_MOST, circuits=circuits)
+        self._http.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
+
+    def ask(self, call: Call) -> Said | Refusal:
+        """Make one call, logging in before where that is due; once more if the session turns out to be over.
+
+        Raises:
+            Transient: no answer, or none of NITRO's. What was asked for may have been done.
+            Permanent: we may not come in.
+        """
+        over: str | None = None
+        for _ in range(2):
+            token = self._enter(over)
+            found = self._heard(self._sent(call, token), token)
+            if isinstance(found, Said) or not found.expired:
+                return found
+            over = token
+        with self._entering:
+            raise self.error(self._session.over_at_once(over, self._clock()))
+
+    def must(self, call: Call) -> Said:
+        """Make one call that has to succeed."""
+        found = self.ask(call)
+        if isinstance(found, Refusal):
+            raise self.error(found)
+        return found
+
+    def whole(self, call: Call) -> Thing:
+        """Read something. What the appliance itself doubts is not used."""
+        return self.whole_of(self.ask(call))
+
+    def whole_of(self, found: Said | Refusal) -> Thing:
+        """Take an answer that has to be whole."""
+        if isinstance(found, Refusal):
+            raise self.error(found)
+        if found.doubt:
+            raise Transient(f"{self._about}: the answer is not whole: {found.doubt}")
+        return found.document
+
+    def date(self, call: Call) -> str | None:
+        """The field Date of an answer; ``None``: it has none. Raises as `must`."""
+        token = self._enter(None)
+        response = self._sent(call, token)
+        found = self._heard(response, token)
+        if isinstance(found, Refusal):
+            raise self.error(found)
+        return response.headers.get("Date")
+
+    def error(self, refusal: Refusal) -> DriverError:
+        """What a refusal means to whoever asked."""
+        said = f"{self._about}: {refusal.said}"
+        if isinstance(refusal, Denied):
+            refused = f"{self._about}: {self._door.user} cannot log in: {refusal.said}"
+            return Permanent(refused, cause=Cause.CREDENTIALS, mend="correct user and password in the file")
+        if refusal.code == NOT_PRIMARY or "secondary" in refusal.said.lower():
+            return Permanent(
+                f"{self._about}: this node is the secondary of a pair, which takes no changes ({refusal.said}): "
+                "declare the address that follows the primary, a SNIP with management access"
+            )
+        if refusal.code in FORBIDDEN:
+            denied = f"{self._about}: {self._door.user} may not do that ({refusal.said})"
+            return Permanent(denied, cause=Cause.CREDENTIALS, mend="extend its policy")
+        if refusal.code in WRONG_PASSWORD:
+            return Permanent(said)
+        if refusal.code in MISSING:
+            return Permanent(said, cause=Cause.POOL, mend=GROUPS)
+        return Transient(said)
+
+    def _enter(self, over: str | None) -> str:
+        """The token of the session; a new one if there is none, or if it is the one that is over."""
+        with self._entering:
+            if self._session.token is not None and self._session.token != over:
+                return self._session.token
+            try:
+                password = self._read_secret(self._door.password)
+            except (TrimtabError, OSError) as error:
+                raise Permanent(f"{self._about}: {error}") from None
+            self._check_trust()
+            found: Call | Refusal | str = self._session.login(password, self._clock())
+            if isinstance(found, Call):
+                found = self._session.opened(self._heard(self._sent(found, None), None), self._clock())
+            if isinstance(found, Refusal):
+                raise self.error(found)
+            return found
+
+    def _heard(self, response: requests.Response, token: str | None) -> Said | Refusal:
+        found = self._session.heard(response.status_code, response.content, token)
+        if isinstance(found, Refusal) and response.status_code in _PASSES:
+            raise Transient(f"{self._about}: {found.said}", retry_after=retry_after(response))
+        return found
+
+    def _sent(self, call: Call, token: str | None) -> requests.Response:
+        trust = self._door.trust
+        try:
+            return self._http.request(
+                call.method,
+                call.url(self._door),
+                data=call.raw,
+                headers=headers(token),
+                verify=trust.ca or not trust.insecure,
+            )
+        except requests.RequestException as problem:
+            raise Transient(f"{self._about} does not answer: {why(problem)}") from None
+
+    def _check_trust(self) -> None:
+        """Say now, in words of ours, that a file of certificates cannot be read."""
+        ca = self._door.trust.ca
+        if ca is None:
+            return
+        try:
+            ssl.create_default_context(cafile=ca)
+        except OSError as problem:  # ssl.SSLError is one: what stands there is no certificate
+            reason = shown(problem.strerror or type(problem).__name__)
+            said = f"{self._about}: the certificates of ca, {ca}, cannot be read: {reason}"
+            raise Permanent(said, cause=Cause.CREDENTIALS, mend="name a PEM file that Trimtab may read") from None

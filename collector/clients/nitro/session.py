@@ -1,0 +1,159 @@
+"""One session with a NetScaler as one user: what is sent to begin it, and when a password is tried again. Pure.
+
+Logging in costs an appliance more than an answer, sessions are few, and users are locked out after some wrong
+passwords. So there is one session for all who ask as the same user; whoever finds it over renews it for all; and a
+refused password is tried again only after a while that doubles, or when it has changed.
+
+Source: NITRO REST API reference, "Performing Login and Logout Operations"; cookies: RFC 6265, 4.1.1.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from urllib.parse import urlencode
+
+from collector.clients.nitro.answers import Refusal, Said, Thing, decode, text
+from collector.samples import Reply
+from config.model.access import NetscalerStats, SecretRef, Trust
+from config.model.balancers import NetscalerBalancer
+from config.units import Seconds
+
+_FIRST_WAIT: Seconds = 60.0
+_LONGEST_WAIT: Seconds = 960.0
+_TOKEN = re.compile(r"[\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e]+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Door:
+    """Where and as whom to log in: what sources share a session by."""
+
+    url: str
+    user: str
+    password: SecretRef
+    trust: Trust
+
+    @classmethod
+    def of(cls, declaration: NetscalerStats | NetscalerBalancer) -> Door:
+        """The door of a source or of a balancer."""
+        return cls(url=declaration.url, user=declaration.user, password=declaration.password, trust=declaration.trust)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One request."""
+
+    path: str
+    """Below ``/nitro/v1``, escaped."""
+    method: str = "GET"
+    query: Mapping[str, str] = field(default_factory=dict)
+    body: Thing | None = field(default=None, repr=False)
+
+    def url(self, door: Door) -> str:
+        """Where it is sent to; appliances read the separators of ``args`` as they are.
+
+        >>> call = Call(path="config/x", query={"args": "servername:a/b,port:80"})
+        >>> call.url(Door(url="http://ns", user="u", password=SecretRef(env="P"), trust=Trust()))
+        'http://ns/nitro/v1/config/x?args=servername:a%2Fb,port:80'
+        """
+        query = f"?{urlencode(self.query, safe=':,')}" if self.query else ""
+        return f"{door.url}/nitro/v1/{self.path}{query}"
+
+    @property
+    def raw(self) -> bytes | None:
+        """The body as it is sent."""
+        return None if self.body is None else json.dumps(self.body).encode()
+
+
+LOGOUT = Call(path="config/logout", method="POST", body={"logout": {}})
+
+
+def headers(token: str | None) -> Mapping[str, str]:
+    """The headers of a call within a session; ``None``: there is none yet."""
+    cookie = {} if token is None else {"Cookie": f"NITRO_AUTH_TOKEN={token}"}
+    return {"Content-Type": "application/json", **cookie}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Denied(Refusal):
+    """The user cannot log in."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Denial:
+    """A password that was refused."""
+
+    password: str = field(repr=False)
+    until: float
+    """Before which it is not tried again, by the clock of who asks."""
+    wait: Seconds
+    refusal: Refusal
+
+
+class Session:
+    """Knows the token, and which password is left alone. One at a time may log in: whoever asks sees to that."""
+
+    def __init__(self, user: str) -> None:
+        self._user = user
+        self.token: str | None = None
+        self._told = ""
+        """The password that the session was begun with."""
+        self._denial: _Denial | None = None
+
+    def login(self, password: str, now: float) -> Call | Refusal:
+        """The call that begins a session, or why the password is not tried now."""
+        self.token = None
+        if self._denial is not None and self._denial.password != password:
+            self._denial = None
+        if self._denial is not None and (left := self._denial.until - now) > 0:
+            refusal = self._denial.refusal
+            return replace(refusal, said=f"{refusal.said}; not tried again for {left:.0f} s")
+        self._told = password
+        body = {"login": {"username": self._user, "password": password}}
+        return Call(path="config/login", method="POST", body=body)
+
+    def opened(self, found: Said | Refusal, now: float) -> str | Refusal:
+        """Take the answer to a login: the token of the session."""
+        if isinstance(found, Said):
+            token = text(found.document, "sessionid")
+            if _TOKEN.fullmatch(token) is None:
+                return Refusal(said="the answer to the login holds no session", reply=Reply.MALFORMED)
+            self.token = token
+            return token
+        if found.reply is Reply.AUTH:
+            denied = Denied(code=found.code, status=found.status, said=found.said, reply=found.reply)
+            return self._deny(denied, now)
+        return found
+
+    def heard(self, status: int, body: bytes, token: str | None) -> Said | Refusal:
+        """Read an answer. An appliance that repeats what it was told must not bring it into a log.
+
+        Args:
+            status: of HTTP.
+            body: as it came.
+            token: that the question was asked with; ``None``: it was the login.
+        """
+        found = decode(status, body)
+        if isinstance(found, Said):
+            if token is not None:
+                self._denial = None
+            return replace(found, doubt=self._masked(found.doubt, token))
+        return replace(found, said=self._masked(found.said, token))
+
+    def over_at_once(self, token: str | None, now: float) -> Refusal:
+        """A new session that is over at once is as good as a refused password: no third one for a while."""
+        if self.token == token:
+            self.token = None
+        return self._deny(Refusal(said="every new session is over at once", reply=Reply.AUTH), now)
+
+    def _deny(self, refusal: Refusal, now: float) -> Refusal:
+        wait = _FIRST_WAIT if self._denial is None else min(2 * self._denial.wait, _LONGEST_WAIT)
+        self._denial = _Denial(password=self._told, until=now + wait, wait=wait, refusal=refusal)
+        return refusal
+
+    def _masked(self, said: str, token: str | None) -> str:
+        for secret in (token, self._told):
+            said = said.replace(secret, "…") if secret else said
+        return said
