@@ -19,6 +19,7 @@ from config.units import Seconds
 _AT_MOST = 64 * 2**20
 _CONNECTIONS = 16
 _LONGEST_WAIT: Seconds = 3600.0
+urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)  # `insecure` is declared, and `check` warns of it
 
 
 class Bounded(requests.Session):
