@@ -173,7 +173,11 @@ def test_a_machine_that_was_let_go_can_be_given_back_under_a_new_name(cloud: Orc
 
 @written
 def test_taking_the_mark_off_what_never_was_is_success(cloud: Orchestrator, stage: Stage) -> None:
+    cloud.create(stage.launch(1))
+
     cloud.unmark(stage.launch(7).id.name)
+
+    assert everybody(cloud) == [stage.launch(1).id.name]
 
 
 FIRST, SECOND = Claim(counter=1, nonce="aaaaaaaa"), Claim(counter=2, nonce="bbbbbbbb")

@@ -120,10 +120,15 @@ def test_destroying_twice_is_success(cloud: Orchestrator, stage: Stage) -> None:
 
     until(lambda: cloud.find(launch.id.name) is None)
     cloud.destroy(launch.id.name, grace=30.0)
+    assert names(cloud) == []
 
 
 def test_destroying_what_never_was_is_success(cloud: Orchestrator, stage: Stage) -> None:
+    cloud.create(stage.launch(1))
+
     cloud.destroy(stage.launch(7).id.name, grace=30.0)
+
+    assert names(cloud) == [stage.launch(1).id.name]
 
 
 def test_what_never_was_is_definitely_not_found(cloud: Orchestrator, stage: Stage) -> None:

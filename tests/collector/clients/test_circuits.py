@@ -144,9 +144,13 @@ def test_a_call_that_is_forgotten_meanwhile_may_end(circuits: Circuits, clock: C
 
 
 def test_without_circuits_everything_is_sent() -> None:
+    sent = 0
     for _ in range(FAILURES + 1):
         with sending(None, NOVA, 30.0) as one:
             one.failed("ConnectTimeout")
+            sent += 1
+
+    assert sent == FAILURES + 1
 
 
 @pytest.mark.parametrize(

@@ -36,9 +36,10 @@ def test_no_more_than_its_places_are_taken_and_those_who_wait_come_in_turn() -> 
 def test_a_place_is_free_again_soon_even_if_it_is_not_left() -> None:
     async def scene() -> None:
         window = Window(1)
-        await window.enter()
+        first = await window.enter()
         async with asyncio.timeout(2.0):
-            (await window.enter()).leave()
+            second = await window.enter()
+        assert (first.left, second.left) == (True, False)
         window.close()
 
     asyncio.run(scene())
@@ -54,8 +55,9 @@ def test_who_gives_up_waiting_takes_no_place_with_him() -> None:
         place.leave()
         waiting[1].cancel()  # in the turn in which the place was handed to it
         await asyncio.gather(*waiting, return_exceptions=True)
-        async with asyncio.timeout(1.0):
-            (await window.enter()).leave()
+        next_one = asyncio.ensure_future(window.enter())
+        await asyncio.sleep(0)
+        assert next_one.done(), "the place that was handed to a cancelled wait is free again"
         window.close()
 
     asyncio.run(scene())

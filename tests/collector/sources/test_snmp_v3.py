@@ -160,7 +160,7 @@ def test_an_agent_that_restarts_is_heard_at_the_next_poll(
     access = a_user(port, "pshaaes", auth=SHA, priv=AES, engine=engine)
 
     async def scene() -> list[Answers]:
-        source = a_source(0.5, 0.5)
+        source = a_source(0.5, 2.0, 8.0)
         found = []
         for place, lines in lives:
             (tmp_path / place).mkdir(exist_ok=True)

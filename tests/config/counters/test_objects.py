@@ -113,10 +113,11 @@ def test_the_nearest_names_come_first_from_the_module_that_was_meant() -> None:
 
 @given(st.text() | st.from_regex(r"[A-Za-z:]{0,9}ifInOctets[.0-9\"a-z]{0,9}", fullmatch=True))
 def test_no_name_raises(name: str) -> None:
-    WELL_KNOWN.resolve(name)
-    WELL_KNOWN.column(name)
-    WELL_KNOWN.rivals(name)
-    WELL_KNOWN.nearest(name)
+    for known in (WELL_KNOWN.resolve(name), WELL_KNOWN.column(name)):
+        assert known is None or numeric(known.oid) == known.oid
+    assert len(WELL_KNOWN.nearest(name)) <= 3
+    for meant in WELL_KNOWN.rivals(name):
+        assert "::" in meant
 
 
 @pytest.mark.parametrize(

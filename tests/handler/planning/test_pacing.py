@@ -56,10 +56,14 @@ def test_creation_is_held_back_twice_as_long_with_every_failed_build(failed: int
 
 
 def test_every_wait_has_a_pace() -> None:
-    for wait in Wait:
-        next_in(
-            Plan(group=WEB, revision=1, steps=(), waits=((wait, 1),)),
-            [],
-            Builds(failed=0, back_off_until=None),
-            NOW,
-        )
+    builds = Builds(failed=4, back_off_until=NOW + 60.0)
+    paces = {wait: next_in(Plan(group=WEB, revision=1, steps=(), waits=((wait, 1),)), [], builds, NOW) for wait in Wait}
+
+    assert {wait for wait, pace in paces.items() if pace is None} == {
+        Wait.UNREPAIRED,
+        Wait.PROTECTED,
+        Wait.ROLLING,
+        Wait.OLDER_STORE,
+        Wait.PAUSED,
+    }
+    assert all(0.0 < pace <= 60.0 for pace in paces.values() if pace is not None)

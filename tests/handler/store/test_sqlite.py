@@ -110,6 +110,8 @@ def test_a_closed_store_answers_nothing(store, call):
 def test_closing_twice_is_closing_once(store):
     store.close()
     store.close()
+    with pytest.raises(StoreError, match="is closed"):
+        store.groups()
 
 
 # Groups

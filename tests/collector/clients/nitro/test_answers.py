@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from collector.clients.http.failures import Failure
 from collector.clients.nitro.answers import Refusal, Said, decode, things
 from collector.samples import Reply
 from collector.sources.netscaler.answers import figure
@@ -108,6 +110,9 @@ Json = st.recursive(
 )
 def test_garbage_is_an_answer_or_a_failure_and_never_an_error(status: int, body: bytes) -> None:
     found = decoded(status, body)
-    if isinstance(found, Said):
-        for thing in things(found.document, "service"):
-            figure(thing, "a")
+    if isinstance(found, Refusal):
+        assert found.said
+        return
+    for thing in things(found.document, "service"):
+        value = figure(thing, "a")
+        assert bool(value.said) if isinstance(value, Failure) else math.isfinite(value)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from config.errors import NotFound, Permanent, Transient
 from config.units import MemberName
-from handler.balancers.octavia.answers import load_balancer_of, page_of, pool_of
+from handler.balancers.octavia.answers import Entry, PoolStatus, Tree, load_balancer_of, page_of, pool_of
 from handler.balancers.octavia.driver import OctaviaDriver
 from handler.planning.world import Health, SeatState
 from handler.ports.balancer import Attendance, Batched, Change, Move
@@ -497,7 +497,7 @@ def test_a_pool_that_was_renamed_is_known_by_its_id(stage: OctaviaStage) -> None
 
 @given(JSON)
 def test_whatever_is_answered_is_read_or_malformed(body: Any) -> None:
-    page_of(body)
-    page_of({"members": [body]})
-    pool_of(body)
-    load_balancer_of({"loadbalancer": body})
+    for page in (page_of(body), page_of({"members": [body]})):
+        assert page is None or all(isinstance(entry, Entry) for entry in page[0])
+    assert isinstance(pool_of(body), PoolStatus | None)
+    assert isinstance(load_balancer_of({"loadbalancer": body}), Tree | None)

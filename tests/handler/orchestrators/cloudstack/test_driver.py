@@ -354,6 +354,8 @@ def test_a_machine_that_goes_while_it_is_being_removed_is_gone(stage: Cloudstack
 
     cloud.destroy(name(), grace=30.0)
 
+    assert cloud.find(name()) is None
+
 
 def test_what_is_on_its_way_out_is_not_asked_again(stage: CloudstackStage) -> None:
     stage.wire.add(name(), state="Expunging")

@@ -254,6 +254,8 @@ def test_a_new_password_takes_effect_at_once(stage: OneflowStage) -> None:
 
     driver.create(stage.launch(2))
 
+    assert driver.find(stage.launch(2).id.name) is not None
+
 
 def test_a_secret_that_cannot_be_read_is_permanent() -> None:
     def unreadable(_: object) -> str:

@@ -482,6 +482,8 @@ def test_a_machine_that_goes_while_it_is_being_removed_is_gone(stage: Opennebula
 
     cloud.destroy(name(), grace=30.0)
 
+    assert stage.wire.count("vm.action") == 1, "a machine that is gone is asked nothing more"
+
 
 @pytest.mark.parametrize("state", [(ACTIVE, SHUTDOWN), (ACTIVE, EPILOG), (DONE, 0)], ids=str)
 def test_a_request_that_comes_too_late_for_its_state_has_been_obeyed(

@@ -189,7 +189,8 @@ def test_the_streams_end_with_the_daemon_and_nobody_waits_for_them(tmp_path: Pat
         async with site.events() as one, site.events("/events?group=web") as two:
             await asyncio.gather(one.next("beat"), two.next("beat"))
             async with asyncio.timeout(2.0):  # less than the server would wait for an open answer
-                await asyncio.gather(site.close(), one.next("never"), two.next("never"))
+                ended = await asyncio.gather(site.close(), one.next("never"), two.next("never"))
+            assert ended[1:] == [None, None]
 
     play(scene, tmp_path)
 
