@@ -26,7 +26,7 @@ from tests.support.store import a_condition, a_quiet, an_answer, an_explanation,
 from trigger.explain.explanation import Explanation, ExpressionExplanation
 from trigger.reasons import Reason
 from trigger.requests import Cause, Clamp, FleetPause, Pause
-from trigger.verdicts import Truth
+from trigger.verdicts import Direction, Truth
 
 _HOSTILE: Final = "\"'><img src=x onerror=alert(1)>&amp;"
 _WEB: Final = GroupId("web")
@@ -134,7 +134,7 @@ def _full_status() -> GroupStatus:
     return replace(
         a_status(
             *members, hostile, condition=GroupCondition.WARNING, messages=("quota is used up", _HOSTILE),
-            quiets=(a_quiet(at(160)), a_quiet(at(4000), policy=None)), reason=Reason.SCALED_OUT,
+            quiets=(a_quiet(at(160)), replace(a_quiet(at(4000), policy=None), direction=Direction.IN)), reason=Reason.SCALED_OUT,
         ),
         mode=Mode.ADVISE,
         pause=Pause.OUT,
