@@ -134,7 +134,8 @@ def _full_status() -> GroupStatus:
     return replace(
         a_status(
             *members, hostile, condition=GroupCondition.WARNING, messages=("quota is used up", _HOSTILE),
-            quiets=(a_quiet(at(160)), replace(a_quiet(at(4000), policy=None), direction=Direction.IN)), reason=Reason.SCALED_OUT,
+            quiets=(a_quiet(at(160)), replace(a_quiet(at(4000), policy=None), direction=Direction.IN)),
+            reason=Reason.SCALED_OUT,
         ),
         mode=Mode.ADVISE,
         pause=Pause.OUT,

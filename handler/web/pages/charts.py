@@ -1,4 +1,4 @@
-"""Charts as SVG. They stretch to any width without a script: paths lie in a box of 1000 × 100, labels outside it.
+"""What charts show: paths in a box of 1000 × 100, and labels and places in percent, for `templates/chart.html`.
 
 Lines break where nothing is known, and where nothing was recorded for longer than ticks are apart.
 """
@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 from config.units import Instant, Seconds
 from handler.web.pages.figures import clock, number
-from handler.web.pages.markup import Content, Html, tag
 
 _WIDE, _HIGH = 1000.0, 100.0
 _GAP = 2.5
@@ -78,6 +77,63 @@ class Plot:
     """Give the marks a lane of their own, where they can be pointed at; else only a thin line each."""
 
 
+@dataclass(frozen=True, slots=True)
+class Stroke:
+    """One line as it is drawn; what is empty is not drawn."""
+
+    kind: str
+    line: str
+    area: str
+
+
+@dataclass(frozen=True, slots=True)
+class Across:
+    """A rule as it is drawn, and its words above it or, where there is no room, below."""
+
+    kind: str
+    label: str
+    y: str
+    dy: int
+
+
+@dataclass(frozen=True, slots=True)
+class Hair:
+    """A thin line at an instant."""
+
+    kind: str
+    x: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pointer:
+    """A mark that can be pointed at, and what it says then."""
+
+    id: str
+    kind: str
+    shape: str
+    x: str
+    title: str
+    why: str
+    said: str
+    """Title and why."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chart:
+    """A chart with its axes, its marks, and the numbers for the script."""
+
+    id: str
+    describe: str
+    numbers: str
+    heights: tuple[str, ...]
+    """Along the upright axis, from above."""
+    times: tuple[str, ...]
+    strokes: tuple[Stroke, ...]
+    rules: tuple[Across, ...]
+    hairs: tuple[Hair, ...]
+    lane: tuple[Pointer, ...] | None
+
+
 def gap_of(interval: Seconds) -> Seconds:
     """How far apart rows may be and still be joined."""
     return _GAP * interval
@@ -95,54 +151,29 @@ def nice_top(highest: float) -> float:
     return next(float(f"{step * power:g}") for step in _STEPS if step * power >= highest * (1 - 1e-9))
 
 
-def chart(plot: Plot) -> Html:
-    """A chart with its axes, its marks, and the numbers for whoever points at it."""
+def chart(plot: Plot) -> Chart:
+    """Place everything of a chart."""
     low, high = _bounds(plot)
-    return tag(
-        "div",
-        tag("div", *(tag("span", number(value)) for value in (high, (low + high) / 2, low)), class_="y"),
-        tag(
-            "svg",
-            *(tag("line", x1="0", x2="100%", y1=f"{y}%", y2=f"{y}%", class_="grid") for y in (0, 50, 100)),
-            *(_hair(plot, mark) for mark in plot.marks),
-            tag(
-                "svg",
-                *(_drawn(trace, plot, low, high) for trace in plot.traces),
-                viewBox=f"0 0 {_WIDE:g} {_HIGH:g}",
-                preserveAspectRatio="none",
-                width="100%",
-                height="100%",
-                class_="box",
-            ),
-            *(_rule(rule, low, high) for rule in plot.rules),
-            class_="plot",
-            id=plot.id,
-            tabindex="0",
-            role="img",
-            aria_label=plot.describe,
-        ),
-        _lane(plot) if plot.lane else None,
-        tag("div", *(tag("span", text) for text in _times(plot.begin, plot.end)), class_="x"),
-        tag("p", class_="readout", data_for=plot.id),
-        class_="chart",
-        data_chart=_numbers(plot),
+    return Chart(
+        id=plot.id,
+        describe=plot.describe,
+        numbers=_numbers(plot),
+        heights=tuple(number(value) for value in (high, (low + high) / 2, low)),
+        times=_times(plot.begin, plot.end),
+        strokes=tuple(_stroke(trace, plot, low, high) for trace in plot.traces),
+        rules=tuple(_rule(rule, low, high) for rule in plot.rules),
+        hairs=tuple(Hair(mark.kind, _share(mark.at, plot)) for mark in plot.marks),
+        lane=_lane(plot) if plot.lane else None,
     )
 
 
-def sparkline(trace: Trace, over: Trace, begin: Instant, end: Instant, gap: Seconds) -> Html:
-    """A small chart without axes: ``trace`` filled, ``over`` as a line."""
+def sparkline(trace: Trace, over: Trace, begin: Instant, end: Instant, gap: Seconds) -> tuple[Stroke, ...]:
+    """Place a small chart without axes: ``trace`` filled, ``over`` as a line."""
     thin = [_thinned(one, begin, end) for one in (trace, over)]
     high = 1.15 * max((value for one in thin for value in one.values if value is not None), default=1.0) or 1.0
     wide = max(gap, 1.01 * (end - begin) / _BUCKETS + gap)
     plot = Plot(id="", describe="", begin=begin, end=end, gap=wide, unit="", traces=tuple(thin))
-    return tag(
-        "svg",
-        *(_drawn(one, plot, 0.0, high) for one in thin),
-        viewBox=f"0 0 {_WIDE:g} {_HIGH:g}",
-        preserveAspectRatio="none",
-        class_="spark",
-        aria_hidden="true",
-    )
+    return tuple(_stroke(one, plot, 0.0, high) for one in thin)
 
 
 def segments(trace: Trace, gap: Seconds) -> Iterator[Points]:
@@ -158,7 +189,7 @@ def segments(trace: Trace, gap: Seconds) -> Iterator[Points]:
         yield run
 
 
-def _drawn(trace: Trace, plot: Plot, low: float, high: float) -> list[Html]:
+def _stroke(trace: Trace, plot: Plot, low: float, high: float) -> Stroke:
     lines, areas = [], []
     for run in segments(trace, plot.gap):
         if trace.stepped and plot.end - run[-1][0] <= plot.gap:
@@ -168,8 +199,7 @@ def _drawn(trace: Trace, plot: Plot, low: float, high: float) -> list[Html]:
         lines.append(path)
         if trace.filled:
             areas.append(f"{path}V{_HIGH:g}H{points[0][0]:g}Z")
-    drawn = [tag("path", d="".join(lines), class_=f"line {trace.kind}")] if lines else []
-    return [tag("path", d="".join(areas), class_=f"area {trace.kind}"), *drawn] if areas else drawn
+    return Stroke(trace.kind, "".join(lines), "".join(areas))
 
 
 def _path(points: Points, *, stepped: bool) -> str:
@@ -197,30 +227,14 @@ def _bounds(plot: Plot) -> tuple[float, float]:
     return -nice_top(-low) if low < 0 else 0.0, nice_top(1.05 * max(0.0, *values) if values else 0.0)
 
 
-def _rule(rule: Rule, low: float, high: float) -> list[Html]:
+def _rule(rule: Rule, low: float, high: float) -> Across:
     y = _up(rule.value, low, high)
     crowded = y < _ROOM * _HIGH  # no room for words above the line
-    return [
-        tag("line", x1="0", x2="100%", y1=f"{y:g}%", y2=f"{y:g}%", class_=f"rule {rule.kind}"),
-        tag(
-            "text",
-            rule.label,
-            x="100%",
-            y=f"{y:g}%",
-            dx="-4",
-            dy="13" if crowded else "-5",
-            class_=f"label {rule.kind}",
-        ),
-    ]
+    return Across(rule.kind, rule.label, f"{y:g}%", 13 if crowded else -5)
 
 
 def _share(at: float, plot: Plot) -> str:
     return f"{100 * _across(at, plot) / _WIDE:.2f}%"
-
-
-def _hair(plot: Plot, mark: Mark) -> Html:
-    x = _share(mark.at, plot)
-    return tag("line", x1=x, x2=x, y1="0", y2="100%", class_=f"hair {mark.kind}")
 
 
 _SHAPES = {
@@ -232,29 +246,20 @@ _SHAPES = {
 }
 
 
-def _lane(plot: Plot) -> Html:
-    """Marks that can be pointed at, tapped and reached by keyboard; each leads to the line that says it in full."""
-    placed = [
-        tag(
-            "svg",
-            tag(
-                "a",
-                tag("title", " · ".join((mark.title, *mark.why))),
-                tag("circle", r="12", class_="hit"),
-                tag("path", d=_SHAPES[mark.kind], class_=f"mark {mark.kind}"),
-                href=f"#{mark.id}",
-                id=f"mark-{mark.id}",
-                aria_label=mark.title,
-                data_title=mark.title,
-                data_why=" · ".join(mark.why),
-            ),
-            x=_share(mark.at, plot),
-            y="13",
-            overflow="visible",
-        )
-        for mark in sorted(plot.marks, key=lambda mark: mark.at)
-    ]
-    return tag("svg", *placed, class_="lane", role="group", aria_label="decisions")
+def _lane(plot: Plot) -> tuple[Pointer, ...]:
+    return tuple(_pointer(mark, plot) for mark in sorted(plot.marks, key=lambda mark: mark.at))
+
+
+def _pointer(mark: Mark, plot: Plot) -> Pointer:
+    return Pointer(
+        mark.id,
+        mark.kind,
+        _SHAPES[mark.kind],
+        _share(mark.at, plot),
+        mark.title,
+        " · ".join(mark.why),
+        " · ".join((mark.title, *mark.why)),
+    )
 
 
 def _times(begin: Instant, end: Instant) -> tuple[str, str, str]:
@@ -297,26 +302,4 @@ def _thinned(trace: Trace, begin: Instant, end: Instant) -> Trace:
         kind=trace.kind,
         stepped=trace.stepped,
         filled=trace.filled,
-    )
-
-
-def legend(*entries: tuple[str, str]) -> Content:
-    """Pairs of kind and label; each kind has a stroke of its own, not only a colour."""
-    return tag(
-        "ul",
-        *(
-            tag(
-                "li",
-                tag(
-                    "svg",
-                    tag("line", x1="0", x2="22", y1="6", y2="6", class_=f"line {kind}"),
-                    width="22",
-                    height="12",
-                    aria_hidden="true",
-                ),
-                label,
-            )
-            for kind, label in entries
-        ),
-        class_="legend",
     )

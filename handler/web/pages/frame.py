@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from config.units import Instant
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from config.units import GroupId, Instant
 from handler.planning.status import GroupCondition
 from handler.web.pages.figures import clock
-from handler.web.pages.markup import Content, Html, join, tag
+from handler.web.pages.layout import Template
 from trigger.explain.pause_words import say_pause
 from trigger.requests import FleetPause
 
-Parts = dict[str, Html]
+Parts = dict[str, Markup]
 """Name → what is inside the element of that name: what an event replaces."""
 
+_TEMPLATE = Template("frame.html")
 _GLYPHS = {
     GroupCondition.DELETING: "⌫",
     GroupCondition.ORPHANED: "◇",
@@ -25,58 +30,72 @@ _GLYPHS = {
 }
 
 
-def document(*, title: str, crumb: Content, main: Content, now: Instant, stream: str, assets: str) -> Html:
-    """A whole page.
+@dataclass(frozen=True, slots=True)
+class Badge:
+    """A group's condition: shape and word."""
 
-    Args:
-        title: of the window.
-        crumb: beside the way home.
-        main: what is inside.
-        now: when it was made.
-        stream: the address of its events.
-        assets: changes whenever style or script do.
-    """
-    head = tag(
-        "head",
-        tag("meta", charset="utf-8"),
-        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("meta", name="color-scheme", content="light dark"),
-        tag("title", title),
-        tag("link", rel="icon", href=f"/static/icon.svg?v={assets}", type="image/svg+xml"),
-        tag("link", rel="stylesheet", href=f"/static/console.css?v={assets}"),
-        tag("script", src=f"/static/console.js?v={assets}", defer=True),
+    glyph: str
+    word: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """What stands around the content of a page."""
+
+    title: str
+    """Of the window."""
+    group: GroupId | None
+    """Beside the way home; ``None``: the page is no group's."""
+    banner: Markup
+    now: str
+    """When it was made: epoch seconds."""
+    clock: str
+    stream: str
+    """The address of its events."""
+    assets: str
+    """Changes whenever style or script do."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Stopped:
+    what: str
+    more: str
+
+
+def document(page: Page, main: Markup) -> Markup:
+    """Lay out a whole page."""
+    return _TEMPLATE("document", page, main)
+
+
+def page_of(
+    title: str, *, group: GroupId | None, stopped: FleetPause | None, now: Instant, stream: str, assets: str
+) -> Page:
+    """Say what stands around a page that is made now."""
+    return Page(
+        title=title,
+        group=group,
+        banner=banner(stopped),
+        now=f"{now:.3f}",
+        clock=clock(now),
+        stream=stream,
+        assets=assets,
     )
-    body = tag(
-        "body",
-        tag("a", "To the content", href="#main", class_="skip"),
-        tag(
-            "header",
-            tag("nav", tag("a", "Trimtab", href="/", class_="home"), crumb, aria_label="Where you are"),
-            tag("p", f"as of {clock(now)} UTC", id="live", role="status"),
-        ),
-        tag("main", main, id="main"),
-        tag("noscript", tag("p", "Without a script this page stays as it is: load it again for newer figures.")),
-        data_stream=stream,
-        data_now=f"{now:.3f}",
-    )
-    return join([Html("<!doctype html>"), tag("html", head, body, lang="en")])
 
 
-def banner(fleet_pause: FleetPause | None) -> Html:
+def banner(stopped: FleetPause | None) -> Markup:
     """What is stopped in all groups, by whom, since when and why; nothing while nothing is."""
-    if fleet_pause is None:
-        return Html("")
-    because = f": {fleet_pause.because}" if fleet_pause.because else ""
-    what = tag("b", f"The whole fleet: {say_pause(fleet_pause.pause)}")
-    return tag("p", what, f" by {fleet_pause.by} since {clock(fleet_pause.since)} UTC{because}", class_="fleet-pause")
+    if stopped is None:
+        return Markup()
+    because = f": {stopped.because}" if stopped.because else ""
+    what = f"The whole fleet: {say_pause(stopped.pause)}"
+    return _TEMPLATE("banner", _Stopped(what, f" by {stopped.by} since {clock(stopped.since)} UTC{because}"))
 
 
-def part(name: str, content: Html, element: str = "div", **attributes: str | None) -> Html:
-    """An element that events replace the inside of."""
-    return tag(element, content, data_part=name, **attributes)
+def not_here(message: str) -> Markup:
+    """Say that what was asked for does not exist."""
+    return _TEMPLATE("not_here", message)
 
 
-def badge(condition: GroupCondition) -> Html:
-    """A group's condition: shape and word; the colour only repeats it."""
-    shape = tag("span", _GLYPHS[condition], aria_hidden="true")
-    return tag("span", shape, f" {condition.value}", class_=f"badge {condition.value}")
+def badge_of(condition: GroupCondition) -> Badge:
+    """How a group's condition is shown."""
+    return Badge(_GLYPHS[condition], condition.value)

@@ -4,26 +4,30 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
+
+from markupsafe import Markup
 
 from config.model.catalogue import Compare, Mode
-from config.units import Instant, format_span
+from config.units import ConditionId, GroupId, Instant, MemberName, format_span
 from handler.planning.rolls import RollState
 from handler.planning.status import GroupStatus, MemberState, MemberStatus
 from handler.planning.steps import Wait
 from handler.runtime.series import KEPT, Curve, Line
-from handler.web.pages.charts import Mark, Plot, Rule, Trace, chart, gap_of, legend
+from handler.web.pages.charts import Chart, Mark, Plot, Rule, Trace, chart, gap_of
 from handler.web.pages.facts import Facts
 from handler.web.pages.figures import ABSENT, clock, number, quantity, span, stamp
-from handler.web.pages.frame import Parts, badge, part
-from handler.web.pages.markup import Content, Html, join, tag
+from handler.web.pages.frame import Badge, Parts, badge_of
+from handler.web.pages.layout import Template
 from handler.web.pages.overview import begin_of, in_service, size_traces
-from trigger.explain.explanation import ConditionExplanation, Explanation, ExpressionExplanation, PolicyExplanation
+from trigger.explain.explanation import ConditionExplanation, ExpressionExplanation, PolicyExplanation
 from trigger.explain.pause_words import say_pause
 from trigger.explain.time_words import say_moment
 from trigger.explain.words import say, sentence_of
 from trigger.requests import Quiet
 from trigger.verdicts import Direction, Truth
 
+_TEMPLATE = Template("group.html")
 _SHORTEST = 120.0
 _NEAR = 2.0
 """A bound is drawn if it is at most this many times the largest size shown; else it would press the sizes flat."""
@@ -41,93 +45,173 @@ _TRUTHS = {Truth.TRUE: "holds", Truth.FALSE: "does not hold", Truth.UNKNOWN: "un
 _MARK_WORDS = {"out": "▲", "in": "▼", "refused": "✕", "note": "■", "edit": "◆"}
 
 
-def group_page(facts: Facts) -> Html:
-    """What is inside the page; each part is what an event replaces."""
-    parts = parts_of(facts)
-    return join(
-        [
-            part("head", parts["head"], "div", class_="head"),
-            part("sizes", parts["sizes"], "section", aria_label="Sizes over time"),
-            part("conditions", parts["conditions"], "section", aria_label="Conditions"),
-            part("now", parts["now"], "section", aria_label="The last evaluation"),
-            part("decisions", parts["decisions"], "section", aria_label="Decisions"),
-            part("members", parts["members"], "section", aria_label="Members"),
-        ]
-    )
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """A figure of the head."""
+
+    term: str
+    value: str
+    more: str = ""
+    large: bool = False
+    until: str = ""
+    """When a span that is counted down ends: epoch seconds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Head:
+    """What a group is doing."""
+
+    group: GroupId
+    badge: Badge
+    reason: str
+    messages: tuple[str, ...]
+    figures: tuple[Stated, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """Sizes over time."""
+
+    chart: Chart | None
+    """``None``: nothing has been recorded."""
+    since: str
+    """Since when, if that is later than the chart could begin."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A condition as one policy judged it."""
+
+    glyph: str
+    truth: str
+    said: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Card:
+    """A condition: one that compares a counter has a value and a chart, an expression has terms."""
+
+    condition: ConditionId
+    measured: str
+    verdicts: tuple[Verdict, ...]
+    value: str | None = None
+    chart: Chart | None = None
+    terms: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decided:
+    """A line of the group's decisions."""
+
+    id: str
+    clock: str
+    stamp: str
+    kind: str
+    glyph: str
+    title: str
+    why: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemberRow:
+    """A line of the table of members."""
+
+    name: MemberName
+    state: str
+    glyph: str
+    word: str
+    state_since: str
+    """Epoch seconds; ``lasting`` says how long ago that is."""
+    lasting: str
+    since: str
+    age: str
+    address: str
+    raw_state: str
+    notes: str
+
+
+@dataclass(frozen=True, slots=True)
+class Members:
+    """The members, or why there are none to show."""
+
+    rows: tuple[MemberRow, ...]
+    nothing: str
+
+
+def group_page(facts: Facts) -> Markup:
+    """Lay out what is inside the page; each part is what an event replaces."""
+    return _TEMPLATE("page", parts_of(facts))
 
 
 def parts_of(facts: Facts) -> Parts:
-    """Every part of the page."""
+    """Lay out every part of the page."""
+    status, now = facts.status, facts.now
+    lines = ("Nothing has been evaluated yet.",) if facts.explanation is None else say(facts.explanation, now)
     return {
-        "head": _head(facts),
-        "sizes": _sizes(facts),
-        "conditions": _conditions(facts),
-        "now": _now(facts.explanation, facts.now),
-        "decisions": _decisions(facts.marks),
-        "members": _members(facts.status.members, facts.now, listed=facts.status.listed),
+        "head": _TEMPLATE("head", head_of(status, now)),
+        "sizes": _TEMPLATE("sizes", sizes_of(facts)),
+        "conditions": _TEMPLATE("conditions", tuple(cards_of(facts))),
+        "now": _TEMPLATE("now", tuple((line.strip(), line.startswith(" ")) for line in lines)),
+        "decisions": _TEMPLATE("decisions", tuple(_decided(mark) for mark in facts.marks)),
+        "members": _TEMPLATE("members", members_of(status, now)),
     }
 
 
-def _head(facts: Facts) -> Html:
-    status = facts.status
-    states = Counter(member.state for member in status.members)
-    others = ", ".join(f"{count} {_word(state)}" for state, count in states.items() if state.value != "in_service")
-    mode = {Mode.ACT: None, Mode.ADVISE: "advises only", Mode.OFF: "off"}[status.mode]
-    pause, said = say_pause(status.pause), (*status.messages, *status.unbelieved)
-    return join(
-        [
-            tag("h1", status.group, " ", badge(status.condition)),
-            tag("p", sentence_of(status.reason), class_="reason"),
-            tag("ul", *(tag("li", message) for message in said), class_="messages") if said else None,
-            tag(
-                "dl",
-                _stated("In service", tag("b", number(in_service(status))), others or None),
-                _stated("Desired", tag("b", number(status.desired)), "by force" if status.forced else None),
-                _stated("Min–max", f"{status.minimum}–{status.maximum}"),
-                *_rolling(status),
-                *(_stated("Quiet", *_quiet(quiet, facts.now)) for quiet in status.quiets),
-                _stated("Mode", " and ".join(text for text in (mode, pause) if text)) if mode or pause else None,
-                *(_waiting(wait, count, status) for wait, count in status.waits),
-                class_="figures",
-            ),
-        ]
+def head_of(status: GroupStatus, now: Instant) -> Head:
+    """What a group is doing, and its figures."""
+    return Head(
+        group=status.group,
+        badge=badge_of(status.condition),
+        reason=sentence_of(status.reason),
+        messages=(*status.messages, *status.unbelieved),
+        figures=tuple(_figures(status, now)),
     )
 
 
-def _waiting(wait: Wait, count: int, status: GroupStatus) -> Html:
-    more = {Wait.QUOTA: status.quota, Wait.BUDGET: status.budget}.get(wait) or None
-    return _stated("Waiting for", f"{count} × {wait.value.replace('_', ' ')}", more)
+def _figures(status: GroupStatus, now: Instant) -> Iterator[Stated]:
+    states = Counter(member.state for member in status.members)
+    others = ", ".join(f"{count} {_word(state)}" for state, count in states.items() if state.value != "in_service")
+    yield Stated("In service", number(in_service(status)), others, large=True)
+    yield Stated("Desired", number(status.desired), "by force" if status.forced else "", large=True)
+    yield Stated("Min–max", f"{status.minimum}–{status.maximum}")
+    yield from _rolling(status)
+    yield from (_quiet(quiet, now) for quiet in status.quiets)
+    mode = {Mode.ACT: "", Mode.ADVISE: "advises only", Mode.OFF: "off"}[status.mode]
+    if held := " and ".join(text for text in (mode, say_pause(status.pause)) if text):
+        yield Stated("Mode", held)
+    yield from (_waiting(wait, count, status) for wait, count in status.waits)
 
 
-def _rolling(status: GroupStatus) -> Iterator[Html]:
+def _waiting(wait: Wait, count: int, status: GroupStatus) -> Stated:
+    more = {Wait.QUOTA: status.quota, Wait.BUDGET: status.budget}.get(wait, "")
+    return Stated("Waiting for", f"{count} × {wait.value.replace('_', ' ')}", more)
+
+
+def _rolling(status: GroupStatus) -> Iterator[Stated]:
     """Yield what a person has to know of definitions: a rollback, a roll, members of an earlier profile."""
     if status.rollback is not None:
-        yield _stated("Rolled back", f"to revision {status.rollback.revision}", f"by {status.rollback.by}")
+        yield Stated("Rolled back", f"to revision {status.rollback.revision}", f"by {status.rollback.by}")
     roll = status.roll
     if roll is not None and roll.state is not RollState.DONE:
-        progress = tag("b", f"{roll.done}/{roll.done + roll.remaining}")
         word = "Rolling" if roll.state is RollState.RUNNING else f"Roll {roll.state.value}"
-        yield _stated(word, progress, roll.because or f"surge {roll.surge}, unavailable {roll.unavailable}")
+        budgets = roll.because or f"surge {roll.surge}, unavailable {roll.unavailable}"
+        yield Stated(word, f"{roll.done}/{roll.done + roll.remaining}", budgets, large=True)
     elif status.old:
-        yield _stated("Of an earlier profile", number(status.old))
+        yield Stated("Of an earlier profile", number(status.old))
 
 
-def _stated(term: str, value: Content, more: Content = None) -> Html:
-    small = tag("small", more) if more is not None else None
-    return tag("div", tag("dt", term), tag("dd", value, small))
-
-
-def _quiet(quiet: Quiet, now: Instant) -> tuple[Html, str]:
+def _quiet(quiet: Quiet, now: Instant) -> Stated:
     effect = "nothing scales" if quiet.direction is Direction.OUT else "nothing scales in"
     who = quiet.policy or "a person or an alarm"
-    left = tag("b", span(quiet.until - now), data_until=f"{quiet.until:.3f}")
-    return left, f"until {clock(quiet.until)}: {effect}, since {who} scaled {quiet.direction.value}"
+    more = f"until {clock(quiet.until)}: {effect}, since {who} scaled {quiet.direction.value}"
+    return Stated("Quiet", span(quiet.until - now), more, until=f"{quiet.until:.3f}")
 
 
 # Charts
 
 
-def _sizes(facts: Facts) -> Html:
+def sizes_of(facts: Facts) -> Sizes:
+    """Sizes over time, with the bounds that are near and the decisions."""
     picture, now = facts.picture, facts.now
     begin = begin_of(picture, now, _SHORTEST)
     traces = size_traces(picture)
@@ -151,55 +235,41 @@ def _sizes(facts: Facts) -> Html:
         marks=tuple(mark for mark in facts.marks if mark.at >= begin),
         lane=True,
     )
-    keys = legend(("serving", "in service"), ("desired", "desired"), ("bound", "min, max"))
-    return join([tag("h2", "Sizes"), keys, chart(plot) if shown else _nothing(), _since(facts)])
+    return Sizes(chart(plot) if shown else None, _since(facts))
 
 
-def _since(facts: Facts) -> Html | None:
+def _since(facts: Facts) -> str:
     began = facts.picture.began
-    if began is None or facts.now - began >= KEPT:
-        return None
-    return tag(
-        "p", f"Recorded since {clock(began)} UTC, when Trimtab began; what was before is not kept.", class_="note"
-    )
+    return "" if began is None or facts.now - began >= KEPT else clock(began)
 
 
-def _nothing() -> Html:
-    return tag("p", "Nothing has been recorded since Trimtab started.", class_="nothing")
-
-
-def _conditions(facts: Facts) -> Html:
-    heading = tag("h2", "Conditions")
+def cards_of(facts: Facts) -> Iterator[Card]:
+    """Yield every condition: those that compare one counter, then expressions."""
     policies = facts.explanation.policies if facts.explanation is not None else ()
+    yield from (_condition(facts, curve, policies) for curve in facts.picture.curves)
     expressions = {judged.condition: judged for policy in policies for judged in policy.expressions}
-    cards = [_condition(facts, curve, policies) for curve in facts.picture.curves]
-    cards += [_expression(judged, policies) for judged in expressions.values()]
-    if not cards:
-        return join([heading, tag("p", "No condition has been judged since Trimtab started.", class_="nothing")])
-    return join([heading, tag("div", cards, class_="cards")])
+    yield from (_expression(judged, policies) for judged in expressions.values())
 
 
-def _condition(facts: Facts, curve: Curve, policies: tuple[PolicyExplanation, ...]) -> Html:
+def _condition(facts: Facts, curve: Curve, policies: tuple[PolicyExplanation, ...]) -> Card:
     line = curve.line
     judged = [(policy, told) for policy in policies for told in policy.conditions if told.condition == line.condition]
-    value = judged[0][1].value if judged else None
-    return tag(
-        "article",
-        tag("h3", line.condition, tag("b", quantity(value, line.unit))),
-        tag("p", f"{_measured(line)}, {_against(curve)}", class_="measured"),
-        tag("ul", *(tag("li", _verdict(policy, told)) for policy, told in judged), class_="verdicts"),
-        chart(_curve(facts, curve)),
+    return Card(
+        condition=line.condition,
+        value=quantity(judged[0][1].value if judged else None, line.unit),
+        measured=f"{_measured(line)}, {_against(curve)}",
+        verdicts=tuple(_verdict(policy, told) for policy, told in judged),
+        chart=chart(_curve(facts, curve)),
     )
 
 
-def _expression(shown: ExpressionExplanation, policies: tuple[PolicyExplanation, ...]) -> Html:
+def _expression(shown: ExpressionExplanation, policies: tuple[PolicyExplanation, ...]) -> Card:
     judged = [(policy, told) for policy in policies for told in policy.expressions if told.condition == shown.condition]
-    return tag(
-        "article",
-        tag("h3", shown.condition),
-        tag("p", shown.expression, class_="measured"),
-        tag("ul", *(tag("li", _verdict(policy, told)) for policy, told in judged), class_="verdicts"),
-        tag("ul", *(tag("li", f"{term.name}: {quantity(term.value, term.unit)}") for term in shown.terms)),
+    return Card(
+        condition=shown.condition,
+        measured=shown.expression,
+        verdicts=tuple(_verdict(policy, told) for policy, told in judged),
+        terms=tuple(f"{term.name}: {quantity(term.value, term.unit)}" for term in shown.terms),
     )
 
 
@@ -214,11 +284,10 @@ def _against(curve: Curve) -> str:
     return f"{compare} {quantity(threshold, curve.line.unit)}"
 
 
-def _verdict(policy: PolicyExplanation, told: ConditionExplanation | ExpressionExplanation) -> Content:
+def _verdict(policy: PolicyExplanation, told: ConditionExplanation | ExpressionExplanation) -> Verdict:
     glyph = {Truth.TRUE: "●", Truth.FALSE: "○", Truth.UNKNOWN: "?"}[told.truth]
     held = f", held {span(policy.held)} of {span(policy.needed)}" if policy.needed and policy.held else ""
-    shape = tag("span", glyph, aria_hidden="true", class_=f"truth {told.truth.value}")
-    return [shape, f" for {policy.policy}: {_TRUTHS[told.truth]}{held}"]
+    return Verdict(glyph, told.truth.value, f"for {policy.policy}: {_TRUTHS[told.truth]}{held}")
 
 
 def _curve(facts: Facts, curve: Curve) -> Plot:
@@ -243,63 +312,46 @@ def _curve(facts: Facts, curve: Curve) -> Plot:
     )
 
 
-# Words and lists
+# Lists
 
 
-def _now(explanation: Explanation | None, now: Instant) -> Html:
-    lines = ("Nothing has been evaluated yet.",) if explanation is None else say(explanation, now)
-    items = [tag("li", line.strip(), class_="inner" if line.startswith(" ") else None) for line in lines]
-    return join([tag("h2", "Why"), tag("ul", items, class_="words")])
-
-
-def _decisions(marks: tuple[Mark, ...]) -> Html:
-    rows = [
-        tag(
-            "li",
-            tag("time", say_moment(mark.at), datetime=stamp(mark.at), title=stamp(mark.at)),
-            tag("span", _MARK_WORDS[mark.kind], class_=f"glyph {mark.kind}", aria_hidden="true"),
-            tag("div", tag("b", mark.title), *(tag("p", line) for line in mark.why)),
-            id=mark.id,
-            tabindex="-1",
-        )
-        for mark in marks
-    ]
-    nothing = tag("p", "Nothing has been decided yet.", class_="nothing")
-    return join([tag("h2", "Decisions"), tag("ol", rows, class_="decisions") if rows else nothing])
-
-
-_COLUMNS = ("Member", "State", "For", "Age", "Address", "Cloud says", "Notes")
-
-
-def _members(members: tuple[MemberStatus, ...], now: Instant, *, listed: bool | None) -> Html:
-    heading = tag("h2", "Members")
-    if not members:
-        words = "No members." if listed is not None else "Nobody has looked yet."
-        return join([heading, tag("p", words, class_="nothing")])
-    head = tag("thead", tag("tr", *(tag("th", column, scope="col") for column in _COLUMNS)))
-    return join(
-        [heading, tag("table", head, tag("tbody", *(_member(member, now) for member in members)), class_="members")]
+def _decided(mark: Mark) -> Decided:
+    return Decided(
+        id=mark.id,
+        clock=say_moment(mark.at),
+        stamp=stamp(mark.at),
+        kind=mark.kind,
+        glyph=_MARK_WORDS[mark.kind],
+        title=mark.title,
+        why=mark.why,
     )
 
 
-def _member(member: MemberStatus, now: Instant) -> Html:
+def members_of(status: GroupStatus, now: Instant) -> Members:
+    """The members, one a line."""
+    nothing = "No members." if status.listed is not None else "Nobody has looked yet."
+    return Members(tuple(_member(member, now) for member in status.members), "" if status.members else nothing)
+
+
+def _member(member: MemberStatus, now: Instant) -> MemberRow:
     notes = [word for word, holds in (("protected", member.protected), ("warming up", member.warming)) if holds]
     if member.unheard_since is not None:
         notes.append(f"not heard since {clock(member.unheard_since)}")
     if member.unready:
         notes.append(f"probe: {member.unready}")
-    glyph = tag("span", _GLYPHS[member.state], aria_hidden="true")
-    state = tag("span", glyph, f" {_word(member.state)}", class_=f"state {member.state.value}")
-    cells: tuple[Content, ...] = (
-        state,
-        tag("span", span(now - member.state_since), data_since=f"{member.state_since:.3f}"),
-        tag("span", span(now - member.since), data_since=f"{member.since:.3f}"),
-        member.address or ABSENT,
-        member.raw_state,
-        ", ".join(notes),
+    return MemberRow(
+        name=member.name,
+        state=member.state.value,
+        glyph=_GLYPHS[member.state],
+        word=_word(member.state),
+        state_since=f"{member.state_since:.3f}",
+        lasting=span(now - member.state_since),
+        since=f"{member.since:.3f}",
+        age=span(now - member.since),
+        address=member.address or ABSENT,
+        raw_state=member.raw_state,
+        notes=", ".join(notes),
     )
-    named = zip(_COLUMNS[1:], cells, strict=True)
-    return tag("tr", tag("th", member.name, scope="row"), *(tag("td", cell, data_label=name) for name, cell in named))
 
 
 def _word(state: MemberState) -> str:

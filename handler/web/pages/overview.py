@@ -3,34 +3,80 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from urllib.parse import quote
+
+from markupsafe import Markup
 
 from config.model.catalogue import Mode
 from config.units import GroupId, Instant
 from handler.planning.status import GroupCondition, GroupStatus, MemberState, severity
 from handler.runtime.series import KEPT, Picture
-from handler.web.pages.charts import Trace, gap_of, sparkline
+from handler.web.pages.charts import Stroke, Trace, gap_of, sparkline
 from handler.web.pages.facts import Glance
-from handler.web.pages.figures import ABSENT, number
-from handler.web.pages.frame import Parts, badge, part
-from handler.web.pages.markup import Html, join, tag
+from handler.web.pages.figures import number
+from handler.web.pages.frame import Badge, Parts, badge_of
+from handler.web.pages.layout import Template
 from trigger.explain.words import sentence_of
 
 _NEEDY = frozenset({GroupCondition.ERROR, GroupCondition.WARNING, GroupCondition.ORPHANED})
 _SHORTEST = 120.0
 _NAMED = 8
-_HEADINGS = ("Group", "Condition", "In service", "Desired", "Min–max", "Lately", "Why")
+_TEMPLATE = Template("overview.html")
+_MODES = {Mode.ACT: "", Mode.ADVISE: "advises only", Mode.OFF: "mode off"}
+"""What is said of a group whose size is not changed: its desired size would mislead without it."""
 
 
-def overview(glances: Sequence[Glance]) -> Html:
-    """All groups: those in trouble first, and each sort in the order of their names."""
-    if not glances:
-        return tag("p", "No groups are declared.", class_="nothing")
-    headings = tag("div", *(tag("span", heading) for heading in _HEADINGS), class_="headings", aria_hidden="true")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One group in one line."""
+
+    part: str
+    """What an event calls it."""
+    group: GroupId
+    href: str
+    badge: Badge
+    in_service: str
+    moving: str
+    """How many come and go; empty: none does."""
+    desired: str
+    bounds: str
+    lately: tuple[Stroke, ...] | None
+    """``None``: nothing has been recorded."""
+    mode: str
+    """Why its size is not changed; empty: it is."""
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A group in trouble."""
+
+    name: GroupId
+    href: str
+    badge: Badge
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """How many groups there are, and which of them need a person."""
+
+    said: str
+    needy: tuple[Named, ...] = ()
+    """The worst first."""
+    more: int = 0
+    """How many further ones are not named."""
+
+
+def first_page(glances: Sequence[Glance]) -> Markup:
+    """Lay out what is inside the first page."""
+    return _TEMPLATE("first", summary([glance.status for glance in glances]), overview(glances))
+
+
+def overview(glances: Sequence[Glance]) -> Markup:
+    """Lay out all groups: those in trouble first, and each sort in the order of their names."""
     shown = {glance.status.group: glance for glance in glances}
-    ordered = (shown[group] for group in order(glance.status for glance in glances))
-    rows = (part(row_name(glance.status.group), row(glance), "li", class_="row") for glance in ordered)
-    return join([headings, tag("ul", *rows, class_="groups")])
+    return _TEMPLATE("groups", [row_of(shown[group]) for group in order(glance.status for glance in glances)])
 
 
 def order(statuses: Iterable[GroupStatus]) -> tuple[GroupId, ...]:
@@ -54,45 +100,45 @@ def href(group: GroupId) -> str:
     return f"/groups/{quote(group, safe='')}"
 
 
-def row(glance: Glance) -> Html:
+def row(glance: Glance) -> Markup:
+    """Lay out one group in one line."""
+    return _TEMPLATE("row", row_of(glance))
+
+
+def row_of(glance: Glance) -> Row:
     """One group in one line."""
     status = glance.status
-    return join(
-        [
-            tag("a", status.group, href=href(status.group), class_="name", id=f"to-{status.group}"),
-            badge(status.condition),
-            _figure("in service", number(in_service(status)), _moving(status)),
-            _figure("desired", number(status.desired)),
-            _figure("min–max", f"{status.minimum}–{status.maximum}"),
-            _lately(glance.picture, glance.now),
-            tag("p", _mode(status), why(status), class_="why"),
-        ]
+    return Row(
+        part=row_name(status.group),
+        group=status.group,
+        href=href(status.group),
+        badge=badge_of(status.condition),
+        in_service=number(in_service(status)),
+        moving=_moving(status),
+        desired=number(status.desired),
+        bounds=f"{status.minimum}–{status.maximum}",
+        lately=_lately(glance.picture, glance.now),
+        mode=_MODES[status.mode],
+        why=why(status),
     )
 
 
-def _mode(status: GroupStatus) -> Html | None:
-    """Say of a group whose size is not changed that it is so: its desired size would mislead without it."""
-    said = {Mode.ACT: None, Mode.ADVISE: "advises only", Mode.OFF: "mode off"}[status.mode]
-    return tag("b", f"{said} · ", class_="mode") if said else None
+def summary(statuses: Sequence[GroupStatus]) -> Markup:
+    """Lay out how many groups there are, and which need a person."""
+    return _TEMPLATE("summary", summary_of(statuses))
 
 
-def summary(statuses: Sequence[GroupStatus]) -> Html:
-    """How many groups, and who needs somebody."""
+def summary_of(statuses: Sequence[GroupStatus]) -> Summary:
+    """How many groups there are, and which need a person."""
     needy = [status for status in statuses if status.condition in _NEEDY]
     count = f"{len(statuses)} group" if len(statuses) == 1 else f"{len(statuses)} groups"
     if not needy:
-        return tag("p", f"{count}, none in trouble" if statuses else "", class_="summary")
-    named = [
-        tag("li", tag("a", status.group, href=href(status.group)), " ", badge(status.condition))
-        for status in sorted(needy, key=lambda status: severity(status.condition))
-    ]
-    more = tag("li", f"and {len(named) - _NAMED} more") if len(named) > _NAMED else None
-    return join(
-        [
-            tag("p", f"{count}, {len(needy)} in trouble:", class_="summary"),
-            tag("ul", named[:_NAMED], more, class_="needy"),
-        ]
+        return Summary(f"{count}, none in trouble" if statuses else "")
+    named = tuple(
+        Named(status.group, href(status.group), badge_of(status.condition))
+        for status in sorted(needy, key=lambda status: severity(status.condition))[:_NAMED]
     )
+    return Summary(f"{count}, {len(needy)} in trouble:", named, len(needy) - len(named))
 
 
 def in_service(status: GroupStatus) -> int | None:
@@ -122,23 +168,14 @@ def size_traces(picture: Picture) -> tuple[Trace, Trace]:
     )
 
 
-def _figure(label: str, value: str, more: str | None = None) -> Html:
-    extra = tag("small", f" {more}") if more else None
-    return tag("span", tag("span", f"{label} ", class_="label"), tag("b", value), extra, class_="figure")
-
-
-def _moving(status: GroupStatus) -> str | None:
+def _moving(status: GroupStatus) -> str:
     coming = sum(member.state in {MemberState.BUILDING, MemberState.JOINING} for member in status.members)
     going = sum(member.state in {MemberState.DRAINING, MemberState.LEAVING} for member in status.members)
-    return " ".join(text for text in (f"+{coming}" if coming else "", f"−{going}" if going else "") if text) or None
+    return " ".join(text for text in (f"+{coming}" if coming else "", f"−{going}" if going else "") if text)
 
 
-def _lately(picture: Picture, now: Instant) -> Html:
+def _lately(picture: Picture, now: Instant) -> tuple[Stroke, ...] | None:
     serving, desired = size_traces(picture)
     if not serving.at:
-        return tag("span", ABSENT, class_="lately")
-    return tag(
-        "span",
-        sparkline(serving, desired, begin_of(picture, now), now, gap_of(picture.interval)),
-        class_="lately",
-    )
+        return None
+    return sparkline(serving, desired, begin_of(picture, now), now, gap_of(picture.interval))

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from fastapi import APIRouter
 from fastapi.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
+from markupsafe import Markup
 from starlette.types import Receive, Scope, Send
 
 from config.errors import Refused, StoreError
@@ -19,11 +20,10 @@ from handler.operations.interface import Daemon, NoSuch
 from handler.planning.status import GroupStatus
 from handler.runtime.pulse import Listener
 from handler.web.pages.facts import Gatherer, Glance
-from handler.web.pages.frame import Parts, banner, document, part
+from handler.web.pages.frame import Parts, banner, document, not_here, page_of
 from handler.web.pages.group import group_page
 from handler.web.pages.group import parts_of as group_parts
-from handler.web.pages.markup import Html, join, tag
-from handler.web.pages.overview import order, overview, summary
+from handler.web.pages.overview import first_page, order, overview, summary
 from handler.web.pages.overview import parts_of as row_parts
 
 News = frozenset[GroupId]
@@ -77,7 +77,7 @@ class Console:
     async def overview(self) -> Response:
         """Every group."""
         glances = await self._glances(self._daemon.groups())
-        main = await asyncio.to_thread(_first, glances)
+        main = await asyncio.to_thread(first_page, glances)
         return self._page("Trimtab", None, main, "/events")
 
     async def group(self, group: GroupId) -> Response:
@@ -85,11 +85,9 @@ class Console:
         try:
             facts = await self._gatherer.facts(group)
         except NoSuch as error:
-            main = join([tag("h1", "Not here"), tag("p", str(error))])
-            return self._page("Not here", None, main, "", status=404)
+            return self._page("Not here", None, not_here(str(error)), "", status=404)
         main = await asyncio.to_thread(group_page, facts)
-        crumb = tag("span", group, aria_current="page")
-        return self._page(f"{group} · Trimtab", crumb, main, f"/events?group={facts.status.group}")
+        return self._page(f"{group} · Trimtab", group, main, f"/events?group={facts.status.group}")
 
     def events(self, group: GroupId | None) -> Response:
         """A stream that ends when the group, or the daemon, does."""
@@ -111,11 +109,10 @@ class Console:
         headers = {"Cache-Control": "public, max-age=31536000, immutable", "X-Content-Type-Options": "nosniff"}
         return Response(self._assets[name], headers=headers, media_type=_KINDS[Path(name).suffix])
 
-    def _page(self, title: str, crumb: Html | None, main: Html, stream: str, status: int = 200) -> Response:
-        now = self._daemon.now()
-        top = part("fleet", banner(self._daemon.fleet_pause()), role="status")
-        page = document(title=title, crumb=crumb, main=join([top, main]), now=now, stream=stream, assets=self._version)
-        return HTMLResponse(page, status, _HEADERS)
+    def _page(self, title: str, group: GroupId | None, main: Markup, stream: str, status: int = 200) -> Response:
+        stopped, now = self._daemon.fleet_pause(), self._daemon.now()
+        page = page_of(title, group=group, stopped=stopped, now=now, stream=stream, assets=self._version)
+        return HTMLResponse(document(page, main), status, _HEADERS)
 
     async def _told(self, listener: Listener, parts_of: Callable[[News], Awaitable[Parts]]) -> AsyncIterator[str]:
         every = self._daemon.pulse.heartbeat
@@ -181,17 +178,6 @@ class _Stream(StreamingResponse):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         with self._listener:
             await super().__call__(scope, receive, send)
-
-
-def _first(glances: list[Glance]) -> Html:
-    statuses: list[GroupStatus] = [glance.status for glance in glances]
-    return join(
-        [
-            tag("h1", "Groups"),
-            part("summary", summary(statuses), class_="top"),
-            part("groups", overview(glances)),
-        ]
-    )
 
 
 def _event(name: str, told: Mapping[str, object]) -> str:

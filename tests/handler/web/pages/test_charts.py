@@ -11,8 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from handler.web.pages.charts import Mark, Plot, Rule, Trace, chart, nice_top, segments, sparkline
+from handler.web.pages.layout import Template
 from tests.support.pages import a_mark
 from tests.support.store import at
+
+CHARTS = Template("chart.html")
 
 
 def a_trace(*rows: tuple[float, float | None], stepped: bool = False, filled: bool = False) -> Trace:
@@ -22,12 +25,11 @@ def a_trace(*rows: tuple[float, float | None], stepped: bool = False, filled: bo
 
 def drawn(*traces: Trace, rules: tuple[Rule, ...] = (), marks: Sequence[Mark] = (), lane: bool = False) -> str:
     """A chart from second 0 to 100, with a row every ten seconds."""
-    return chart(
-        Plot(
-            id="c", describe="d", begin=at(0), end=at(100), gap=25.0, unit="percent", traces=traces, rules=rules,
-            marks=tuple(marks), lane=lane,
-        )
+    plot = Plot(
+        id="c", describe="d", begin=at(0), end=at(100), gap=25.0, unit="percent", traces=traces, rules=rules,
+        marks=tuple(marks), lane=lane,
     )  # fmt: skip
+    return CHARTS("chart", chart(plot))
 
 
 def paths(markup: str) -> list[str]:
@@ -108,13 +110,15 @@ def test_what_a_mark_says_is_escaped() -> None:
 
 def test_a_small_chart_has_few_points_however_many_rows() -> None:
     rows = [(second / 10, 5.0) for second in range(1001)]
-    small = sparkline(a_trace(*rows, stepped=True, filled=True), a_trace(*rows), at(0), at(100), 1.0)
+    traces = a_trace(*rows, stepped=True, filled=True), a_trace(*rows)
+    small = CHARTS("sparkline", sparkline(*traces, at(0), at(100), 1.0))
     assert len(small) < 4000
     assert all(path.count("M") == 1 for path in paths(small))
 
 
 def test_a_small_chart_of_nothing_is_empty() -> None:
-    assert "<path" not in sparkline(a_trace(), a_trace((10, None)), at(0), at(100), 25.0)
+    small = sparkline(a_trace(), a_trace((10, None)), at(0), at(100), 25.0)
+    assert "<path" not in CHARTS("sparkline", small)
 
 
 @given(st.floats(1e-9, 1e12))

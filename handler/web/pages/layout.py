@@ -1,0 +1,62 @@
+"""Lay values out as HTML, by the templates of this folder: each is compiled once, and escapes whatever it is given.
+
+A template says how a page looks and nothing else: what it shows are frozen values, made by pure functions. A name in a
+template that no value has is an error, never an empty place.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2.ext import Extension
+from jinja2.lexer import Token, TokenStream
+from markupsafe import Markup
+
+_BREAK = re.compile(r"\s*\n\s*")
+
+
+class _Joined(Extension):
+    """Line breaks of a template are for its reader: pages are half as long without them, and `:empty` means empty."""
+
+    def filter_stream(self, stream: TokenStream) -> Iterator[Token]:
+        """Join lines, and keep their numbers, which errors name."""
+        for token in stream:
+            yield Token(token.lineno, token.type, joined(token.value)) if token.type == "data" else token
+
+
+def joined(text: str) -> str:
+    r"""Join lines: with a space inside a tag or between words, with nothing beside a tag.
+
+    >>> joined('<ul>\n  <li class="x"\n    id="y">two\n  words</li>\n</ul>\n')
+    '<ul><li class="x" id="y">two words</li></ul>'
+    """
+    return _BREAK.sub(lambda found: " " if _within(text, found) else "", text)
+
+
+def _within(text: str, found: re.Match[str]) -> bool:
+    before, after = text[: found.start()], text[found.end() :]
+    return bool(before and after) and not before.endswith(">") and not after.startswith("<")
+
+
+_ENVIRONMENT = Environment(
+    loader=FileSystemLoader(Path(__file__).with_name("templates")),
+    autoescape=True,
+    undefined=StrictUndefined,
+    auto_reload=False,
+    extensions=[_Joined],
+)
+
+
+class Template:
+    """One file of macros."""
+
+    def __init__(self, name: str) -> None:
+        self._macros = _ENVIRONMENT.get_template(name).module
+
+    def __call__(self, macro: str, *values: object) -> Markup:
+        """Lay values out by one macro."""
+        laid_out: Markup = getattr(self._macros, macro)(*values)
+        return laid_out
