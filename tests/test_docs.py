@@ -104,6 +104,18 @@ def test_there_is_something_to_look_at() -> None:
     assert len(list(yaml_blocks())) >= 3
 
 
-def test_every_page_can_be_found_from_the_readme() -> None:
-    told = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert [page.name for page in sorted((ROOT / "docs").glob("*.md")) if f"(docs/{page.name})" not in told] == []
+def test_every_page_is_in_the_list_of_pages_once() -> None:
+    listed = _LINK.findall((ROOT / "docs" / "README.md").read_text(encoding="utf-8"))
+
+    pages = {page.name for page in (ROOT / "docs").glob("*.md")} - {"README.md"}
+    assert sorted(target for target in listed if target in pages) == sorted(pages)
+
+
+_PLACE = re.compile(r"^\|.*\| `([^`|]+\.py)` \| `([^`]+)` \|$", re.MULTILINE)
+
+
+def test_what_a_newcomer_looks_for_is_where_contributing_says() -> None:
+    places = _PLACE.findall((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"))
+
+    assert len(places) == 5
+    assert [(path, word) for path, word in places if word not in (ROOT / path).read_text(encoding="utf-8")] == []
