@@ -1,1 +1,1 @@
-"""Commands to one CloudStack over the library `cs`: signed, each within one deadline."""
+"""One client of CloudStack's API, for counters and for drivers: commands, signed, and their answers."""

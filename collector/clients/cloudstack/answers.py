@@ -1,4 +1,4 @@
-"""What CloudStack's answers have in common, whatever they list. Pure: of what is decoded nothing is certain.
+"""What CloudStack's answers have in common, whatever they are about. Pure: of what is decoded nothing is certain.
 
 Source: the wire protocol of CloudStack 4.22.
 """
@@ -10,10 +10,56 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from collector.clients.json_once import loads
 from collector.clients.said import shown
 from config.causes import MENDING, Cause
 from config.errors import DriverError, Full, Permanent, Transient
 from config.units import Seconds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refused:
+    """What came instead of what a command brings."""
+
+    status: int
+    """Of HTTP."""
+    code: int | None
+    """CloudStack's own; ``None``: CloudStack has not said this."""
+    words: str
+    """As they came: they may hold key and secret."""
+    retry_after: Seconds | None = None
+    """How long it wishes to be left alone."""
+
+    @property
+    def error(self) -> Mapping[str, object]:
+        """As `refusal` takes it."""
+        return {"errorcode": self.code, "errortext": self.words}
+
+    @property
+    def at_most(self) -> int | None:
+        """How many entries a page may have, where CloudStack refuses one for its size: its ``default.page.size``."""
+        return _at_most(self.code, self.words)
+
+
+def opened(body: bytes, status: int) -> Mapping[str, object] | Refused:
+    """Take what is in an answer's envelope, whose only key is named after the command.
+
+    >>> opened(b'{"listzonesresponse": {"count": 0}}', 200)
+    {'count': 0}
+    >>> opened(b'{"listzonesresponse": {"errorcode": 431, "errortext": "no"}}', 431)
+    Refused(status=431, code=431, words='no')
+    >>> opened(b"<html>", 502)
+    Refused(status=502, code=None, words='')
+    """
+    try:
+        answer = loads(body)
+    except (ValueError, RecursionError):
+        answer = None
+    inside = next(iter(answer.values())) if isinstance(answer, dict) and len(answer) == 1 else None
+    if status == OK and isinstance(inside, dict):
+        return inside
+    code = inside.get("errorcode") if isinstance(inside, dict) else None
+    return Refused(status=status, code=code if isinstance(code, int) else None, words=text(inside, "errortext"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +107,49 @@ def page_of(answer: Mapping[str, object], kind: str) -> Page | None:
     return Page(entries=tuple(entries), count=count)
 
 
+class Listing:
+    """A listing as its pages come, until one is empty, or is short while no more entries are counted.
+
+    Args:
+        size: entries that a page may have.
+    """
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._pages: list[Page] = []
+        self.read: list[object] = []
+        self.ended = False
+
+    @property
+    def asks(self) -> Mapping[str, str]:
+        """The parameters of the next page."""
+        return {"page": str(len(self._pages) + 1), "pagesize": str(self._size)}
+
+    @property
+    def endless(self) -> bool:
+        """It has more pages than any account has machines for."""
+        return len(self._pages) >= _PAGES
+
+    def take(self, page: Page) -> None:
+        """Take the page that was asked for."""
+        self.ended = not page.entries
+        if page.entries:
+            self._pages.append(page)
+            self.read += page.entries
+            self.ended = len(page.entries) < self._size and len(self.read) >= (page.count or 0)
+
+    @property
+    def whole(self) -> bool:
+        """Whether nothing came or went between two pages: an entry may have slipped over their border.
+
+        Every page tells how many entries there are in all; some listings of CloudStack tell how many are on the page.
+        """
+        if all(page.count in {None, len(page.entries)} for page in self._pages):
+            return True
+        seen = {text(entry, "id") for entry in self.read}
+        return {page.count for page in self._pages} == {len(seen)}
+
+
 _SHOWN = 5
 
 
@@ -80,6 +169,11 @@ def one_called(entries: Iterable[object], word: str, written: str, *, where: str
         raise ValueError(f"no {word} that the account can see{where} is called {written!a}: {mend}")
     shown = ", ".join(bearing[:_SHOWN]) + (", …" if len(bearing) > _SHOWN else "")
     raise ValueError(f"{len(bearing)} {word}s are called {written!a}: write the id of one of them: {shown}")
+
+
+PAGE = 100
+"""Entries that are asked for at a time."""
+_PAGES = 1000
 
 
 class JobState(enum.Enum):
@@ -110,7 +204,7 @@ _QUOTA = frozenset({532, 535})
 _NEVER = frozenset({400, 430, 431, 432, 531, 537})
 
 
-_UNAUTHORISED = 401
+OK, UNAUTHORISED = 200, 401
 
 
 _MOST = re.compile(r"max allowed page size value: ([1-9][0-9]{0,5})", re.ASCII)
@@ -146,13 +240,18 @@ def refusal(error: object, about: str, *, retry_after: Seconds | None = None) ->
     """
     code = error.get("errorcode") if isinstance(error, Mapping) else None
     said = shown(text(error, "errortext")).rstrip(".:") or "no reason is given"
-    if code == _UNAUTHORISED:
+    if code == UNAUTHORISED:
         mend = "check api_key, secret, this machine's clock, and what the role may call"
         return Permanent(f"{about}: refused: {said}: {mend}", cause=Cause.CREDENTIALS)
     if code in _QUOTA:
         return Full(f"{about}: quota: {said}: {MENDING[Cause.QUOTA]}", cause=Cause.QUOTA)
-    if code in _NEVER and (most := _MOST.search(said)):
-        return Oversized(f"{about}: refused: {said}", at_most=int(most[1]))
+    if (most := _at_most(code, said)) is not None:
+        return Oversized(f"{about}: refused: {said}", at_most=most)
     if code in _NEVER and "already exists" not in said:
         return Permanent(f"{about}: refused: {said}")
     return Transient(f"{about}: {said} ({code if isinstance(code, int) else 'no code'})", retry_after=retry_after)
+
+
+def _at_most(code: object, words: str) -> int | None:
+    said = _MOST.search(words) if code in _NEVER else None
+    return None if said is None else int(said[1])

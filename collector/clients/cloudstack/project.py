@@ -25,6 +25,12 @@ TAKING = frozenset(
     | {"listVirtualMachines", "listVirtualMachinesMetrics"}
 )
 """Commands that take a project."""
+ANOTHER = "name another, or add the account to it"
+
+
+def is_id(written: str) -> bool:
+    """Whether what the file says is a project's id, and not its name."""
+    return _UUID.fullmatch(written) is not None
 
 
 class Project:
@@ -53,7 +59,7 @@ class Project:
     def id(self) -> str | None:
         """The id of the declared project; ``None``: none is declared. Raises as `within`."""
         written = self._cloud.project
-        if written is None or _UUID.fullmatch(written):
+        if written is None or is_id(written):
             return written
         with self._lock:
             known = self._known
@@ -73,6 +79,6 @@ class Project:
         if entries.because:
             raise Transient(entries.because)
         try:
-            return one_called(entries.read, "project", written, mend="name another, or add the account to it")
+            return one_called(entries.read, "project", written, mend=ANOTHER)
         except ValueError as error:
             raise Permanent(f"{self._cloud.id}: {error}", cause=Cause.CREDENTIALS) from None

@@ -16,41 +16,21 @@ the same measurement, which is as old as its first appearance here.
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from collector.clients.http.client import Answer, Failure, HttpClient, Question
-from collector.clients.http.failures import of_server
+from collector.clients.cloudstack.async_client import AsyncCloudstackClient
+from collector.clients.http.client import Failure, HttpClient
 from collector.samples import Reply, Sheet
 from collector.source import Round
 from collector.sources.cloud_wishes import Wish, Wishes, fail_all, wishes_of
-from collector.sources.cloudstack.answers import (
-    PAGE,
-    Machine,
-    Page,
-    can_tell_what_moved,
-    decode,
-    largest_page,
-    look_up,
-    project_called,
-)
-from collector.sources.cloudstack.signing import signed
+from collector.sources.cloudstack.answers import Machine, can_tell_what_moved, look_up, machine_of
 from config.counters.cloud_measures import CLOUDSTACK_MOVED
-from config.errors import TrimtabError
-from config.model.access import HttpAccess
 from config.model.clouds import CloudstackCloud
 from config.model.counters import CloudstackField
 from config.units import CloudId, MemberName, Seconds
 
-_LARGEST = 64 * 1024 * 1024
-_PAGES = 1000
-_LONG = 64 * 1024
-"""From here on (a few ms) decoding goes to a thread, so that the event loop is not held."""
-_REFUSALS = frozenset(range(400, 600))
-"""Statuses with which CloudStack tells what is wrong."""
-_UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _MEASURED = {"details": "stats", "accumulate": "false"}
 """Measurements only, and not added up: it spares CloudStack looking up templates, offerings, groups."""
 _KEPT: Seconds = 900.0
@@ -83,11 +63,9 @@ class CloudstackSource:
     """
 
     def __init__(self, http: HttpClient) -> None:
-        self._http = http
+        self._client = AsyncCloudstackClient(http)
         self._seen: dict[tuple[CloudId, MemberName], _Seen] = {}
         self._moved: dict[CloudId, tuple[bool, float]] = {}
-        self._projects: dict[CloudId, str] = {}
-        self._sizes: dict[CloudId, int] = {}
 
     async def fetch(self, asked: Round) -> None:
         """Ask every cloud of the round, once, however many groups are on it."""
@@ -128,89 +106,22 @@ class CloudstackSource:
         moved = await self._tells_what_moved(asked, cloud) if wanted & CLOUDSTACK_MOVED else True
         if isinstance(moved, Failure):
             return moved
-        project = await self._project(asked, cloud)
-        if isinstance(project, Failure):
-            return project
-        machines: list[Machine] = []
-        for number in range(1, _PAGES + 1):
-            answer = await self._page(asked, cloud, "listVirtualMachinesMetrics", {**_MEASURED, **project}, number)
-            page = await _decoded(answer, before=len(machines), size=self._sizes.get(cloud.id, PAGE))
-            if isinstance(page, Failure):
-                self._projects.pop(cloud.id, None)
-                return page
-            machines.extend(page.machines)
-            if page.whole:
-                return _Heard(machines=machines, moved=moved, at=asked.clock().steady)
-        return Failure(reply=Reply.INCOMPLETE, said="the listing does not end")
+        listed = await self._client.every(asked, cloud, "listVirtualMachinesMetrics", "virtualmachine", **_MEASURED)
+        if isinstance(listed, Failure):
+            return listed
+        machines = [machine_of(entry) for entry in listed if isinstance(entry, dict)]
+        return _Heard(machines=machines, moved=moved, at=asked.clock().steady)
 
     async def _tells_what_moved(self, asked: Round, cloud: CloudstackCloud) -> bool | Failure:
         now = asked.clock().steady
         known, until = self._moved.get(cloud.id, (False, 0.0))
         if now < until:
             return known
-        answer = await self._ask(asked, cloud, "listCapabilities", {})
-        told = answer if isinstance(answer, Failure) else can_tell_what_moved(answer.body, answer.status)
+        answer = await self._client.ask(asked, cloud, "listCapabilities")
+        told = answer if isinstance(answer, Failure) else can_tell_what_moved(answer)
         if not isinstance(told, Failure):
             self._moved[cloud.id] = told, now + _VERSION_HOLDS
         return told
-
-    async def _project(self, asked: Round, cloud: CloudstackCloud) -> Mapping[str, str] | Failure:
-        """What keeps a command within the cloud's project; its name is looked up anew after a refusal."""
-        if cloud.project is None:
-            return {}
-        if _UUID.fullmatch(cloud.project):
-            return {"projectid": cloud.project}
-        if cloud.id not in self._projects:
-            answer = await self._page(asked, cloud, "listProjects", {"name": cloud.project})
-            if isinstance(answer, Failure):
-                return answer
-            found = project_called(cloud.project, answer.body, answer.status)
-            if isinstance(found, Failure):
-                return found
-            self._projects[cloud.id] = found
-        return {"projectid": self._projects[cloud.id]}
-
-    async def _page(
-        self, asked: Round, cloud: CloudstackCloud, command: str, parameters: Mapping[str, str], number: int = 1
-    ) -> Answer | Failure:
-        """One page of a listing. If the first one is larger than CloudStack gives, all are as large as it says."""
-        size = self._sizes.get(cloud.id, PAGE)
-        answer = await self._ask(asked, cloud, command, {**parameters, "page": str(number), "pagesize": str(size)})
-        most = None if number > 1 or isinstance(answer, Failure) else largest_page(answer.body, answer.status)
-        if most is None:
-            return answer
-        self._sizes[cloud.id] = most
-        return await self._ask(asked, cloud, command, {**parameters, "page": str(number), "pagesize": str(most)})
-
-    async def _ask(
-        self, asked: Round, cloud: CloudstackCloud, command: str, parameters: Mapping[str, str]
-    ) -> Answer | Failure:
-        try:
-            key, secret = asked.read_secret(cloud.api_key), asked.read_secret(cloud.secret)
-        except (TrimtabError, OSError) as error:
-            return Failure(reply=Reply.AUTH, said=str(error))
-        answer = await self._http.ask(
-            Question(
-                url=cloud.endpoint,
-                access=HttpAccess(trust=cloud.trust),
-                timeout=cloud.timeout,
-                method="POST",
-                headers={"Content-Type": "application/x-www-form-urlencoded"},
-                body=signed(command, parameters, key=key, secret=secret, now=asked.clock().wall),
-                accept=_REFUSALS,
-                only_reads=True,
-                largest=_LARGEST,
-            )
-        )
-        return of_server(answer) if isinstance(answer, Failure) else answer
-
-
-async def _decoded(answer: Answer | Failure, *, before: int, size: int) -> Page | Failure:
-    if isinstance(answer, Failure):
-        return answer
-    if len(answer.body) < _LONG:
-        return decode(answer.body, answer.status, before=before, size=size)
-    return await asyncio.to_thread(decode, answer.body, answer.status, before=before, size=size)
 
 
 def _directory(machines: Iterable[Machine]) -> Callable[[MemberName], Machine | Failure]:

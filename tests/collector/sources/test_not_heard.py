@@ -10,11 +10,11 @@ from email.utils import formatdate
 
 import pytest
 
+from collector.clients.cloudstack.answers import Refused, opened
 from collector.clients.http.client import Failure
 from collector.clients.nitro.answers import Refusal
 from collector.clients.nitro.answers import decode as decode_nitro
 from collector.samples import Reply
-from collector.sources.cloudstack.answers import decode as decode_cloudstack
 from collector.sources.haproxy.table import Table, cell, decode_page
 from collector.sources.http.source import HttpSource
 from collector.sources.openstack.gnocchi_answers import decode as decode_gnocchi
@@ -171,7 +171,6 @@ METRIC = GnocchiMetric(name="cpu", aggregation="mean", granularity=10.0)
 PERIOD = ["2026-11-21T18:19:20+00:00", 10.0, 5.0]
 DECODED: Mapping[str, Callable[[], object]] = {
     "NITRO": lambda: decode_nitro(200, b'{"errorcode": 0, "service": {"curload": 5}, "service": {"curload": 95}}'),
-    "CloudStack": lambda: decode_cloudstack(b'{"r": {"count": 0}, "r": {"count": 0}}', 200),
     "Nova": lambda: decode_diagnostics(b'{"state": "running", "num_cpus": 1, "num_cpus": 2}'),
     "Gnocchi": lambda: decode_gnocchi(b'{"measures": {}, "measures": {}}', METRIC),
     "Gnocchi, a period": lambda: decode_gnocchi(
@@ -185,6 +184,12 @@ def test_an_answer_in_which_something_is_there_twice_is_malformed(decoded: Calla
     found = decoded()
     assert isinstance(found, Failure | Refusal)
     assert found.reply is Reply.MALFORMED
+
+
+def test_an_answer_of_cloudstack_in_which_something_is_there_twice_is_none_of_its_own() -> None:
+    found = opened(b'{"r": {"count": 0}, "r": {"count": 0}}', 200)
+    assert isinstance(found, Refused)
+    assert found.code is None
 
 
 PUSHES: Mapping[str, tuple[Shape, bytes]] = {

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from collector.clients.cloudstack.answers import Page, Refused, opened, page_of
 from collector.clients.http.failures import Failure
 from collector.samples import Reply
-from collector.sources.cloudstack.answers import Machine, Page, can_tell_what_moved, decode, look_up
+from collector.sources.cloudstack.answers import Machine, can_tell_what_moved, look_up, machine_of
 
 
 def read(field: str, **measured: object) -> float | Reply:
@@ -66,9 +67,7 @@ def test_free_memory_counts_only_where_the_hypervisor_sees_the_guest(
 
 @pytest.mark.parametrize("version", [None, 4, "", "4", "four.17", "4.x"])
 def test_a_version_that_cannot_be_read_is_not_guessed(version: object) -> None:
-    said = {"listcapabilitiesresponse": {"capability": {"cloudstackversion": version}}}
-
-    assert isinstance(can_tell_what_moved(json.dumps(said).encode(), 200), Failure)
+    assert isinstance(can_tell_what_moved({"capability": {"cloudstackversion": version}}), Failure)
 
 
 leaves = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8)
@@ -87,10 +86,14 @@ trees = st.recursive(
 
 
 @given(trees, st.sampled_from([200, 401, 431, 530]))
-def test_whatever_is_said_is_a_page_or_a_failure(said: object, status: int) -> None:
-    assert isinstance(decode(json.dumps({"response": said}).encode(), status), Page | Failure)
+def test_whatever_is_said_is_read_or_refused(said: object, status: int) -> None:
+    answer = opened(json.dumps({"response": said}).encode(), status)
+    page = Page(entries=(), count=None) if isinstance(answer, Refused) else page_of(answer, "virtualmachine")
+    for entry in page.entries if page is not None else ():
+        if isinstance(entry, dict):
+            look_up(machine_of(entry), "cpuused")
 
 
 @given(st.binary(max_size=64))
-def test_whatever_comes_is_a_page_or_a_failure(body: bytes) -> None:
-    assert isinstance(decode(body, 200), Page | Failure)
+def test_whatever_comes_is_opened_or_refused(body: bytes) -> None:
+    assert isinstance(opened(body, 200), dict | Refused)

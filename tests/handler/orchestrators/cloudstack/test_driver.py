@@ -3,7 +3,6 @@ from __future__ import annotations
 import base64
 import json
 import logging
-import sys
 import time
 from collections.abc import Iterator
 from datetime import datetime
@@ -390,13 +389,6 @@ def test_a_missing_secret_is_permanent_and_names_its_place(stage: CloudstackStag
 
     with pytest.raises(Permanent, match="variable KEY holds no secret"):
         wire.ask("listZones")
-
-
-def test_without_the_library_the_extra_is_named(stage: CloudstackStage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "cs", None)
-
-    with pytest.raises(Permanent, match="extra cloudstack"):
-        stage.driver().list(WEB)
 
 
 def test_no_error_and_no_log_tells_a_secret(stage: CloudstackStage, caplog: pytest.LogCaptureFixture) -> None:
