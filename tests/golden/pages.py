@@ -86,7 +86,7 @@ def _told(pages: Any) -> str:
 
 
 def _without_digest(page: str) -> str:
-    return re.sub(r"\?v=\w+", "?v=digest", page)
+    return re.sub(r"\?v=[0-9a-f]{12}", "?v=digest", page)
 
 
 async def _overview(fleet: _Fleet) -> str:

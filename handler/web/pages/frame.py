@@ -9,14 +9,14 @@ from markupsafe import Markup
 from config.units import GroupId, Instant
 from handler.planning.status import GroupCondition
 from handler.web.pages.figures import clock
-from handler.web.pages.layout import Template
+from handler.web.pages.layout import PageTemplate
 from trigger.explain.pause_words import say_pause
 from trigger.requests import FleetPause
 
 Parts = dict[str, Markup]
 """Name → what is inside the element of that name: what an event replaces."""
 
-_TEMPLATE = Template("frame.html")
+_TEMPLATE = PageTemplate("frame.html")
 _GLYPHS = {
     GroupCondition.DELETING: "⌫",
     GroupCondition.ORPHANED: "◇",
@@ -39,7 +39,7 @@ class Badge:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
+class PageFrame:
     """What stands around the content of a page."""
 
     title: str
@@ -62,16 +62,16 @@ class _Stopped:
     more: str
 
 
-def document(page: Page, main: Markup) -> Markup:
+def document(page: PageFrame, main: Markup) -> Markup:
     """Lay out a whole page."""
     return _TEMPLATE("document", page, main)
 
 
 def page_of(
     title: str, *, group: GroupId | None, stopped: FleetPause | None, now: Instant, stream: str, assets: str
-) -> Page:
+) -> PageFrame:
     """Say what stands around a page that is made now."""
-    return Page(
+    return PageFrame(
         title=title,
         group=group,
         banner=banner(stopped),

@@ -1,4 +1,4 @@
-"""One group's page: what it is doing and why, its sizes and conditions over time, its decisions and its members."""
+"""One group's page: what it is doing and why, its decisions and its members, and its curves."""
 
 from __future__ import annotations
 
@@ -8,29 +8,25 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from config.model.catalogue import Compare, Mode
-from config.units import ConditionId, GroupId, Instant, MemberName, format_span
+from config.model.catalogue import Mode
+from config.units import GroupId, Instant, MemberName
 from handler.planning.rolls import RollState
 from handler.planning.status import GroupStatus, MemberState, MemberStatus
 from handler.planning.steps import Wait
-from handler.runtime.series import KEPT, Curve, Line
-from handler.web.pages.charts import Chart, Mark, Plot, Rule, Trace, chart, gap_of
+from handler.web.pages.charts import Mark
+from handler.web.pages.curves import cards_of, sizes_of
 from handler.web.pages.facts import Facts
-from handler.web.pages.figures import ABSENT, clock, number, quantity, span, stamp
+from handler.web.pages.figures import ABSENT, clock, number, span, stamp
 from handler.web.pages.frame import Badge, Parts, badge_of
-from handler.web.pages.layout import Template
-from handler.web.pages.overview import begin_of, in_service, size_traces
-from trigger.explain.explanation import ConditionExplanation, ExpressionExplanation, PolicyExplanation
+from handler.web.pages.layout import PageTemplate
+from handler.web.pages.overview import in_service
 from trigger.explain.pause_words import say_pause
 from trigger.explain.time_words import say_moment
 from trigger.explain.words import say, sentence_of
 from trigger.requests import Quiet
-from trigger.verdicts import Direction, Truth
+from trigger.verdicts import Direction
 
-_TEMPLATE = Template("group.html")
-_SHORTEST = 120.0
-_NEAR = 2.0
-"""A bound is drawn if it is at most this many times the largest size shown; else it would press the sizes flat."""
+_TEMPLATE = PageTemplate("group.html")
 _GLYPHS = {
     MemberState.BUILDING: "○",
     MemberState.JOINING: "◔",
@@ -41,7 +37,6 @@ _GLYPHS = {
     MemberState.UNKNOWN: "?",
     MemberState.STUCK: "⊗",
 }
-_TRUTHS = {Truth.TRUE: "holds", Truth.FALSE: "does not hold", Truth.UNKNOWN: "unknown"}
 _MARK_WORDS = {"out": "▲", "in": "▼", "refused": "✕", "note": "■", "edit": "◆"}
 
 
@@ -66,37 +61,6 @@ class Head:
     reason: str
     messages: tuple[str, ...]
     figures: tuple[Stated, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Sizes:
-    """Sizes over time."""
-
-    chart: Chart | None
-    """``None``: nothing has been recorded."""
-    since: str
-    """Since when, if that is later than the chart could begin."""
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """A condition as one policy judged it."""
-
-    glyph: str
-    truth: str
-    said: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Card:
-    """A condition: one that compares a counter has a value and a chart, an expression has terms."""
-
-    condition: ConditionId
-    measured: str
-    verdicts: tuple[Verdict, ...]
-    value: str | None = None
-    chart: Chart | None = None
-    terms: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,7 +95,7 @@ class MemberRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Members:
+class MembersTable:
     """The members, or why there are none to show."""
 
     rows: tuple[MemberRow, ...]
@@ -207,114 +171,6 @@ def _quiet(quiet: Quiet, now: Instant) -> Stated:
     return Stated("Quiet", span(quiet.until - now), more, until=f"{quiet.until:.3f}")
 
 
-# Charts
-
-
-def sizes_of(facts: Facts) -> Sizes:
-    """Sizes over time, with the bounds that are near and the decisions."""
-    picture, now = facts.picture, facts.now
-    begin = begin_of(picture, now, _SHORTEST)
-    traces = size_traces(picture)
-    shown = [value for trace in traces for value in trace.values if value is not None]
-    largest = max(shown, default=0.0)
-    bounds = ((facts.status.minimum, "min"), (facts.status.maximum, "max"))
-    plot = Plot(
-        id="chart-sizes",
-        describe=f"In service and desired size since {clock(begin)} UTC; now {number(in_service(facts.status))} in "
-        f"service, {number(facts.status.desired)} desired",
-        begin=begin,
-        end=now,
-        gap=gap_of(picture.interval),
-        unit="",
-        traces=traces,
-        rules=tuple(
-            Rule(value=float(bound), label=f"{word} {bound}", kind="bound")
-            for bound, word in bounds
-            if bound <= max(_NEAR * largest, 1.0)
-        ),
-        marks=tuple(mark for mark in facts.marks if mark.at >= begin),
-        lane=True,
-    )
-    return Sizes(chart(plot) if shown else None, _since(facts))
-
-
-def _since(facts: Facts) -> str:
-    began = facts.picture.began
-    return "" if began is None or facts.now - began >= KEPT else clock(began)
-
-
-def cards_of(facts: Facts) -> Iterator[Card]:
-    """Yield every condition: those that compare one counter, then expressions."""
-    policies = facts.explanation.policies if facts.explanation is not None else ()
-    yield from (_condition(facts, curve, policies) for curve in facts.picture.curves)
-    expressions = {judged.condition: judged for policy in policies for judged in policy.expressions}
-    yield from (_expression(judged, policies) for judged in expressions.values())
-
-
-def _condition(facts: Facts, curve: Curve, policies: tuple[PolicyExplanation, ...]) -> Card:
-    line = curve.line
-    judged = [(policy, told) for policy in policies for told in policy.conditions if told.condition == line.condition]
-    return Card(
-        condition=line.condition,
-        value=quantity(judged[0][1].value if judged else None, line.unit),
-        measured=f"{_measured(line)}, {_against(curve)}",
-        verdicts=tuple(_verdict(policy, told) for policy, told in judged),
-        chart=chart(_curve(facts, curve)),
-    )
-
-
-def _expression(shown: ExpressionExplanation, policies: tuple[PolicyExplanation, ...]) -> Card:
-    judged = [(policy, told) for policy in policies for told in policy.expressions if told.condition == shown.condition]
-    return Card(
-        condition=shown.condition,
-        measured=shown.expression,
-        verdicts=tuple(_verdict(policy, told) for policy, told in judged),
-        terms=tuple(f"{term.name}: {quantity(term.value, term.unit)}" for term in shown.terms),
-    )
-
-
-def _measured(line: Line) -> str:
-    over = f"{line.aggregate} of {format_span(line.window)}"
-    return f"{line.counter}, {over}" if line.per_group else f"{line.counter}, {line.across} across members, {over}"
-
-
-def _against(curve: Curve) -> str:
-    threshold = next((value for value in reversed(curve.thresholds) if value is not None), None)
-    compare = "equal to" if curve.line.compare is Compare.EQUALS else curve.line.compare.value.replace("_", " ")
-    return f"{compare} {quantity(threshold, curve.line.unit)}"
-
-
-def _verdict(policy: PolicyExplanation, told: ConditionExplanation | ExpressionExplanation) -> Verdict:
-    glyph = {Truth.TRUE: "●", Truth.FALSE: "○", Truth.UNKNOWN: "?"}[told.truth]
-    held = f", held {span(policy.held)} of {span(policy.needed)}" if policy.needed and policy.held else ""
-    return Verdict(glyph, told.truth.value, f"for {policy.policy}: {_TRUTHS[told.truth]}{held}")
-
-
-def _curve(facts: Facts, curve: Curve) -> Plot:
-    picture, now, line = facts.picture, facts.now, curve.line
-    begin = begin_of(picture, now, _SHORTEST)
-    thresholds = [value for value in curve.thresholds if value is not None]
-    traces = [Trace(label=line.condition, at=picture.at, values=curve.values, kind="value")]
-    if len(set(thresholds)) > 1:  # it was changed meanwhile: earlier values were held against the earlier one
-        was = Trace(label="threshold", at=picture.at, values=curve.thresholds, kind="was", stepped=True)
-        traces.append(was)
-    rules = (Rule(value=thresholds[-1], label=_against(curve), kind="threshold"),) if thresholds else ()
-    return Plot(
-        id=f"chart-{line.condition}-{line.window:g}",
-        describe=f"{_measured(line)} since {clock(begin)} UTC, held against: {_against(curve)}",
-        begin=begin,
-        end=now,
-        gap=gap_of(picture.interval),
-        unit=line.unit,
-        traces=tuple(traces),
-        rules=rules,
-        marks=tuple(mark for mark in facts.marks if mark.at >= begin and mark.kind in {"out", "in", "edit"}),
-    )
-
-
-# Lists
-
-
 def _decided(mark: Mark) -> Decided:
     return Decided(
         id=mark.id,
@@ -327,10 +183,10 @@ def _decided(mark: Mark) -> Decided:
     )
 
 
-def members_of(status: GroupStatus, now: Instant) -> Members:
+def members_of(status: GroupStatus, now: Instant) -> MembersTable:
     """The members, one a line."""
     nothing = "No members." if status.listed is not None else "Nobody has looked yet."
-    return Members(tuple(_member(member, now) for member in status.members), "" if status.members else nothing)
+    return MembersTable(tuple(_member(member, now) for member in status.members), "" if status.members else nothing)
 
 
 def _member(member: MemberStatus, now: Instant) -> MemberRow:

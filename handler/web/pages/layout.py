@@ -50,7 +50,7 @@ _ENVIRONMENT = Environment(
 )
 
 
-class Template:
+class PageTemplate:
     """One file of macros."""
 
     def __init__(self, name: str) -> None:

@@ -9,26 +9,26 @@ from urllib.parse import quote
 from markupsafe import Markup
 
 from config.model.catalogue import Mode
-from config.units import GroupId, Instant
+from config.units import GroupId, Instant, Seconds
 from handler.planning.status import GroupCondition, GroupStatus, MemberState, severity
 from handler.runtime.series import KEPT, Picture
 from handler.web.pages.charts import Stroke, Trace, gap_of, sparkline
 from handler.web.pages.facts import Glance
 from handler.web.pages.figures import number
 from handler.web.pages.frame import Badge, Parts, badge_of
-from handler.web.pages.layout import Template
+from handler.web.pages.layout import PageTemplate
 from trigger.explain.words import sentence_of
 
 _NEEDY = frozenset({GroupCondition.ERROR, GroupCondition.WARNING, GroupCondition.ORPHANED})
-_SHORTEST = 120.0
+_SHORTEST: Seconds = 120.0
 _NAMED = 8
-_TEMPLATE = Template("overview.html")
+_TEMPLATE = PageTemplate("overview.html")
 _MODES = {Mode.ACT: "", Mode.ADVISE: "advises only", Mode.OFF: "mode off"}
 """What is said of a group whose size is not changed: its desired size would mislead without it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class GroupRow:
     """One group in one line."""
 
     part: str
@@ -49,7 +49,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NamedGroup:
     """A group in trouble."""
 
     name: GroupId
@@ -62,7 +62,7 @@ class Summary:
     """How many groups there are, and which of them need a person."""
 
     said: str
-    needy: tuple[Named, ...] = ()
+    needy: tuple[NamedGroup, ...] = ()
     """The worst first."""
     more: int = 0
     """How many further ones are not named."""
@@ -105,10 +105,10 @@ def row(glance: Glance) -> Markup:
     return _TEMPLATE("row", row_of(glance))
 
 
-def row_of(glance: Glance) -> Row:
+def row_of(glance: Glance) -> GroupRow:
     """One group in one line."""
     status = glance.status
-    return Row(
+    return GroupRow(
         part=row_name(status.group),
         group=status.group,
         href=href(status.group),
@@ -135,7 +135,7 @@ def summary_of(statuses: Sequence[GroupStatus]) -> Summary:
     if not needy:
         return Summary(f"{count}, none in trouble" if statuses else "")
     named = tuple(
-        Named(status.group, href(status.group), badge_of(status.condition))
+        NamedGroup(status.group, href(status.group), badge_of(status.condition))
         for status in sorted(needy, key=lambda status: severity(status.condition))[:_NAMED]
     )
     return Summary(f"{count}, {len(needy)} in trouble:", named, len(needy) - len(named))
@@ -153,10 +153,10 @@ def why(status: GroupStatus) -> str:
     return status.messages[0] if status.messages else sentence_of(status.reason)
 
 
-def begin_of(picture: Picture, now: Instant, shortest: float = _SHORTEST) -> Instant:
+def begin_of(picture: Picture, now: Instant) -> Instant:
     """Where a chart begins: half an hour ago, or, soon after a start, a little before the first row."""
     began = now if picture.began is None else picture.began
-    return Instant(max(now - KEPT, min(began, now - shortest)))
+    return Instant(max(now - KEPT, min(began, now - _SHORTEST)))
 
 
 def size_traces(picture: Picture) -> tuple[Trace, Trace]:

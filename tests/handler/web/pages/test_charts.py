@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from handler.web.pages.charts import Mark, Plot, Rule, Trace, chart, nice_top, segments, sparkline
-from handler.web.pages.layout import Template
+from handler.web.pages.layout import PageTemplate
 from tests.support.pages import a_mark
 from tests.support.store import at
 
-CHARTS = Template("chart.html")
+CHARTS = PageTemplate("chart.html")
 
 
 def a_trace(*rows: tuple[float, float | None], stepped: bool = False, filled: bool = False) -> Trace:

@@ -14,8 +14,8 @@ from markupsafe import Markup
 from handler.web.pages import layout
 from handler.web.pages.charts import Stroke
 from handler.web.pages.frame import Badge
-from handler.web.pages.layout import Template, joined
-from handler.web.pages.overview import Named, Summary
+from handler.web.pages.layout import PageTemplate, joined
+from handler.web.pages.overview import NamedGroup, Summary
 
 TEXT = st.text(st.characters(exclude_categories=["Cs", "Cc"]))
 TEMPLATES = Path(layout.__file__).with_name("templates")
@@ -41,24 +41,24 @@ class _Seen(HTMLParser):
 
 @given(TEXT)
 def test_whatever_the_text_it_stays_text(text: str) -> None:
-    seen = _Seen(Template("frame.html")("not_here", text))
+    seen = _Seen(PageTemplate("frame.html")("not_here", text))
     assert (seen.tags, seen.text) == (["h1", "p"], f"Not here{text}")
 
 
 @given(TEXT.filter(bool))
 def test_whatever_the_text_an_attribute_stays_an_attribute(text: str) -> None:
-    seen = _Seen(Template("chart.html")("sparkline", [Stroke(text, text, "")]))
+    seen = _Seen(PageTemplate("chart.html")("sparkline", [Stroke(text, text, "")]))
     assert (seen.tags, seen.attributes["d"], seen.attributes["class"]) == (["svg", "path"], text, f"line {text}")
 
 
 def test_markup_is_escaped_once_however_deep_it_lies() -> None:
-    named = Named("a & b", "/", Badge("<", "x"))
-    assert _Seen(Template("overview.html")("summary", Summary("1 & 2", (named,)))).text == "1 & 2a & b < x"
+    named = NamedGroup("a & b", "/", Badge("<", "x"))
+    assert _Seen(PageTemplate("overview.html")("summary", Summary("1 & 2", (named,)))).text == "1 & 2a & b < x"
 
 
 def test_a_name_that_no_value_has_is_an_error_and_not_an_empty_place() -> None:
     with pytest.raises(UndefinedError, match="has no attribute"):
-        Template("frame.html")("badge", Stroke("x", "", ""))
+        PageTemplate("frame.html")("badge", Stroke("x", "", ""))
 
 
 @pytest.mark.parametrize(

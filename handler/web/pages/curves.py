@@ -1,0 +1,153 @@
+"""A group's sizes and conditions over time: what is drawn, and in words what it is held against."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from config.model.catalogue import Compare
+from config.units import ConditionId, format_span
+from handler.runtime.series import KEPT, Curve, Line
+from handler.web.pages.charts import Chart, Plot, Rule, Trace, chart, gap_of
+from handler.web.pages.facts import Facts
+from handler.web.pages.figures import clock, number, quantity, span
+from handler.web.pages.overview import begin_of, in_service, size_traces
+from trigger.explain.explanation import ConditionExplanation, ExpressionExplanation, PolicyExplanation
+from trigger.verdicts import Truth
+
+_NEAR = 2.0
+"""A bound is drawn if it is at most this many times the largest size shown; else it would press the sizes flat."""
+_TRUTHS = {Truth.TRUE: "holds", Truth.FALSE: "does not hold", Truth.UNKNOWN: "unknown"}
+
+
+@dataclass(frozen=True, slots=True)
+class SizesShown:
+    """Sizes over time."""
+
+    chart: Chart | None
+    """``None``: nothing has been recorded."""
+    since: str
+    """Since when, if that is later than the chart could begin."""
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictLine:
+    """A condition as one policy judged it."""
+
+    glyph: str
+    truth: str
+    said: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Card:
+    """A condition: one that compares a counter has a value and a chart, an expression has terms."""
+
+    condition: ConditionId
+    measured: str
+    verdicts: tuple[VerdictLine, ...]
+    value: str | None = None
+    chart: Chart | None = None
+    terms: tuple[str, ...] = ()
+
+
+def sizes_of(facts: Facts) -> SizesShown:
+    """Sizes over time, with the bounds that are near and the decisions."""
+    picture, now = facts.picture, facts.now
+    begin = begin_of(picture, now)
+    traces = size_traces(picture)
+    shown = [value for trace in traces for value in trace.values if value is not None]
+    largest = max(shown, default=0.0)
+    bounds = ((facts.status.minimum, "min"), (facts.status.maximum, "max"))
+    plot = Plot(
+        id="chart-sizes",
+        describe=f"In service and desired size since {clock(begin)} UTC; now {number(in_service(facts.status))} in "
+        f"service, {number(facts.status.desired)} desired",
+        begin=begin,
+        end=now,
+        gap=gap_of(picture.interval),
+        unit="",
+        traces=traces,
+        rules=tuple(
+            Rule(value=float(bound), label=f"{word} {bound}", kind="bound")
+            for bound, word in bounds
+            if bound <= max(_NEAR * largest, 1.0)
+        ),
+        marks=tuple(mark for mark in facts.marks if mark.at >= begin),
+        lane=True,
+    )
+    return SizesShown(chart(plot) if shown else None, _since(facts))
+
+
+def _since(facts: Facts) -> str:
+    began = facts.picture.began
+    return "" if began is None or facts.now - began >= KEPT else clock(began)
+
+
+def cards_of(facts: Facts) -> Iterator[Card]:
+    """Yield every condition: those that compare one counter, then expressions."""
+    policies = facts.explanation.policies if facts.explanation is not None else ()
+    yield from (_condition(facts, curve, policies) for curve in facts.picture.curves)
+    expressions = {judged.condition: judged for policy in policies for judged in policy.expressions}
+    yield from (_expression(judged, policies) for judged in expressions.values())
+
+
+def _condition(facts: Facts, curve: Curve, policies: tuple[PolicyExplanation, ...]) -> Card:
+    line = curve.line
+    judged = [(policy, told) for policy in policies for told in policy.conditions if told.condition == line.condition]
+    return Card(
+        condition=line.condition,
+        value=quantity(judged[0][1].value if judged else None, line.unit),
+        measured=f"{_measured(line)}, {_against(curve)}",
+        verdicts=tuple(_verdict(policy, told) for policy, told in judged),
+        chart=chart(_curve(facts, curve)),
+    )
+
+
+def _expression(shown: ExpressionExplanation, policies: tuple[PolicyExplanation, ...]) -> Card:
+    judged = [(policy, told) for policy in policies for told in policy.expressions if told.condition == shown.condition]
+    return Card(
+        condition=shown.condition,
+        measured=shown.expression,
+        verdicts=tuple(_verdict(policy, told) for policy, told in judged),
+        terms=tuple(f"{term.name}: {quantity(term.value, term.unit)}" for term in shown.terms),
+    )
+
+
+def _measured(line: Line) -> str:
+    over = f"{line.aggregate} of {format_span(line.window)}"
+    return f"{line.counter}, {over}" if line.per_group else f"{line.counter}, {line.across} across members, {over}"
+
+
+def _against(curve: Curve) -> str:
+    threshold = next((value for value in reversed(curve.thresholds) if value is not None), None)
+    compare = "equal to" if curve.line.compare is Compare.EQUALS else curve.line.compare.value.replace("_", " ")
+    return f"{compare} {quantity(threshold, curve.line.unit)}"
+
+
+def _verdict(policy: PolicyExplanation, told: ConditionExplanation | ExpressionExplanation) -> VerdictLine:
+    glyph = {Truth.TRUE: "●", Truth.FALSE: "○", Truth.UNKNOWN: "?"}[told.truth]
+    held = f", held {span(policy.held)} of {span(policy.needed)}" if policy.needed and policy.held else ""
+    return VerdictLine(glyph, told.truth.value, f"for {policy.policy}: {_TRUTHS[told.truth]}{held}")
+
+
+def _curve(facts: Facts, curve: Curve) -> Plot:
+    picture, now, line = facts.picture, facts.now, curve.line
+    begin = begin_of(picture, now)
+    thresholds = [value for value in curve.thresholds if value is not None]
+    traces = [Trace(label=line.condition, at=picture.at, values=curve.values, kind="value")]
+    if len(set(thresholds)) > 1:  # it was changed meanwhile: earlier values were held against the earlier one
+        was = Trace(label="threshold", at=picture.at, values=curve.thresholds, kind="was", stepped=True)
+        traces.append(was)
+    rules = (Rule(value=thresholds[-1], label=_against(curve), kind="threshold"),) if thresholds else ()
+    return Plot(
+        id=f"chart-{line.condition}-{line.window:g}",
+        describe=f"{_measured(line)} since {clock(begin)} UTC, held against: {_against(curve)}",
+        begin=begin,
+        end=now,
+        gap=gap_of(picture.interval),
+        unit=line.unit,
+        traces=tuple(traces),
+        rules=rules,
+        marks=tuple(mark for mark in facts.marks if mark.at >= begin and mark.kind in {"out", "in", "edit"}),
+    )
