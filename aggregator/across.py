@@ -10,8 +10,7 @@ import numpy as np
 
 from aggregator.ordering import Lists, lists_of, silent_lists
 from aggregator.rates import Ints, Measured
-from aggregator.spread import short, spread
-from aggregator.tallies import Bounded, Tally
+from aggregator.spread import Bounded, Tally, short, spread
 from collector.samples import Bools, Floats, Layout
 from config.model.counters import Counter
 from config.model.reductions import Reduce, Reduction

@@ -1,13 +1,46 @@
-"""Across members, by order or by spread: percentiles, ranks, and the standard deviation."""
+"""What was heard at one tick, and reductions by order or by spread: percentiles, ranks, and the standard deviation."""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
 from aggregator.ordering import Joined, Lists, nobody, ordered
-from aggregator.tallies import Bounded, Tally
+from aggregator.rates import Ints
 from collector.samples import Bools, Floats
 from config.model.reductions import Rank, Statistic
+
+
+class Tally(NamedTuple):
+    """What was heard at one tick. All arrays are (run,), or (track,) once picked; heads are whole numbers.
+
+    Of many ticks at once they are (tick, run), but for ``expected``.
+    """
+
+    expected: Floats
+    """Counted members: those that ought to answer."""
+    heard: Floats
+    total: Floats
+    """0.0 where no member was heard."""
+    least: Floats
+    """inf where no member was heard."""
+    greatest: Floats
+    """-inf where no member was heard."""
+    newest: Floats
+    """Steady seconds of the newest answer; -inf where no member was heard."""
+
+    def pick(self, places: Ints) -> Tally:
+        """Take these entries, in this order."""
+        return Tally(*(column[..., places] for column in self))
+
+
+class Bounded(NamedTuple):
+    """Values and what they could have been. Not clamped: a value may lie outside bounds that it does not fit."""
+
+    low: Floats
+    value: Floats
+    high: Floats
 
 
 def spread(how: Statistic | Rank, lists: Lists, seen: Tally, least: Floats, greatest: Floats) -> Bounded:

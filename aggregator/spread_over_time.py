@@ -8,8 +8,8 @@ import numpy as np
 
 from aggregator.ordering import between
 from aggregator.rates import Ints
+from aggregator.spread import Bounded
 from aggregator.stretches import Stretch, added
-from aggregator.tallies import Bounded
 from collector.samples import Bools, Floats
 from config.model.reductions import Rank, Reduction, Statistic
 

@@ -7,9 +7,9 @@ from typing import NamedTuple, assert_never
 import numpy as np
 
 from aggregator.rates import Ints
+from aggregator.spread import Bounded
 from aggregator.spread_over_time import short_of_ticks, spread_over_time
 from aggregator.stretches import GREATEST, LEAST, Stretch
-from aggregator.tallies import Bounded
 from collector.samples import Bools, Floats
 from config.model.reductions import Reduce, Reduction
 

@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from config.model.catalogue import HaproxyBalancer, ServerTemplate
+from config.model.balancers import HaproxyBalancer, ServerTemplate
 from config.units import BalancerId, MemberName
 from handler.balancers.haproxy.several import haproxy as driver_of
 from handler.ports.balancer import Batched, Change, Move

@@ -13,7 +13,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from config.model.catalogue import BalancerUse, Group, HaproxyBalancer, ProcessCloud, ProcessRecipe, Profile, ReadyProbe
+from config.model.balancers import HaproxyBalancer
+from config.model.catalogue import BalancerUse, Group, ProcessCloud, ProcessRecipe, Profile, ReadyProbe
 from config.uncollected import uncollected
 from config.units import BalancerId, CloudId, GroupId, Instant, MemberName, ProfileId
 from handler.convergence.converge import Converger

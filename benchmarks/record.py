@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from collector.samples import Layout, Reply, Scrape, Series
-from config.model.recording import Recording
+from config.model.observability import Recording
 from config.units import CounterId, GroupId, Instant, MemberName, Moment, Monotonic
 from handler.recording import folder as disk
 from handler.recording.exporting import Csv, export_series

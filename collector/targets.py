@@ -1,17 +1,19 @@
-"""Whom to ask: the roster of each group, and the layout of the poll that follows from it."""
+"""Whom to ask: the roster of each group, the layout of the poll that follows, and the port to what can answer."""
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
-from collector.samples import Layout, Series
+from collector.samples import Layout, Series, Sheet
+from config.model.access import SecretRef
 from config.model.catalogue import Catalogue
 from config.model.counters import Per
-from config.units import CounterId, GroupId, MemberName
+from config.units import CounterId, GroupId, MemberName, Moment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,3 +112,35 @@ def rows_of(
         for counter, row in target.rows.items():
             if counter in counters:
                 yield row, counter, target.group, target.member
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Round:
+    """One round of polling, as every source is given it."""
+
+    catalogue: Catalogue
+    targets: Sequence[Target]
+    """Every member to ask, with the row of the sheet for each of its counters, of whatever source."""
+    sheet: Sheet
+    """Where the answers go; its layout is that of the targets' rows."""
+    clock: Callable[[], Moment]
+    """Read when an answer arrives, to stamp it."""
+    read_secret: Callable[[SecretRef], str]
+    """Raises `TrimtabError` or `OSError` where the secret is not there."""
+
+
+class Source(Protocol):
+    """Answers for the counters of its own kind and leaves all other rows alone.
+
+    `fetch` writes each answer to the sheet when it arrives: the caller may cancel it at any moment, and keeps what is
+    there. What nobody fills stays TIMEOUT. A member or a source that fails is a `Reply`, never an exception. Rounds
+    of different groups may run side by side.
+    """
+
+    async def fetch(self, asked: Round) -> None:
+        """Ask every target for the counters of this source's kind."""
+        ...
+
+    async def close(self) -> None:
+        """Give back every socket. No round is running, and none follows."""
+        ...

@@ -13,8 +13,8 @@ from pydantic import ValidationError
 
 from config.bounds import MOST_BYTES, MOST_PROBLEMS
 from config.build.catalogue import build
+from config.checks.answering import installed
 from config.checks.catalogue import check
-from config.checks.plugins import installed
 from config.counters.objects import Lexicon
 from config.counters.well_known import WELL_KNOWN
 from config.document.file import Document

@@ -13,7 +13,7 @@ import typer
 
 from config.checks.lint import lint
 from config.load import load
-from config.model import uses
+from config.model import edits
 from handler.command import app
 from trigger.conditions.expressions import certain
 from trigger.policies.sizing import resized
@@ -80,7 +80,7 @@ def test_a_declaration_that_is_shown_has_no_problems_and_no_warnings(text: str, 
     catalogue = load(file)
 
     assert catalogue.groups
-    assert uses.used(catalogue).keys() == catalogue.groups.keys()
+    assert edits.used(catalogue).keys() == catalogue.groups.keys()
     assert [str(warning) for warning in lint(catalogue, resized, certain)] == []
 
 

@@ -20,8 +20,8 @@ import numpy as np
 from aggregator.aggregate import Aggregator
 from benchmarks.beside.machine import resident
 from collector.samples import Floats, Layout, Reply
-from collector.source import Round
 from collector.sources.poll import Poller
+from collector.targets import Round
 from config.model.catalogue import Catalogue, ProcessCloud, ProcessRecipe, Profile
 from config.units import CloudId, GroupId, Instant, Moment, Monotonic
 from handler import logs

@@ -14,7 +14,7 @@ from collector.snmp.rows import numbers_of, reduced
 from collector.snmp.totals import Totals, law_of
 from collector.snmp.values import decode, described
 from collector.snmp.walking import walk
-from collector.source import Round
+from collector.targets import Round
 from config.model.counters import Kind, SnmpObject
 from config.units import Seconds
 

@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 from collector.snmp.agents import Agent, Identities, Identity
 from collector.snmp.engine import UPTIME
-from collector.source import Round
-from collector.targets import Target
+from collector.targets import Round, Target
 from config.model.catalogue import Catalogue
 from config.model.counters import Counter, Kind, SnmpObject
 from config.units import CounterId, GroupId, ProfileId, Seconds

@@ -7,7 +7,7 @@ import struct
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from collector.numbers import number
+from collector.parsing import number
 from collector.samples import Reply
 from collector.snmp.engine import Raw
 

@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 
 from collector.clients.http.failures import Failure
 from collector.samples import Series, Sheet
-from collector.source import Round
+from collector.targets import Round
 from config.model.clouds import Cloud, OneflowCloud
 from config.model.counters import Counter, CounterSource
 from config.units import MemberName, Seconds

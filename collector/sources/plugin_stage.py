@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Coroutine
 from typing import cast
 
-from collector.source import Round, Source
+from collector.targets import Round, Source
 from config.units import Seconds
 
 _CLOSING: Seconds = 2.0

@@ -1,6 +1,6 @@
 """Counters whose sources somebody else wrote: entry points of the group ``trimtab.sources``.
 
-An entry point is called without arguments and gives an object with the methods of `collector.source.Source`.
+An entry point is called without arguments and gives an object with the methods of `collector.targets.Source`.
 Each plugin runs in a thread and an event loop of its own, and is given its own rows only, on a sheet of its own. So one
 that raises, hangs, blocks its thread, ignores that it is cancelled or writes nonsense fails in its own rows:
 
@@ -20,10 +20,9 @@ from dataclasses import replace
 from importlib.metadata import entry_points
 
 from collector.samples import Layout, Reply, Sheet
-from collector.source import Round
 from collector.sources.plugin_stage import Stage
-from collector.targets import Target, rows_of
-from config.checks.plugins import ENTRY_POINTS
+from collector.targets import Round, Target, rows_of
+from config.checks.answering import ENTRY_POINTS
 from config.model.access import SecretRef
 from config.model.counters import PluginValue
 

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 
 from collector.clients.http.client import HttpClient
 from collector.samples import Layout, Scrape, Sheet
-from collector.source import Round, Source
-from collector.targets import Roster, Target, layout_for, targets_of
+from collector.targets import Roster, Round, Source, Target, layout_for, targets_of
 from config.model.access import SecretRef
 from config.model.catalogue import Catalogue
 from config.units import CounterId, GroupId, Moment, Seconds

@@ -1,8 +1,12 @@
-"""Counters whose readings are pushed: read where they wait, nobody is asked.
+"""Counters whose readings are brought, pushed or by alerts: read where they wait, nobody is asked.
 
-A number is an answer of the moment at which it arrived: the same one again is no new answer, so a rising counter has
-no rate until the next one comes. A gauge stands until it is as old as the group's freshness allows, then it is STALE.
-Under a name that nothing has been pushed under yet there is nothing, and no zero is made up.
+A pushed number is an answer of the moment at which it arrived: the same one again is no new answer, so a rising counter
+has no rate until the next one comes. A gauge stands until it is as old as the group's freshness allows; then it is
+STALE. Under a name that nothing has been pushed under yet there is nothing, and no zero is made up.
+
+A number of an alert stands from the moment that the alert brought it until its time to live is over. For that long it
+is a fresh answer at every poll: the alert still says so. Without one, and once it is over, the row stays TIMEOUT: that
+nobody complains is not a measurement, and no zero is made up.
 """
 
 from __future__ import annotations
@@ -11,13 +15,13 @@ import asyncio
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from collector.boards.alerts import Board
 from collector.boards.pushes import Pushed, Pushes
 from collector.samples import Reply, Sheet, one_line
-from collector.source import Round
-from collector.targets import whole_rows
+from collector.targets import Round, whole_rows
 from config.model.catalogue import Catalogue
-from config.model.counters import PushedValue
-from config.units import CounterId, GroupId, MemberName, Moment, Seconds, format_span
+from config.model.counters import AlertedValue, PushedValue
+from config.units import AlertId, CounterId, GroupId, MemberName, Moment, Seconds, format_span
 
 _AT_ONCE = 2_000
 """Members between two breaths: the event loop is not held for longer than that takes."""
@@ -110,3 +114,32 @@ def _fill(sheet: Sheet, row: int, asked: _Asked, said: Mapping[str, Pushed], now
         sheet.reply[row], sheet.said[row] = Reply.STALE, asked.stale
     else:
         sheet.put(row, pushed.value, at=pushed.at.steady)
+
+
+class AlertedSource:
+    """Reads the board.
+
+    Args:
+        board: written to by whoever takes alerts in.
+    """
+
+    def __init__(self, board: Board) -> None:
+        self._board = board
+
+    async def fetch(self, asked: Round) -> None:
+        """Fill the rows of whole groups whose alert has brought a number that is not over."""
+        now, alerts = asked.clock(), _alerts(asked.catalogue)
+        for row, group, counter in whole_rows(asked.sheet.layout, alerts):
+            value = self._board.value(group, alerts[counter], now)
+            if value is None:
+                asked.sheet.fail(row, Reply.TIMEOUT, f"no number of the alert {alerts[counter]} stands now")
+            else:
+                asked.sheet.put(row, value, at=now.steady)
+
+    async def close(self) -> None:
+        """Nothing to give back."""
+
+
+def _alerts(catalogue: Catalogue) -> Mapping[CounterId, AlertId]:
+    sources = ((counter.id, counter.source) for counter in catalogue.counters.values())
+    return {counter: source.alert for counter, source in sources if isinstance(source, AlertedValue)}

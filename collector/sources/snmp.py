@@ -23,7 +23,7 @@ from collector.snmp.readings import Readings
 from collector.snmp.requests import Plans, Request
 from collector.snmp.totals import Totals
 from collector.snmp.window import Window
-from collector.source import Round
+from collector.targets import Round
 from config.model.access import Engine
 from config.units import Seconds
 

@@ -4,22 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from config.document.balancers import BalancerDocument, SharedListenerDocument
-from config.document.cloudstack_rule import CloudstackRuleDocument
-from config.document.haproxy import HaproxyDocument
-from config.document.managed import ManagedDocument
-from config.document.netscaler import NetscalerBalancerDocument
-from config.document.openstack import OctaviaDocument
-from config.model.balancers import NetscalerBalancer
-from config.model.catalogue import (
-    Balancer,
-    Cloud,
-    HaproxyBalancer,
-    ManagedBalancer,
-    OctaviaBalancer,
-    OpenstackCloud,
-    SharedListener,
+from config.document.balancers import (
+    BalancerDocument,
+    CloudstackRuleDocument,
+    HaproxyDocument,
+    NetscalerBalancerDocument,
+    SharedListenerDocument,
 )
+from config.document.managed import ManagedDocument
+from config.document.openstack import OctaviaDocument
+from config.model.balancers import Balancer, HaproxyBalancer, NetscalerBalancer, SharedListener
+from config.model.catalogue import Cloud, ManagedBalancer, OctaviaBalancer, OpenstackCloud
 from config.units import BalancerId, CloudId
 
 

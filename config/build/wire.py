@@ -23,21 +23,23 @@ from config.model.access import (
     Trust,
 )
 from config.model.adjustments import Adjustment, Step, Steps, Tracking
-from config.model.balancers import CloudstackRuleBalancer, NetscalerBalancer
-from config.model.budgets import Budget, Granted
+from config.model.balancers import (
+    CloudstackRuleBalancer,
+    HaproxyBalancer,
+    NetscalerBalancer,
+    ServerTemplate,
+    SharedListener,
+)
 from config.model.calendars import Calendar
 from config.model.catalogue import (
     BalancerUse,
     Condition,
     ExpressionCondition,
     Group,
-    HaproxyBalancer,
     InARow,
     Policy,
     Profile,
     ReadyProbe,
-    ServerTemplate,
-    SharedListener,
     Site,
     Term,
 )
@@ -87,9 +89,9 @@ from config.model.expressions import (
 from config.model.freezes import FreezeWindow, Freezing
 from config.model.made_rule import HealthCheck, MadeRule, Stickiness
 from config.model.managed import HealthMonitor, Listener, ManagedBalancer, Pool, SessionPersistence, Vip
-from config.model.notices import Notify, NotifyCommand, NotifyUrl
+from config.model.observability import Notify, NotifyCommand, NotifyUrl, Recording
 from config.model.openstack import ApplicationCredential, CloudsYaml, OctaviaBalancer, OpenstackAccess
-from config.model.pacing import FlapDamping, Pace
+from config.model.pacing import Budget, FlapDamping, Granted, Pace
 from config.model.parts import Address, Part, Port, Volume
 from config.model.recipes import (
     Attribute,
@@ -101,11 +103,10 @@ from config.model.recipes import (
     OpenstackRecipe,
     ProcessRecipe,
     Reach,
+    ResourceLimits,
 )
-from config.model.recording import Recording
 from config.model.reductions import Rank
 from config.model.repair import HealthRepair, Repair
-from config.model.resource_limits import ResourceLimits
 from config.model.rolling import Allowance, RollBudgets
 from config.model.schedules import Lasting, Once, ScheduledChange, ScheduledLimit, Standing
 from config.model.simulation import Behaviour, BootTime, CallFaults, CallRate, Incident, ListingFaults

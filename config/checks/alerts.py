@@ -10,8 +10,7 @@ from config.checks.findings import Finding, followed_at
 from config.model.catalogue import Catalogue, Group, Verb
 from config.model.counters import AlertedValue
 from config.model.effects import Alert, BringValue, Effect, FirePolicy, Freeze, RaiseFloor, Shield, Way, kind_of
-from config.model.nearest import hint
-from config.model.where import Where
+from config.model.where import Where, hint
 from config.units import AlertId, PolicyId
 
 

@@ -13,42 +13,15 @@ from itertools import chain, islice
 
 from config.bounds import MOST_PROBLEMS
 from config.build.targets import owner_of
-from config.checks import (
-    alerts,
-    contradictions,
-    making,
-    matches,
-    measured,
-    plugins,
-    pools,
-    programs,
-    ranks,
-    roles,
-    servers,
-    shares,
-    stairs,
-    thresholds,
-    timings,
-)
+from config.checks import alerts, answering, balancers, contradictions, programs, ranks, shares, thresholds, timings
 from config.checks.findings import Finding, as_written, followed_at, problem_of
 from config.errors import Problem
 from config.model.adjustments import Adjustment
-from config.model.catalogue import (
-    AnyCondition,
-    BalancerUse,
-    Catalogue,
-    Condition,
-    Group,
-    HaproxyBalancer,
-    Holds,
-    Policy,
-    SharedListener,
-    Verb,
-)
+from config.model.balancers import HaproxyBalancer, SharedListener
+from config.model.catalogue import AnyCondition, BalancerUse, Catalogue, Condition, Group, Holds, Policy, Verb
 from config.model.counters import AlertedValue, Counter
 from config.model.effects import FirePolicy
-from config.model.nearest import hint
-from config.model.where import Where
+from config.model.where import Where, hint
 from config.units import PolicyId, Seconds, format_span
 
 
@@ -63,7 +36,7 @@ def check(
         installed: the plugins that there are; ``None``: nobody has looked.
     """
     found = chain.from_iterable(rule(catalogue) for rule in _RULES)
-    missing = () if installed is None else plugins.missing(catalogue, installed)
+    missing = () if installed is None else answering.missing_plugins(catalogue, installed)
     holders = frozenset(part for place in refused for part in _around(place))
     sound = (each for each in chain(found, missing) if not _leans_on(catalogue, each, refused, holders))
     problems = {problem_of(catalogue, finding) for finding in islice(sound, MOST_PROBLEMS)}
@@ -115,15 +88,14 @@ def _references(catalogue: Catalogue) -> Iterator[Finding]:
 def _named(catalogue: Catalogue) -> Iterator[tuple[Where, str, str]]:
     """Every place that names an entity: where, of which section, which name."""
     yield from _named_by_alerts(catalogue)
-    yield from servers.named(catalogue)
-    yield from making.named(catalogue)
+    yield from answering.named(catalogue)
+    yield from balancers.named(catalogue)
     yield from _named_by_conditions(catalogue)
     for policy in catalogue.policies.values():
         for index, name in enumerate(policy.when):
             yield ("policies", policy.id, "when", str(index)), "conditions", name
     for profile in catalogue.profiles.values():
         yield ("profiles", profile.id, "cloud"), "clouds", profile.cloud
-    yield from pools.named(catalogue)
     for group in catalogue.groups.values():
         here = ("groups", group.id)
         yield (*here, "profile"), "profiles", group.profile
@@ -272,7 +244,7 @@ def _unseen_fields(catalogue: Catalogue) -> Iterator[Finding]:
         if any(balancer is None or isinstance(balancer, HaproxyBalancer) for balancer in uses):
             continue
         for name in group.policies:
-            unseen = _counters(catalogue, name, servers.needs_balancer)
+            unseen = _counters(catalogue, name, answering.needs_balancer)
             if unseen:
                 message = f"needs {', '.join(unseen)} from HAProxy, but the group has no haproxy balancer"
                 leans = tuple(("counters", counter) for counter in unseen)
@@ -328,32 +300,32 @@ _RULES: tuple[Callable[[Catalogue], Iterator[Finding]], ...] = (
     shares.targets,
     shares.fired,
     _least_amounts,
-    matches.reachable,
+    contradictions.unreachable_counts,
     _counted,
-    stairs.unreachable,
+    contradictions.unreachable_steps,
     _durations,
     timings.stabilisations,
     _windows,
     contradictions.contradictions,
     _listeners,
     _ports,
-    making.makers,
-    making.shapes,
-    making.ports,
-    making.networks,
-    making.owners,
-    making.elsewhere,
+    balancers.makers,
+    balancers.shapes,
+    balancers.ports,
+    balancers.networks,
+    balancers.owners,
+    balancers.elsewhere,
     _unseen_fields,
-    measured.elsewhere,
-    measured.late,
+    answering.elsewhere,
+    answering.late,
     _bounds,
     _build_times,
     programs.fitting,
-    roles.shared,
-    pools.reachable,
-    servers.unclear,
-    servers.kinds,
-    servers.objects,
+    programs.shared_roles,
+    balancers.pools,
+    answering.unclear,
+    answering.kinds,
+    answering.objects,
     alerts.fired_policies,
     alerts.floors,
     alerts.values,

@@ -1,22 +1,27 @@
-"""Policies of one group that can grow and shrink it at the same instant: the fleet would swing for ever.
+"""Policies that contradict themselves, or one another.
 
-Looked at is every way in which each of the two can be ready (`config.checks.ways`): all conditions, any, or so many of
-them.
-Where thresholds of expressions are needed to see it, it is a warning: an expression may hold for less than they tell.
+Two of one group that can grow and shrink it at the same instant would have the fleet swing for ever. Looked at is every
+way in which each of the two can be ready (`config.checks.ways`): all conditions, any, or so many of them. Where
+thresholds of expressions are needed to see it, it is a warning: an expression may hold for less than they tell.
+
+One alone may wait for what excludes itself, need more conditions than it has, or have steps that no distance leads to.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from itertools import product
+from itertools import combinations, product
 
 from config.build.targets import owner_of
 from config.checks.findings import Finding
-from config.checks.overlaps import overlap_of, true_for
-from config.checks.ways import place_of, ways
-from config.model.adjustments import Verb
-from config.model.catalogue import Catalogue, Condition, Policy
+from config.checks.overlaps import comparable, overlap_of, true_for
+from config.checks.ways import Way, place_of, ways
+from config.model.adjustments import Steps, Verb
+from config.model.catalogue import Catalogue, Compare, Condition, ExpressionCondition, Policy
+from config.model.counters import Counter
+from config.model.reductions import OUTGROWING
 
 
 def contradictions(catalogue: Catalogue) -> Iterator[Finding]:
@@ -79,3 +84,79 @@ def _apart(first: Condition, second: Condition) -> float | None:
 
 
 _A_LITTLE = 0.01
+
+
+def never_together(catalogue: Catalogue) -> Iterator[Finding]:
+    """Find policies of which no way to hold is open: two thresholds over one window that no value passes both."""
+    for policy in catalogue.policies.values():
+        clashes = [_clash(way) for way in ways(catalogue, policy)]
+        if clashes and all(clashes) and clashes[0] is not None:
+            first, second = clashes[0]
+            what = f"{_compared(first)} and {_compared(second)}"
+            remedy = "write match: any" if _different(first, second) and policy.enough is None else "leave one out"
+            yield Finding(("policies", policy.id, "when"), f"no value of {first.counter} is {what}: {remedy}")
+
+
+def _clash(way: Way) -> tuple[Condition, Condition] | None:
+    pairs = combinations(way.thresholds, 2)
+    return next((pair for pair in pairs if _excludes(*pair)), None)
+
+
+def _excludes(first: Condition, second: Condition) -> bool:
+    same = comparable(first, second) and first.window == second.window
+    return same and not true_for(first).meets(true_for(second))
+
+
+def _different(first: Condition, second: Condition) -> bool:
+    return first.id != second.id
+
+
+def _compared(condition: Condition) -> str:
+    return f"{condition.compare.value.replace('_', ' ')} {condition.threshold:g} ({condition.id})"
+
+
+def unreachable_counts(catalogue: Catalogue) -> Iterator[Finding]:
+    """More than there are can never hold; and steps go by a condition that must."""
+    for policy in catalogue.policies.values():
+        if policy.enough is not None and policy.enough > len(policy.when):
+            message = f"at least {policy.enough} can never hold: when names {len(policy.when)}"
+            yield Finding(("policies", policy.id, "match"), message, (("policies", policy.id, "when"),))
+        elif isinstance(policy.adjustment, Steps) and policy.enough not in {None, len(policy.when)}:
+            message = f"steps go by {policy.adjustment.by}, which must then hold: write match: all"
+            yield Finding(("policies", policy.id, "match"), message, (("policies", policy.id, "steps"),))
+
+
+def unreachable_steps(catalogue: Catalogue) -> Iterator[Finding]:
+    """Find the steps of all policies that are never taken."""
+    for policy in catalogue.policies.values():
+        if not isinstance(policy.adjustment, Steps):
+            continue
+        condition = catalogue.conditions.get(policy.adjustment.by)
+        if condition is None:
+            continue
+        if isinstance(condition, ExpressionCondition) or condition.compare is Compare.EQUALS:
+            what = "is an expression" if isinstance(condition, ExpressionCondition) else "is equal or it is not"
+            message = f"{condition.id} {what}: steps go by above, at_least, below or at_most"
+            leans = (("conditions", condition.id), ("policies", policy.id, "when"))
+            yield Finding(("policies", policy.id, "steps"), message, leans)
+        elif (counter := catalogue.counters.get(condition.counter)) is not None:
+            yield from _beyond(policy, policy.adjustment, condition, counter)
+
+
+def _beyond(policy: Policy, action: Steps, condition: Condition, counter: Counter) -> Iterator[Finding]:
+    """One message for each step that begins outside the range; the first begins at the threshold, which has its own."""
+    if counter.range is None or {condition.across, condition.aggregate} & OUTGROWING:
+        return
+    low, high = counter.range
+    upward = condition.compare in {Compare.ABOVE, Compare.AT_LEAST}
+    furthest = high - condition.threshold if upward else condition.threshold - low
+    for index, step in enumerate(action.steps[1:], start=1):
+        if furthest < 0 or step.over <= furthest or math.isclose(step.over, furthest, rel_tol=1e-9):
+            continue
+        begins = condition.threshold + step.over if upward else condition.threshold - step.over
+        message = (
+            f"begins at {begins:g}, outside the range of {counter.id}, {low:g} to {high:g}: "
+            f"it is never taken; the furthest that {condition.id} gets is {furthest:g} over"
+        )
+        leans = (("counters", counter.id), ("conditions", condition.id), ("policies", policy.id, "by"))
+        yield Finding(("policies", policy.id, "steps", str(index), "over"), message, leans)

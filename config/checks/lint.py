@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from config.checks import contradictions, never, timings, vain_schedules
+from config.checks import contradictions, timings, vain_schedules
+from config.checks.balancers import unpinned
 from config.checks.findings import Finding, problem_of
 from config.checks.reach import Certain, certainties
 from config.checks.swings import Resize, overlapping
-from config.checks.unpinned import unpinned
 from config.checks.unseen import unchecked, unheard
 from config.checks.unused import unused
 from config.errors import Problem
@@ -31,7 +31,7 @@ def lint(catalogue: Catalogue, resize: Resize, certain: Certain) -> tuple[Proble
     findings = [
         *overlapping(catalogue, resize),
         *contradictions.by_expressions(catalogue),
-        *never.together(catalogue),
+        *contradictions.never_together(catalogue),
         *certainties(catalogue, certain),
         *timings.endless_freezes(catalogue),
         *timings.fast_counts(catalogue),

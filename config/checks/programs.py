@@ -1,4 +1,7 @@
-"""What members of a cloud run: a program those of a process cloud, an image those of others, nothing the played."""
+"""What members of a cloud run, and that none of it is two groups' at once.
+
+A program those of a process cloud, an image those of others, nothing the played, and the nodes of a role of OneFlow.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from typing import assert_never
 
 from config.checks.findings import Finding
 from config.document.profile_keys import FURTHER, NEEDED, PROGRAM
+from config.model.balancers import SharedListener
 from config.model.catalogue import (
     Catalogue,
     CloudstackCloud,
@@ -22,11 +26,11 @@ from config.model.catalogue import (
     ProcessCloud,
     ProcessRecipe,
     Profile,
-    SharedListener,
     SimulatedCloud,
 )
 from config.model.parts import Port
 from config.model.where import Where
+from config.units import CloudId, GroupId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,3 +175,18 @@ def _out_of_reach(catalogue: Catalogue, profile: Profile) -> Iterator[Finding]:
 
 def _leans(profile: Profile) -> tuple[Where, ...]:
     return (("profiles", profile.id, "command"), ("profiles", profile.id, "cloud"), ("clouds", profile.cloud))
+
+
+def shared_roles(catalogue: Catalogue) -> Iterator[Finding]:
+    """Find groups whose members would be nodes of the same role."""
+    whose: dict[tuple[CloudId, OneflowRecipe], GroupId] = {}
+    for group in catalogue.groups.values():
+        profile = catalogue.profiles.get(group.profile)
+        if profile is None or not isinstance(profile.recipe, OneflowRecipe):
+            continue
+        first = whose.setdefault((profile.cloud, profile.recipe), group.id)
+        if first != group.id:
+            role = f"role {profile.recipe.role} of service {profile.recipe.service}"
+            message = f"{role} is that of group {first}: a role has the members of one group"
+            leans = (("groups", first, "profile"), ("profiles", profile.id))
+            yield Finding(("groups", group.id, "profile"), message, leans)

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from config.checks.findings import Finding
+from config.model.balancers import Balancer, SharedListener
 from config.model.catalogue import (
-    Balancer,
     Catalogue,
     CloudstackRuleBalancer,
     Group,
     ManagedBalancer,
     ProcessCloud,
-    SharedListener,
     SimulatedCloud,
 )
 from config.model.counters import asks_members

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from config.checks.findings import Finding
 from config.model.catalogue import Catalogue
 from config.model.counters import AlertedValue
+from config.model.edits import servers_of
 from config.model.effects import BringValue
-from config.model.uses import servers_of
 
 _WITHOUT_EFFECT: Mapping[str, str] = {
     "sources": "no counter asks it",

@@ -2,7 +2,7 @@
 
 Sources: CloudStack 4.22, ``listVirtualMachinesMetrics`` (`VmMetricsResponse`, `UserVmResponse`, `StatsCollector`);
 Compute API reference, `Show Server Diagnostics`, microversion 2.48; Nova's libvirt driver; Ceilometer's measurements
-of compute, as Gnocchi keeps them.
+of compute, as Gnocchi keeps them; the VM monitoring record of OpenNebula 7.4, ``/VM/MONITORING``.
 """
 
 from __future__ import annotations
@@ -83,3 +83,18 @@ GNOCCHI_METRICS: Mapping[str, Shape] = MappingProxyType(
     }
 )
 """Metric → shape of its values over time, if they are not differences already (``rate:…``)."""
+
+
+OPENNEBULA_ATTRIBUTES: Mapping[str, Shape] = MappingProxyType(
+    {
+        "CPU": Shape(bits=64, unit="percent", description="Processor time; 100 for each core that is busy."),
+        "MEMORY": Shape(bits=64, unit="bytes", scale=1024.0, description="Memory that the hypervisor has given it."),
+        "NETRX": _rising("bytes/s", "Bytes received."),
+        "NETTX": _rising("bytes/s", "Bytes sent."),
+        "DISKRDBYTES": _rising("bytes/s", "Bytes read from disks."),
+        "DISKWRBYTES": _rising("bytes/s", "Bytes written to disks."),
+        "DISKRDIOPS": _rising("operations/s", "Operations that read from disks."),
+        "DISKWRIOPS": _rising("operations/s", "Operations that wrote to disks."),
+    }
+)
+"""Attribute → shape. Network and disk attributes count for ever, and begin anew when a machine is started again."""

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from config.model.nearest import hint
+from config.model.where import hint
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

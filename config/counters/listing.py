@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from config.counters.cloud_measures import CLOUDSTACK_FIELDS, NOVA_FIELDS
+from config.counters.cloud_measures import CLOUDSTACK_FIELDS, NOVA_FIELDS, OPENNEBULA_ATTRIBUTES
 from config.counters.cloudstack import SHIPPED
 from config.counters.haproxy import BACKEND_COLUMNS, COLUMNS
 from config.counters.nitro import MEMBER_STATISTICS, VSERVER_STATISTICS
 from config.counters.objects import KnownObject, Shape
-from config.counters.opennebula import ATTRIBUTES
 from config.counters.well_known import ENTRIES, WELL_KNOWN
 from config.model.counters import Per
 
@@ -46,7 +45,7 @@ def listed(more: Iterable[KnownObject] = ()) -> Iterator[Listed]:
         )
     yield from _of_both("HAProxy", "haproxy", COLUMNS, BACKEND_COLUMNS)
     yield from _of_both("NetScaler", "netscaler", MEMBER_STATISTICS, VSERVER_STATISTICS)
-    yield from _of_both("OpenNebula", "opennebula", ATTRIBUTES, {})
+    yield from _of_both("OpenNebula", "opennebula", OPENNEBULA_ATTRIBUTES, {})
     yield from _of_both("Nova", "nova", NOVA_FIELDS, {})
 
 

@@ -8,8 +8,7 @@ from pydantic import Field
 
 from config.document.cloudstack import CloudstackDocument
 from config.document.declared import Declared, key, must
-from config.document.oneflow import OneflowDocument
-from config.document.opennebula import OpennebulaDocument
+from config.document.opennebula import OneflowDocument, OpennebulaDocument
 from config.document.openstack import OpenstackDocument
 from config.document.scalars import Given, PositiveSpan
 from config.document.simulation import SimulatedDocument

@@ -15,9 +15,9 @@ from config.counters.haproxy import BACKEND_COLUMNS, COLUMNS
 from config.counters.nitro import CLOUDSTACK_NAMES, MEMBER_STATISTICS, VSERVER_STATISTICS
 from config.counters.objects import Lexicon, Shape, numeric
 from config.counters.well_known import WELL_KNOWN
-from config.document.worded import worded
+from config.document.declared import worded
 from config.model.counters import SnmpObject
-from config.model.nearest import hint
+from config.model.where import hint
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,12 +8,11 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import Field, Strict, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
-from config.counters.cloud_measures import CLOUDSTACK_FIELDS, NOVA_FIELDS
+from config.counters.cloud_measures import CLOUDSTACK_FIELDS, NOVA_FIELDS, OPENNEBULA_ATTRIBUTES
 from config.counters.cloudstack import written_out
 from config.counters.haproxy import BACKEND_COLUMNS, COLUMNS
 from config.counters.nitro import MEMBER_STATISTICS, VSERVER_STATISTICS
 from config.counters.objects import Shape
-from config.counters.opennebula import ATTRIBUTES
 from config.document.counter_scalars import (
     AttributeName,
     BuiltinName,
@@ -25,11 +24,10 @@ from config.document.counter_scalars import (
     NovaName,
     SnmpName,
 )
-from config.document.declared import Declared, key, must
+from config.document.declared import NO_UNIT, Declared, key, must
 from config.document.gnocchi import GnocchiCounterDocument
 from config.document.scalars import BaseUrl, Given, HttpPath, Label, Name, Port, PositiveSpan, Span, Text
 from config.document.sources import HttpAccessDocument
-from config.document.worded import NO_UNIT
 from config.model.counters import Kind, Per
 from config.model.measures import alternatives, factor
 from config.model.reductions import Reduce
@@ -383,7 +381,7 @@ def _known(entry: CounterDocument) -> Shape | None:
 
 def _known_to_cloud(entry: CounterDocument) -> Shape | None:
     if entry.opennebula is not None:
-        return ATTRIBUTES.get(entry.opennebula)
+        return OPENNEBULA_ATTRIBUTES.get(entry.opennebula)
     if entry.cloudstack is not None:
         return CLOUDSTACK_FIELDS[entry.cloudstack]
     if entry.nova is not None:

@@ -1,17 +1,38 @@
-"""What all mappings of the file have in common."""
+"""What all mappings of the file have in common, and how their types are called in an operator's words.
+
+The words stand in ``title``, which JSON Schema has for them. What no keyword of JSON Schema says stands under keys of
+our own, which editors pass over: ``x-bounds`` (of a value that is text in the file), ``x-unit``, ``x-if-left-out``.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Final, Self
 
-from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler, model_validator
+from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler, WithJsonSchema, model_validator
 from pydantic.fields import FieldInfo
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import PydanticCustomError, core_schema
 
-from config.document.worded import IF_LEFT_OUT, UNIT, sentence_of
+BOUNDS: Final = "x-bounds"
+UNIT: Final = "x-unit"
+IF_LEFT_OUT: Final = "x-if-left-out"
+NO_UNIT: Final = "no unit"
+"""Of a number that counts nothing."""
+SIZE_PATTERN: Final = r"^\s*\d+(\.\d+)?\s*[KMGT]i?B\s*$"
+PERCENT_PATTERN: Final = r"^\d+(\.\d+)?\s*%$"
+
+
+def worded(words: str, bounds: str = "", **schema: Any) -> WithJsonSchema:  # noqa: ANN401 JSON
+    """Make the schema of a type. ``words`` complete "the value is a …"; ``bounds`` only where no keyword says them."""
+    extra = {BOUNDS: bounds} if bounds else {}
+    return WithJsonSchema({"title": words, **extra, **schema})
+
+
+def sentence_of(left_out: str) -> str:
+    """What a description says of a key that is left out; empty: nothing."""
+    return f" If left out: {left_out}." if left_out else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

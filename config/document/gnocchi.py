@@ -9,9 +9,8 @@ from pydantic import PlainValidator
 
 from config.counters.cloud_measures import GNOCCHI_METRICS
 from config.counters.objects import Shape
-from config.document.declared import Declared, key, must
+from config.document.declared import Declared, key, must, worded
 from config.document.scalars import PositiveSpan
-from config.document.worded import worded
 from config.model.counters import GnocchiMetric, Kind
 
 _METRIC = r"[^/\s]{1,255}"

@@ -10,9 +10,8 @@ from typing import Annotated, ClassVar, Self
 from pydantic import Field, PlainValidator, Strict, WithJsonSchema, model_validator
 from pydantic_core import PydanticCustomError
 
-from config.document.declared import Declared, key, must
+from config.document.declared import Declared, key, must, worded
 from config.document.scalars import Given, HttpPath, Port, PositiveSpan, Text
-from config.document.worded import worded
 from config.model.made_rule import Algorithm, HealthCheck, MadeRule, RuleProtocol, Stickiness, StickinessMethod
 from config.units import format_span
 

@@ -9,10 +9,9 @@ from typing import Annotated, ClassVar, Self
 from pydantic import Field, PlainValidator, Strict, model_validator
 from pydantic_core import PydanticCustomError
 
-from config.document.declared import Declared, key, must
+from config.document.declared import Declared, key, must, worded
 from config.document.made_rule import MadeRuleDocument
 from config.document.scalars import Given, HttpPath, Name, Port, PositiveSpan, Text
-from config.document.worded import worded
 from config.model.managed import (
     HANDS_ON,
     WITH_REQUESTS,

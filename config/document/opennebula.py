@@ -1,4 +1,4 @@
-"""How an OpenNebula cloud is written in YAML, and what a profile may add to a template."""
+"""How clouds of OpenNebula and OneFlow are written in YAML, and what a profile may add to a template."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from typing import Annotated, ClassVar
 
 from pydantic import PlainValidator, WithJsonSchema
 
-from config.document.declared import key, must
+from config.document.declared import key, must, worded
 from config.document.scalars import BaseUrl, Given, PositiveSpan, Text, Yes
 from config.document.sources import SecretDocument, TrustingDocument
-from config.document.worded import worded
 from config.model.recipes import Extra
 
 _NAME = r"[A-Za-z][A-Za-z0-9_]{0,63}"
@@ -130,3 +129,34 @@ class OpennebulaDocument(OpennebulaMachines):
     hidden: ClassVar[frozenset[str]] = frozenset({"endpoint", "password"})
 
     endpoint: BaseUrl = must("The address of the XML-RPC API.", "http://one.example.org:2633/RPC2")
+
+
+_ROLE = r"[A-Za-z0-9_]{1,128}"
+
+
+def read_role(value: object) -> str:
+    """Read the name of a role.
+
+    Raises:
+        ValueError: says what was expected.
+    """
+    if not isinstance(value, str) or not re.fullmatch(_ROLE, value):
+        raise ValueError("the name of a role of OneFlow: letters, digits, underscores")
+    return value
+
+
+RoleName = Annotated[str, PlainValidator(read_role), worded("name of a role", type="string", pattern=f"^{_ROLE}$")]
+
+
+class OneflowDocument(OpennebulaMachines):
+    """Members are nodes of roles of OneFlow services that exist, of one user."""
+
+    hidden: ClassVar[frozenset[str]] = frozenset({"endpoint", "rpc", "password"})
+
+    endpoint: BaseUrl = must("The address of OneFlow's server.", "http://one.example.org:2474")
+    rpc: BaseUrl = must("The address of OpenNebula's XML-RPC API.", "http://one.example.org:2633/RPC2")
+    vm_name: Text = key(
+        "How OneFlow's server names machines: vm_name_template of oneflow-server.conf.",
+        "$ROLE_NAME_$VM_NUMBER_(service_$SERVICE_ID)",
+        default="$ROLE_NAME_$VM_NUMBER_(service_$SERVICE_ID)",
+    )

@@ -7,9 +7,8 @@ from typing import Annotated, Self
 from pydantic import Field, PlainValidator, Strict, model_validator
 from pydantic_core import PydanticCustomError
 
-from config.document.declared import Declared, key, must
+from config.document.declared import PERCENT_PATTERN, Declared, key, must, worded
 from config.document.scalars import Given, PositiveSpan, amount_reader
-from config.document.worded import PERCENT_PATTERN, worded
 from config.model.pacing import FlapDamping, Pace, Select
 
 _read = amount_reader(least=1, most_percent=1000)

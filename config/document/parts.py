@@ -8,10 +8,9 @@ from typing import Annotated, ClassVar
 from pydantic import PlainValidator, Strict
 from pydantic_core import PydanticCustomError
 
-from config.document.declared import Declared, key, must
-from config.document.record import size_of
+from config.document.declared import SIZE_PATTERN, Declared, key, must, worded
+from config.document.quantities import size_of
 from config.document.scalars import Given, Name, Text
-from config.document.worded import SIZE_PATTERN, worded
 from config.model.parts import Address, OnDelete, Part, Port, Spec, Volume
 from config.units import PartName
 

@@ -8,8 +8,7 @@ from pydantic import Field, field_validator
 
 from config.document.cloudstack import Parameters
 from config.document.declared import Declared, key, must
-from config.document.oneflow import RoleName
-from config.document.opennebula import ExtraAttributes
+from config.document.opennebula import ExtraAttributes, RoleName
 from config.document.openstack import OpenstackKeys
 from config.document.parts import PartDocument, leading_somewhere
 from config.document.resource_limits import ResourceLimitsDocument

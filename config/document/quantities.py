@@ -1,4 +1,4 @@
-"""Numbers with a unit: what a threshold is written in, and what that comes to in the unit of its counter."""
+"""Numbers with a unit: thresholds, in the unit of their counter, and sizes in bytes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Annotated
 
 from pydantic import PlainValidator
 
-from config.document.worded import worded
+from config.document.declared import SIZE_PATTERN, worded
 from config.model.counters import Counter
 from config.model.measures import alternatives, factor
 
@@ -99,3 +99,48 @@ def brought(quantity: Quantity, counter: Counter | None, *, counts: bool = False
         return quantity.number, None
     by = None if counts else conversion(quantity.unit, counter.unit)
     return (quantity.number, quantity.unit) if by is None else (float(f"{quantity.number * by:.12g}"), None)
+
+
+_SIZE = re.compile(r"(?P<number>\d{1,6}(?:\.\d{1,3})?)\s*(?P<power>[KMGT])(?P<binary>i?)B")
+_POWERS = "KMGT"
+
+
+def size_of(value: object) -> int:
+    """Read a size in bytes, such as ``10GiB``.
+
+    Raises:
+        ValueError: says what was expected.
+
+    >>> size_of("16 MiB"), size_of("1.5GB")
+    (16777216, 1500000000)
+    """
+    match = _SIZE.fullmatch(value.strip()) if isinstance(value, str) else None
+    if match is None:
+        raise ValueError("a size with a unit, such as 500MiB or 10GiB")
+    base = 1024 if match["binary"] else 1000
+    return round(float(match["number"]) * float(base ** (_POWERS.index(match["power"]) + 1)))
+
+
+_LEAST_BODY, _MOST_BODY = 1 << 10, 64 << 20
+
+
+def read_body_limit(value: object) -> int:
+    """Read a size in bytes.
+
+    Raises:
+        ValueError: says what was expected.
+
+    >>> read_body_limit("4MiB")
+    4194304
+    """
+    size = size_of(value)
+    if not _LEAST_BODY <= size <= _MOST_BODY:
+        raise ValueError("a size from 1KiB to 64MiB, such as 4MiB")
+    return size
+
+
+BodyLimit = Annotated[
+    int,
+    PlainValidator(read_body_limit),
+    worded("size with a unit", "1KiB to 64MiB", type="string", pattern=SIZE_PATTERN),
+]

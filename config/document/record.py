@@ -2,36 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from typing import Annotated
 
 from pydantic import PlainValidator
 
-from config.document.declared import Declared, key
+from config.document.declared import SIZE_PATTERN, Declared, key, worded
+from config.document.quantities import size_of
 from config.document.scalars import PositiveSpan, read_span
-from config.document.worded import SIZE_PATTERN, worded
-from config.model.recording import Recording
+from config.model.observability import Recording
 
-_SIZE = re.compile(r"(?P<number>\d{1,6}(?:\.\d{1,3})?)\s*(?P<power>[KMGT])(?P<binary>i?)B")
-_POWERS = "KMGT"
 _LEAST = 16 << 20
 _STRETCHES = (60.0, 120.0, 180.0, 240.0, 300.0, 360.0, 600.0, 720.0, 900.0, 1200.0, 1800.0, 3600.0)
-
-
-def size_of(value: object) -> int:
-    """Read a size in bytes, such as ``10GiB``.
-
-    Raises:
-        ValueError: says what was expected.
-
-    >>> size_of("16 MiB"), size_of("1.5GB")
-    (16777216, 1500000000)
-    """
-    match = _SIZE.fullmatch(value.strip()) if isinstance(value, str) else None
-    if match is None:
-        raise ValueError("a size with a unit, such as 500MiB or 10GiB")
-    base = 1024 if match["binary"] else 1000
-    return round(float(match["number"]) * float(base ** (_POWERS.index(match["power"]) + 1)))
 
 
 def read_size(value: object) -> int:

@@ -7,9 +7,9 @@ from typing import Annotated
 
 from pydantic import PlainValidator, WithJsonSchema
 
-from config.document.worded import worded
-from config.model.nearest import hint
+from config.document.declared import worded
 from config.model.reductions import Rank, Reduce, Reduction, Statistic
+from config.model.where import hint
 
 _RANK = re.compile(r"(?P<end>highest|lowest)\s+(?P<nth>[1-9][0-9]{0,4})")
 _WORDS: dict[str, Reduction] = {each.value: each for each in (*Reduce, *Statistic)}

@@ -15,9 +15,8 @@ from typing import Any
 
 from ruamel.yaml import YAML
 
-from config.document.generated import keep
-from config.document.schema import schema
-from config.document.worded import BOUNDS, IF_LEFT_OUT, NO_UNIT, UNIT, sentence_of
+from config.document.declared import BOUNDS, IF_LEFT_OUT, NO_UNIT, UNIT, sentence_of
+from config.document.schema import keep, schema
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference.md"
 

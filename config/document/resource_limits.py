@@ -15,11 +15,10 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field, PlainValidator, WithJsonSchema
 
-from config.document.declared import Declared, key
-from config.document.record import size_of
+from config.document.declared import NO_UNIT, SIZE_PATTERN, Declared, key, worded
+from config.document.quantities import size_of
 from config.document.scalars import Given, PositiveSpan
-from config.document.worded import NO_UNIT, SIZE_PATTERN, worded
-from config.model.resource_limits import ResourceLimits
+from config.model.recipes import ResourceLimits
 
 _MOST_FILES = 2**20
 _AS_TRIMTAB = "the limit of Trimtab itself"

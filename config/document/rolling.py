@@ -7,9 +7,8 @@ from typing import Annotated, Self
 from pydantic import PlainValidator, model_validator
 from pydantic_core import PydanticCustomError
 
-from config.document.declared import Declared, key
+from config.document.declared import PERCENT_PATTERN, Declared, key, worded
 from config.document.scalars import amount_reader
-from config.document.worded import PERCENT_PATTERN, worded
 from config.model.rolling import Allowance, RollBudgets
 
 _amount = amount_reader(least=0, most_percent=100)

@@ -19,8 +19,7 @@ from config.document.file import Document
 from config.document.places import Plain
 from config.document.profile_keys import known_keys
 from config.document.wording import place
-from config.model.nearest import nearest_of
-from config.model.where import Where
+from config.model.where import Where, nearest_of
 
 _ENTITY = 2
 """Length of the path to an entity: section and id."""

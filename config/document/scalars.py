@@ -15,7 +15,7 @@ from typing import Annotated, TypeVar
 
 from pydantic import BeforeValidator, Field, PlainValidator, WithJsonSchema
 
-from config.document.worded import PERCENT_PATTERN, worded
+from config.document.declared import PERCENT_PATTERN, worded
 from config.units import Seconds, parse_span
 
 _LONGEST = 366 * 86400.0

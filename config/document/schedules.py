@@ -1,4 +1,4 @@
-"""Policies by schedule as they are written: a calendar or a moment in the place of conditions."""
+"""Policies by schedule and freeze windows as they are written: a calendar or a moment in the place of conditions."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from collections.abc import Iterator, Sequence, Set
 from datetime import datetime
 from typing import Annotated, Protocol
 
-from pydantic import PlainValidator, WithJsonSchema
+from pydantic import PlainValidator, Strict, WithJsonSchema
 
-from config.document.scalars import read_positive_span, read_span
-from config.document.worded import worded
-from config.model.calendars import instant_at, read_cron, read_timezone
+from config.document.declared import Declared, key, must, worded
+from config.document.scalars import PositiveSpan, read_positive_span, read_span
+from config.model.calendars import Calendar, instant_at, read_cron, read_timezone
+from config.model.effects import Way
+from config.model.freezes import FreezeWindow
 from config.units import Instant, Seconds
 
 _MOMENT = re.compile(r"(?P<year>\d{4})-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?(Z|[+-]\d\d:\d\d)?")
@@ -189,3 +191,20 @@ def _misfits_of_zones(entry: Begun) -> Iterator[tuple[str, str]]:
 def instant_of(moment: datetime, timezone: str | None) -> Instant:
     """When a moment is; one without an offset from UTC is in the timezone, which is UTC where none is written."""
     return instant_at(moment, timezone or "UTC") if moment.tzinfo is None else Instant(moment.timestamp())
+
+
+class FreezeDocument(Declared):
+    """A time that recurs, at which policies and alarms leave the size alone."""
+
+    schedule: Cron = must("When it begins: five fields as cron has them.", "0 22 * * fri")
+    duration: PositiveSpan = must("How long it lasts each time.", "58h")
+    timezone: Timezone = key("Where the clock stands that the schedule means.", "Europe/Paris", default="UTC")
+    direction: Annotated[Way, Strict(False)] = key(
+        "Which changes of size are frozen: in, out or both.", "in", default="both"
+    )
+
+    @property
+    def window(self) -> FreezeWindow:
+        """What the core sees."""
+        calendar = Calendar(cron=self.schedule, timezone=self.timezone)
+        return FreezeWindow(calendar=calendar, duration=self.duration, way=self.direction)

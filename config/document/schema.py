@@ -1,4 +1,7 @@
-"""The JSON Schema of the file, for editors: ``python -m config.document.schema`` writes it; ``--check`` compares it."""
+"""The JSON Schema of the file, for editors: ``python -m config.document.schema`` writes it; ``--check`` compares it.
+
+`keep` does so for every file that is made from the document model.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,21 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
 from config.document.file import Document
-from config.document.generated import keep
+
+
+def keep(text: str, path: Path, arguments: Sequence[str], *, module: str, remedy: str) -> int:
+    """Write a file, or with ``--check`` compare it. Returns the exit code: 0 done, 1 stale, 2 usage."""
+    if list(arguments) not in ([], ["--check"]):
+        sys.stderr.write(f"usage: python -m {module} [--check]\n")
+        return 2
+    if not arguments:
+        path.write_text(text, encoding="utf-8")
+        return 0
+    if path.exists() and path.read_text(encoding="utf-8") == text:
+        return 0
+    sys.stderr.write(f"{path.name} does not match config/document/file.py: run `{remedy}` and commit the result\n")
+    return 1
+
 
 SCHEMA = Path(__file__).parents[1] / "schema.json"
 

@@ -7,9 +7,8 @@ from typing import Annotated, ClassVar, Self
 from pydantic import Field, PlainValidator, WithJsonSchema, model_validator
 from pydantic_core import PydanticCustomError
 
-from config.document.declared import Declared, key, must
+from config.document.declared import NO_UNIT, Declared, key, must
 from config.document.scalars import Given, PositiveSpan, Share, Shrinkage, Span, read_span
-from config.document.worded import NO_UNIT
 from config.model.simulation import (
     LIES,
     Behaviour,

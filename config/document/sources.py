@@ -7,8 +7,8 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import ConfigDict, Strict, model_validator
 from pydantic_core import PydanticCustomError
 
-from config.document.body_limits import BodyLimit
 from config.document.declared import Declared, key, must
+from config.document.quantities import BodyLimit
 from config.document.scalars import AbsolutePath, BackendName, BaseUrl, Given, Port, PositiveSpan, Text, Variable, Yes
 from config.model.access import (
     AuthProtocol,

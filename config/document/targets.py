@@ -6,11 +6,10 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import PlainValidator
 
-from config.document.declared import Declared, key, must
+from config.document.declared import PERCENT_PATTERN, Declared, key, must, worded
 from config.document.quantities import Level
 from config.document.reduction_scalars import Across, Aggregating
 from config.document.scalars import Given, Growth, Name, PositiveSpan, Share, Shrinkage, Span, amount_reader
-from config.document.worded import PERCENT_PATTERN, worded
 
 _MOST = 99
 """Per cent. A target that is missed by all of itself is none."""

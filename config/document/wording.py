@@ -15,8 +15,7 @@ from config.document.places import Plain, Reading
 from config.document.profile_keys import known_keys
 from config.document.sources import SecretDocument
 from config.errors import Problem
-from config.model.nearest import hint, nearest_of
-from config.model.where import Where, dotted
+from config.model.where import Where, dotted, hint, nearest_of
 
 _LONGEST_SHOWN = 60
 

@@ -1,4 +1,4 @@
-"""Balancers that are reached over a network, as the core sees them."""
+"""Balancers, one kind a class, as the core sees them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,12 @@ from dataclasses import dataclass
 
 from config.model.access import BY_SYSTEM, SecretRef, Trust
 from config.model.clouds import CloudstackCloud
-from config.units import BalancerId, Seconds
+from config.model.managed import ManagedBalancer
+from config.model.openstack import OctaviaBalancer
+from config.units import (
+    BalancerId,
+    Seconds,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,3 +42,46 @@ class CloudstackRuleBalancer:
     """Name or id."""
     cloud: CloudstackCloud
     """The account, as it is reached for this."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharedListener:
+    """A holder process owns the listening socket and hands it to members (SCM_RIGHTS)."""
+
+    id: BalancerId
+    address: str
+    port: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerTemplate:
+    """Servers that HAProxy has from the start, for members to be put into."""
+
+    prefix: str
+    """Its servers are called this and a number."""
+    map: str
+    """HAProxy's map of who is where: ``address:port`` → member."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HaproxyBalancer:
+    """One backend of one HAProxy, or of several that serve alike, steered over runtime sockets."""
+
+    id: BalancerId
+    socket: str
+    """A path, or ``host:port``."""
+    backend: str
+    further: tuple[str, ...] = ()
+    """The sockets of the other processes."""
+    template: ServerTemplate | None = None
+    """``None``: members are dynamic servers."""
+
+    @property
+    def sockets(self) -> tuple[str, ...]:
+        """One for each process."""
+        return (self.socket, *self.further)
+
+
+Balancer = (
+    SharedListener | HaproxyBalancer | NetscalerBalancer | OctaviaBalancer | CloudstackRuleBalancer | ManagedBalancer
+)

@@ -16,11 +16,9 @@ from config.model.access import PUBLIC, ServerSource, SnmpAccess
 from config.model.adjustments import Action
 from config.model.adjustments import Adjustment as Adjustment  # noqa: PLC0414 part of the model to its readers
 from config.model.adjustments import Verb as Verb  # noqa: PLC0414 part of the model to its readers
+from config.model.balancers import Balancer
 from config.model.balancers import CloudstackRuleBalancer as CloudstackRuleBalancer  # noqa: PLC0414 part of the model
 from config.model.balancers import NetscalerBalancer as NetscalerBalancer  # noqa: PLC0414 part of the model to its readers
-from config.model.budgets import STOCK
-from config.model.budgets import Budget as Budget  # noqa: PLC0414 part of the model to its readers
-from config.model.budgets import Granted as Granted  # noqa: PLC0414 part of the model to its readers
 from config.model.clouds import Cloud as Cloud  # noqa: PLC0414 part of the model to its readers
 from config.model.clouds import CloudstackCloud as CloudstackCloud  # noqa: PLC0414 part of the model to its readers
 from config.model.clouds import OneflowCloud as OneflowCloud  # noqa: PLC0414 part of the model to its readers
@@ -33,11 +31,12 @@ from config.model.effects import Alert
 from config.model.expressions import Expression
 from config.model.freezes import FreezeWindow
 from config.model.managed import ManagedBalancer as ManagedBalancer  # noqa: PLC0414 part of the model to its readers
-from config.model.notices import Notify
+from config.model.observability import Notify, Recording
 from config.model.openstack import OctaviaBalancer as OctaviaBalancer  # noqa: PLC0414 part of the model to its readers
-from config.model.pacing import FlapDamping, Pace
+from config.model.pacing import STOCK, FlapDamping, Pace
+from config.model.pacing import Budget as Budget  # noqa: PLC0414 part of the model to its readers
+from config.model.pacing import Granted as Granted  # noqa: PLC0414 part of the model to its readers
 from config.model.parts import Part
-from config.model.quiet import QuietScope as QuietScope  # noqa: PLC0414 part of the model to its readers
 from config.model.recipes import CloudstackRecipe as CloudstackRecipe  # noqa: PLC0414 part of the model to its readers
 from config.model.recipes import NoProgram as NoProgram  # noqa: PLC0414 part of the model to its readers
 from config.model.recipes import OneflowRecipe as OneflowRecipe  # noqa: PLC0414 part of the model to its readers
@@ -45,11 +44,11 @@ from config.model.recipes import OpennebulaRecipe as OpennebulaRecipe  # noqa: P
 from config.model.recipes import OpenstackRecipe as OpenstackRecipe  # noqa: PLC0414 part of the model to its readers
 from config.model.recipes import ProcessRecipe as ProcessRecipe  # noqa: PLC0414 part of the model to its readers
 from config.model.recipes import Recipe as Recipe  # noqa: PLC0414 part of the model to its readers
-from config.model.recording import Recording
 from config.model.reductions import Reduce, Reduction
 from config.model.repair import DEFAULTS as REPAIR
 from config.model.repair import Repair
 from config.model.rolling import NO_HURRY, RollBudgets
+from config.model.schedules import QuietScope as QuietScope  # noqa: PLC0414 part of the model to its readers
 from config.model.schedules import Schedule
 from config.units import (
     AlertId,
@@ -177,49 +176,6 @@ class Policy:
 
 
 # Balancers and profiles: where members serve, and what they are made of.
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SharedListener:
-    """A holder process owns the listening socket and hands it to members (SCM_RIGHTS)."""
-
-    id: BalancerId
-    address: str
-    port: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServerTemplate:
-    """Servers that HAProxy has from the start, for members to be put into."""
-
-    prefix: str
-    """Its servers are called this and a number."""
-    map: str
-    """HAProxy's map of who is where: ``address:port`` → member."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HaproxyBalancer:
-    """One backend of one HAProxy, or of several that serve alike, steered over runtime sockets."""
-
-    id: BalancerId
-    socket: str
-    """A path, or ``host:port``."""
-    backend: str
-    further: tuple[str, ...] = ()
-    """The sockets of the other processes."""
-    template: ServerTemplate | None = None
-    """``None``: members are dynamic servers."""
-
-    @property
-    def sockets(self) -> tuple[str, ...]:
-        """One for each process."""
-        return (self.socket, *self.further)
-
-
-Balancer = (
-    SharedListener | HaproxyBalancer | NetscalerBalancer | OctaviaBalancer | CloudstackRuleBalancer | ManagedBalancer
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

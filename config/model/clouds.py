@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from config.model.access import BY_SYSTEM, SecretRef, Trust
-from config.model.budgets import STOCK, Budget
 from config.model.openstack import OpenstackAccess
+from config.model.pacing import STOCK, Budget
 from config.model.simulation import Behaviour
 from config.units import CloudId, Seconds
 

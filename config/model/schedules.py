@@ -13,8 +13,14 @@ from typing import TypeAlias, assert_never
 
 from config.model.adjustments import Adjustment
 from config.model.calendars import Calendar, last_before, next_after
-from config.model.quiet import QuietScope
 from config.units import Instant, PolicyId, Seconds
+
+
+class QuietScope(enum.Enum):
+    """Who is quiet after a policy fired."""
+
+    GROUP = "group"
+    POLICY = "policy"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

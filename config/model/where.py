@@ -1,7 +1,9 @@
-"""Paths into the declared model, and how people say them."""
+"""Paths into the declared model, how people say them, and the nearest of the words that would have been right."""
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
 from typing import TypeAlias
 
 Where: TypeAlias = tuple[str, ...]
@@ -21,3 +23,35 @@ def dotted(where: Where) -> str:
         else:
             text += ("." if text else "") + (part if part.isprintable() and part else ascii(part))
     return text
+
+
+def nearest_of(word: str, known: Iterable[str]) -> str | None:
+    """Find the known word that a mistaken one most likely meant, however it was capitalised.
+
+    >>> nearest_of("intervall", ["interval", "min"])
+    'interval'
+    >>> nearest_of("colour", ["interval", "min"]) is None
+    True
+    """
+    folded = {entry.lower(): entry for entry in sorted(known, reverse=True)}
+    close = difflib.get_close_matches(word[:100].lower(), folded, n=1, cutoff=0.6)
+    return folded[close[0]] if close else None
+
+
+def hint(word: str, known: Iterable[str]) -> str:
+    """Complete a message about a word that is not known: the nearest, or else the whole short list.
+
+    >>> hint("mx", ["min", "max"])
+    '; the nearest is max'
+    >>> hint("size", ["min", "max"])
+    '; known are max, min'
+    """
+    words = sorted(known)
+    close = nearest_of(word, words)
+    if close is not None:
+        return f"; the nearest is {close}"
+    shown = ", ".join(words[:_SHOWN]) + (", …" if len(words) > _SHOWN else "")
+    return f"; known are {shown}" if words else "; none is declared"
+
+
+_SHOWN = 12

@@ -6,7 +6,6 @@ from grafana_foundation_sdk.builders.dashboard import Row
 from grafana_foundation_sdk.models.dashboard import Dashboard
 
 from grafana.build.frame import HERE, filled, frame
-from grafana.build.nonzero import ever, flowing
 from grafana.build.panels import (
     PER_SECOND,
     SECONDS,
@@ -20,7 +19,7 @@ from grafana.build.panels import (
     steps,
     to_console,
 )
-from grafana.build.rates import mean, quantile
+from grafana.build.queries import ever, flowing, mean, quantile
 
 _REPLIES = f"rate(trimtab_poll_replies_total{{{HERE}}}[$__rate_interval])"
 _GOOD = f'rate(trimtab_poll_replies_total{{{HERE}, reply="ok"}}[$__rate_interval])'

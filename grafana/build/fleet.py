@@ -7,7 +7,6 @@ from grafana_foundation_sdk.builders.dashboard import Row
 from grafana_foundation_sdk.models.dashboard import Dashboard, DynamicConfigValue
 
 from grafana.build.frame import HERE, decisions, edits, filled, frame
-from grafana.build.nonzero import events, ever
 from grafana.build.panels import (
     BLUE,
     SHARE,
@@ -24,7 +23,7 @@ from grafana.build.panels import (
     to_console,
     to_group,
 )
-from grafana.build.states import STATES, rank
+from grafana.build.queries import STATES, events, ever, rank
 
 _SERVING = f'trimtab_group_members{{{HERE}, state="in_service"}}'
 

@@ -7,7 +7,6 @@ from grafana_foundation_sdk.models.dashboard import Dashboard
 
 from grafana.build.frame import GROUP, HERE, calls, choice, decisions, edits, filled, frame
 from grafana.build.measures import unit_query
-from grafana.build.nonzero import events, ever
 from grafana.build.panels import (
     BLUE,
     GREEN,
@@ -31,7 +30,7 @@ from grafana.build.panels import (
     to_console,
     words,
 )
-from grafana.build.states import STATES, rank
+from grafana.build.queries import STATES, events, ever, rank
 
 _CONDITION = f'{GROUP}, condition=~"$condition"'
 

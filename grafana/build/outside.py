@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from grafana.build.frame import HERE
-from grafana.build.nonzero import events, ever
 from grafana.build.panels import (
     BYTES,
     GREEN,
@@ -20,6 +19,7 @@ from grafana.build.panels import (
     steps,
     timeline,
 )
+from grafana.build.queries import events, ever
 
 
 def reaching() -> list[Panel]:

@@ -6,7 +6,6 @@ from grafana_foundation_sdk.builders.dashboard import Row
 from grafana_foundation_sdk.models.dashboard import Dashboard
 
 from grafana.build.frame import HERE, filled, frame
-from grafana.build.nonzero import events, flowing
 from grafana.build.outside import reaching, recording, telling
 from grafana.build.panels import (
     BYTES,
@@ -26,7 +25,7 @@ from grafana.build.panels import (
     steps,
     to_console,
 )
-from grafana.build.rates import beyond, mean, quantile
+from grafana.build.queries import beyond, events, flowing, mean, quantile
 
 
 def dashboard() -> Dashboard:

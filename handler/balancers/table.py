@@ -10,15 +10,9 @@ from collector.clients.circuits import Circuits
 from collector.clients.cloudstack.jobs import wait
 from config.errors import Refused
 from config.model.access import SecretRef
-from config.model.catalogue import Balancer as Declaration
-from config.model.catalogue import (
-    CloudstackRuleBalancer,
-    HaproxyBalancer,
-    ManagedBalancer,
-    NetscalerBalancer,
-    OctaviaBalancer,
-    SharedListener,
-)
+from config.model.balancers import Balancer as Declaration
+from config.model.balancers import HaproxyBalancer, SharedListener
+from config.model.catalogue import CloudstackRuleBalancer, ManagedBalancer, NetscalerBalancer, OctaviaBalancer
 from config.model.clouds import CloudstackCloud, OpenstackCloud, SimulatedCloud
 from config.units import Instant
 from handler.balancers.cloudstack.driver import CloudstackRuleDriver

@@ -56,7 +56,7 @@ def _objects(folders: Sequence[Path], *, json: bool) -> Sequence[KnownObject]:
 
 def _nothing(word: str, *, json: bool) -> None:
     from config.counters.listing import listed
-    from config.model.nearest import nearest_of
+    from config.model.where import nearest_of
 
     near = nearest_of(word, (entry.name.rpartition("::")[2].removesuffix(".0") for entry in listed()))
     hinted = f"; the nearest is {near}" if near else ""

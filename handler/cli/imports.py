@@ -17,7 +17,7 @@ from handler.cli.terminal import PROBLEMS, USAGE, AsJson, fail, lines, print_jso
 if TYPE_CHECKING:
     from config.document.places import Reading
     from config.importers.oneflow.imported import Options
-    from config.importers.oneflow.notes import Note
+    from config.importers.oneflow.template import Note
     from config.model.catalogue import Catalogue
 
 imports = Program("Translate what other systems declare into a declaration of Trimtab.")
@@ -104,8 +104,8 @@ def _import(file: Path, base: Path | None, options: Options) -> _Done:
     """
     from config.importers.oneflow.imported import imported
     from config.importers.oneflow.json_text import read_json
-    from config.importers.oneflow.notes import Fate
     from config.importers.oneflow.reading import read_template
+    from config.importers.oneflow.template import Fate
     from config.importers.oneflow.writing import declaration
     from config.load import load
 

@@ -17,7 +17,7 @@ from handler.cli.moments import clock_text, moment_text
 from handler.cli.roll_tables import rolling_lines
 from handler.logs import printable
 from handler.planning.status import GroupCondition, severity
-from trigger.explain.pause_words import say_pause
+from trigger.explain.time_words import say_pause
 from trigger.requests import Pause
 
 Row = dict[str, Any]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from config.errors import StoreError
-from config.model.catalogue import Balancer as DeclaredBalancer
+from config.model.balancers import Balancer as DeclaredBalancer
 from config.model.catalogue import Cloud, ReadyProbe
 from config.uncollected import uncollected
 from config.units import GroupId, Instant, MemberName, Seconds

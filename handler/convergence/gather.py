@@ -9,7 +9,7 @@ from functools import partial
 
 from collector.clients.abreast import abreast
 from config.errors import DriverError, NotFound, Permanent
-from config.model.catalogue import Balancer as DeclaredBalancer
+from config.model.balancers import Balancer as DeclaredBalancer
 from config.model.catalogue import Cloud, ReadyProbe
 from config.units import BalancerId, GroupId, Instant, MemberName, Seconds
 from handler.convergence.absence import Absence, missed

@@ -13,7 +13,7 @@ from functools import partial
 from typing import assert_never
 
 from config.errors import DriverError, NotFound, Permanent
-from config.model.catalogue import Balancer as DeclaredBalancer
+from config.model.balancers import Balancer as DeclaredBalancer
 from config.model.managed import ManagedBalancer, Part
 from config.units import BalancerId, GroupId, Instant, Seconds
 from handler.convergence.absence import Absence, missed

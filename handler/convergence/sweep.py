@@ -8,7 +8,7 @@ from functools import partial
 
 from collector.clients.abreast import abreast
 from config.errors import DriverError
-from config.model.catalogue import Balancer as DeclaredBalancer
+from config.model.balancers import Balancer as DeclaredBalancer
 from config.model.catalogue import Catalogue, Cloud
 from config.units import BalancerId, CloudId, GroupId, Instant, MemberName
 from handler.planning.desired import Definition

@@ -13,7 +13,6 @@ from collector.boards.alerts import Board
 from collector.boards.pushes import Pushes
 from collector.clients.circuits import Circuits
 from collector.clients.http.client import HttpClient
-from collector.sources.alerted import AlertedSource
 from collector.sources.cloudstack.source import CloudstackSource
 from collector.sources.haproxy.source import HaproxySource
 from collector.sources.http.source import HttpSource
@@ -26,10 +25,11 @@ from collector.sources.openstack.nova_servers import NovaServers
 from collector.sources.plugins import PluginSource
 from collector.sources.poll import Poller
 from collector.sources.prometheus.source import PrometheusSource
-from collector.sources.pushed import PushedSource
+from collector.sources.pushed import AlertedSource, PushedSource
 from collector.sources.snmp import SnmpSource
 from config.model.access import SecretRef
-from config.model.catalogue import Balancer, Cloud
+from config.model.balancers import Balancer
+from config.model.catalogue import Cloud
 from config.settings import read_secret
 from config.units import MemberName, Moment
 from handler import logs

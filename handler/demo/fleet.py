@@ -7,7 +7,7 @@ from pathlib import Path
 
 from config.errors import DriverError
 from config.load import load
-from config.model.catalogue import SharedListener
+from config.model.balancers import SharedListener
 from config.units import GroupId, Seconds
 from handler import logs
 from handler.balancers.shared_listener.driver import SharedListenerBalancer

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from collector.clients.circuits import EndpointStatus
 from collector.sources.poll import Poller
-from config.model.catalogue import Balancer
+from config.model.balancers import Balancer
 from config.units import Moment, Seconds
 from handler.convergence.converge import Converger
 from handler.ingest.intake import Inbox

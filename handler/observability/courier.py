@@ -21,7 +21,7 @@ from functools import partial
 from typing import TypeVar, assert_never
 
 from config.errors import Refused
-from config.model.notices import NotifyCommand, NotifyTarget, NotifyUrl
+from config.model.observability import NotifyCommand, NotifyTarget, NotifyUrl
 from config.settings import read_secret
 from config.units import Instant, Seconds
 from handler.ports.notices import Notice, body, signature

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol
 
-from config.model.notices import NotifyTarget
+from config.model.observability import NotifyTarget
 from config.units import GroupId, Instant, Seconds
 from handler import logs
 from handler.observability.courier import Unsent

@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from config.errors import DriverError, NotFound, Refused
-from config.model.catalogue import Balancer, ManagedBalancer
+from config.model.balancers import Balancer
+from config.model.catalogue import ManagedBalancer
 from config.units import BalancerId, GroupId
 from handler.engine.engine import Engine
 from handler.operations.finding import nearest, room_of

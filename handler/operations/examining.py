@@ -10,7 +10,8 @@ from functools import partial
 
 from config.causes import MENDING, Cause
 from config.errors import DriverError, Permanent, TrimtabError
-from config.model.catalogue import Balancer, Catalogue, Cloud, Group, SimulatedCloud
+from config.model.balancers import Balancer
+from config.model.catalogue import Catalogue, Cloud, Group, SimulatedCloud
 from config.units import BalancerId, CloudId, ProfileId, Seconds
 from handler.operations.examining_balancers import ACCESS, PLAYED
 from handler.operations.examining_balancers import checks_of as checks_of_balancer

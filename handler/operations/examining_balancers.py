@@ -7,15 +7,8 @@ from functools import partial
 
 from config.causes import MENDING, Cause
 from config.errors import DriverError, Permanent
-from config.model.catalogue import (
-    Balancer,
-    CloudstackRuleBalancer,
-    HaproxyBalancer,
-    NetscalerBalancer,
-    OctaviaBalancer,
-    SharedListener,
-    SimulatedCloud,
-)
+from config.model.balancers import Balancer, HaproxyBalancer, SharedListener
+from config.model.catalogue import CloudstackRuleBalancer, NetscalerBalancer, OctaviaBalancer, SimulatedCloud
 from config.model.managed import ManagedBalancer
 from handler.balancers.haproxy.remarks import remarks_on, versions_of
 from handler.ports.balancer import Balancer as Port

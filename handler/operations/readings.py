@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from aggregator.rates import NO_BASELINE, Measured, columns_of, measure
-from collector.outages.refusals import words
+from collector.outages.misses import words
 from collector.outages.remedies import remedy
 from collector.samples import Reply, Scrape
 from config.model.catalogue import Catalogue

@@ -15,7 +15,8 @@ from ipaddress import ip_address
 from types import MappingProxyType
 
 from config.errors import Refused
-from config.model.catalogue import Balancer, BalancerUse, Group, ManagedBalancer
+from config.model.balancers import Balancer
+from config.model.catalogue import BalancerUse, Group, ManagedBalancer
 from config.units import BalancerId, GroupId, Instant
 from handler.planning.desired import Definition
 from handler.planning.world import Member, Phase, Record, ServerState, World

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from config.build.digest import digest_of
-from config.model.catalogue import Balancer, Cloud, Group, Profile
+from config.model.balancers import Balancer
+from config.model.catalogue import Cloud, Group, Profile
 from config.units import BalancerId, Instant, MemberName, Seconds
 from handler.planning.headroom import Headroom
 

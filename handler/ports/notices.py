@@ -23,7 +23,7 @@ from datetime import UTC, datetime
 from typing import assert_never
 
 from config.model.catalogue import Group
-from config.model.notices import NotifyCommand, NotifyTarget, NotifyUrl, Severity
+from config.model.observability import NotifyCommand, NotifyTarget, NotifyUrl, Severity
 from config.units import GroupId, Instant, Seconds
 from handler.planning.status import GroupCondition
 

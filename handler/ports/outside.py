@@ -9,7 +9,7 @@ from typing import Protocol
 
 from config.model.access import SecretRef
 from config.model.effects import EffectKind
-from config.model.notices import NotifyTarget
+from config.model.observability import NotifyTarget
 from config.units import AlertId, GroupId, HookId, Instant
 from handler.ports.notices import Filed, Notice, Tried
 from trigger.verdicts import Direction

@@ -6,7 +6,7 @@ import enum
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
-from config.model.budgets import Granted
+from config.model.pacing import Granted
 from config.units import CloudId, GroupId, Instant, MemberName, Seconds
 from handler.planning.attachments import Attachment
 from handler.planning.declared import Converged, Pinned

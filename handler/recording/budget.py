@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from config.model.recording import Recording
+from config.model.observability import Recording
 from config.units import Instant
 from handler.recording.files import Form, Segment
 

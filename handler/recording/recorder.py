@@ -10,7 +10,7 @@ from pathlib import Path
 
 from collector.samples import Scrape
 from config.errors import Refused
-from config.model.recording import DEFAULTS, Recording
+from config.model.observability import DEFAULTS, Recording
 from config.units import GroupId, Instant, Moment, Seconds
 from handler import logs
 from handler.recording import folder as disk

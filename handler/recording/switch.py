@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
-from config.model.recording import DEFAULTS, Recording
+from config.model.observability import DEFAULTS, Recording
 from config.units import Instant
 
 

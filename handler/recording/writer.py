@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from collector.samples import Layout
-from config.model.recording import Recording
+from config.model.observability import Recording
 from config.units import GroupId, Moment, Seconds
 from handler.recording.budget import Remove, Thin, age, next_step
 from handler.recording.closing import NoRoom, close_log, thin_hour

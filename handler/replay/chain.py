@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from aggregator.frames import Frame
 from config.model.catalogue import Catalogue
 from config.units import GroupId, Moment, PolicyId
-from trigger.conditions.progress import Kept, restarted
+from trigger.conditions.timers import Kept, restarted
 from trigger.decide import decide
 from trigger.policies.evaluate import evaluate, requests_from
 from trigger.policies.resting import at_rest

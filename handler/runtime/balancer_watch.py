@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Mapping
 
 from config.errors import DriverError
-from config.model.catalogue import Balancer
+from config.model.balancers import Balancer
 from config.units import BalancerId, GroupId
 from handler import logs
 from handler.ports.balancer import Balancer as BalancerPort

@@ -16,9 +16,8 @@ from typing import assert_never
 
 from aggregator.aggregate import Aggregator
 from collector.outages.heard import heard as heard_by
-from collector.outages.misses import misses_of
+from collector.outages.misses import misses_of, without
 from collector.outages.outages import Began, Ended, Hearing, hearing_of, observe, unheard
-from collector.outages.refusals import without
 from collector.outages.remedies import remedy
 from collector.samples import Layout, Scrape
 from collector.sources.poll import Poller

@@ -8,8 +8,9 @@ from pathlib import Path
 from config.document.edits import edits
 from config.document.statement import Statement
 from config.errors import DeclarationError, Problem
-from config.model.catalogue import Balancer, Catalogue
-from config.model.uses import used
+from config.model.balancers import Balancer
+from config.model.catalogue import Catalogue
+from config.model.edits import used
 from config.units import BalancerId, GroupId
 from handler.planning.attachments import Attachment, attached
 from handler.planning.desired import Definition

@@ -20,7 +20,7 @@ from handler.planning.status import Began, MemberState
 from handler.planning.steps import Plan
 from handler.planning.world import World
 from handler.ports.stored import StoredGroup
-from trigger.conditions.progress import Kept, restarted
+from trigger.conditions.timers import Kept, restarted
 from trigger.explain.explanation import Explanation
 from trigger.explain.given import Track
 from trigger.policies.schedules import bounded

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, NewType, Union, get_ar
 from config.build.wire import name_of
 from config.document.wording import show
 from config.errors import DeclarationError, Problem
-from config.model.nearest import hint
-from config.model.where import Where, dotted
+from config.model.where import Where, dotted, hint
 from config.units import Fraction, Instant, parse_span
 from handler.snapshots.text import Places, Twice
 

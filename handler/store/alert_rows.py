@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from config.model.notices import NotifyTarget
+from config.model.observability import NotifyTarget
 from config.units import AlertId, GroupId, HookId, Instant
 from handler.ports.notices import Filed, Notice, Tried
 from handler.ports.outside import Delivery, StoredHook

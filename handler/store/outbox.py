@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from sqlalchemy import Connection, delete, func, insert, select, update
 
-from config.model.notices import NotifyTarget
+from config.model.observability import NotifyTarget
 from config.units import GroupId, Instant
 from handler.ports.notices import Filed, Notice, Tried, channel
 from handler.store.schema import groups, notes, notices

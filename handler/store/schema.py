@@ -45,7 +45,7 @@ from config.model.access import SecretRef
 from config.model.catalogue import QuietScope
 from config.model.edits import Edit
 from config.model.effects import EffectKind
-from config.model.notices import NotifyTarget
+from config.model.observability import NotifyTarget
 from config.model.parts import OnDelete
 from config.units import BalancerId, GroupId, PartName
 from handler.planning.desired import Definition

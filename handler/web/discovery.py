@@ -12,7 +12,7 @@ from fastapi import APIRouter, Query
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 
-from config.model.catalogue import SharedListener
+from config.model.balancers import SharedListener
 from config.units import GroupId
 from handler.operations.interface import Daemon
 from handler.planning.desired import Definition

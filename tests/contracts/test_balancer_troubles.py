@@ -11,7 +11,7 @@ import pytest
 
 from collector.clients.circuit import FAILURES
 from config.errors import DriverError, Transient, Unsent
-from config.model.catalogue import Balancer as Declared
+from config.model.balancers import Balancer as Declared
 from config.model.managed import ManagedBalancer
 from config.units import MemberName
 from handler.planning.world import SeatState

@@ -10,7 +10,7 @@ import pytest
 from grafana_foundation_sdk.cog.encoder import JSONEncoder
 from grafana_foundation_sdk.models.dashboard import Dashboard
 
-from grafana.build.states import STATES
+from grafana.build.queries import STATES
 from handler.planning.status import BY_SEVERITY
 from handler.web.pages import routes
 from tests.support.grafana import DASHBOARDS, panels

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from aggregator.aggregate import Aggregator
 from collector.boards.alerts import Board, Brought
-from collector.sources.alerted import AlertedSource
 from collector.sources.poll import Poller
+from collector.sources.pushed import AlertedSource
 from config.load import parse
 from config.units import AlertId, GroupId, Instant
 from tests.support.collector import a_moment, no_secret, rosters

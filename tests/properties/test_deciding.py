@@ -15,7 +15,7 @@ from config.load import parse
 from config.model.catalogue import Catalogue, Group, Mode
 from config.units import GroupId, Instant, Moment, Monotonic, PolicyId
 from tests.support.trigger import a_fleet, a_floor, a_person, a_signal, add, an_alarm, remove
-from trigger.conditions.progress import Kept, restarted
+from trigger.conditions.timers import Kept, restarted
 from trigger.decide import decide
 from trigger.explain.basis import basis_of, rerun
 from trigger.explain.explanation import explain

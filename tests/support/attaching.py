@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from config.model.catalogue import HaproxyBalancer
+from config.model.balancers import HaproxyBalancer
 from config.units import BalancerId
 from handler.planning.attachments import Attachment, Change, Standing, to_attach, to_detach
 from handler.planning.world import Record

@@ -11,13 +11,8 @@ from typing import Any
 
 import pytest
 
-from config.model.catalogue import (
-    CloudstackRuleBalancer,
-    HaproxyBalancer,
-    NetscalerBalancer,
-    OctaviaBalancer,
-    SharedListener,
-)
+from config.model.balancers import HaproxyBalancer, SharedListener
+from config.model.catalogue import CloudstackRuleBalancer, NetscalerBalancer, OctaviaBalancer
 from config.units import MemberName
 from handler.balancers.octavia.driver import OctaviaDriver
 from handler.planning.world import SeatState

@@ -17,7 +17,7 @@ from typing import Protocol
 
 from collector.clients.circuits import Circuits
 from config.errors import Transient
-from config.model.catalogue import HaproxyBalancer, ServerTemplate, SharedListener
+from config.model.balancers import HaproxyBalancer, ServerTemplate, SharedListener
 from config.units import BalancerId, MemberName
 from handler.balancers.exchange import Address
 from handler.balancers.haproxy.several import haproxy as haproxy_driver

@@ -8,19 +8,17 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from collector.samples import Layout, Reply, Scrape, Series
-from collector.source import Source
 from collector.sources.poll import Poller
-from collector.targets import Member, Roster
+from collector.targets import Member, Roster, Source
 from config.model.access import SecretRef, SnmpAccess
+from config.model.balancers import Balancer, HaproxyBalancer
 from config.model.catalogue import (
     Adjustment,
-    Balancer,
     BalancerUse,
     Catalogue,
     Compare,
     Condition,
     Group,
-    HaproxyBalancer,
     Policy,
     ProcessRecipe,
     Profile,

@@ -13,10 +13,10 @@ from config.build.digest import digest_of
 from config.load import parse
 from config.model.access import OPEN, HaproxyStats, NetscalerStats, PrometheusServer, SecretRef, ServerSource
 from config.model.adjustments import Rounding, Step, Steps
+from config.model.balancers import Balancer, HaproxyBalancer, ServerTemplate, SharedListener
 from config.model.calendars import Calendar
 from config.model.catalogue import (
     Adjustment,
-    Balancer,
     BalancerUse,
     Budget,
     Catalogue,
@@ -24,22 +24,19 @@ from config.model.catalogue import (
     Compare,
     Condition,
     Group,
-    HaproxyBalancer,
     Mode,
     Policy,
     ProcessCloud,
     ProcessRecipe,
     Profile,
-    ServerTemplate,
-    SharedListener,
     Site,
     Verb,
 )
 from config.model.clouds import Calls
 from config.model.counters import AlertedValue, Counter, HaproxyField, Kind, SnmpObject
 from config.model.effects import Alert, BringValue, FirePolicy, Freeze, RaiseFloor, Shield, Way
+from config.model.recipes import ResourceLimits
 from config.model.reductions import Reduce
-from config.model.resource_limits import ResourceLimits
 from config.model.schedules import Lasting, Limit, Once, ScheduledChange, ScheduledLimit
 
 EXAMPLE = Path("config/examples/web.yaml")

@@ -20,7 +20,7 @@ from typing import Any
 from typer.testing import CliRunner
 
 from config.errors import Transient
-from config.model.catalogue import SharedListener
+from config.model.balancers import SharedListener
 from config.units import BalancerId
 from handler.balancers.shared_listener.driver import SharedListenerBalancer
 from handler.cli.main import app

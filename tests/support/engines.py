@@ -13,9 +13,9 @@ import pytest
 
 from collector.boards.alerts import Board
 from collector.boards.pushes import Pushes
-from collector.source import Round
 from collector.sources.poll import Poller
 from collector.sources.pushed import PushedSource
+from collector.targets import Round
 from config.units import GroupId, Instant, MemberName, Moment, Seconds
 from handler.convergence.converge import Converger
 from handler.convergence.probes import READY

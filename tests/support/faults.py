@@ -12,9 +12,10 @@ from collector.boards.alerts import Board
 from collector.boards.pushes import Pushes
 from collector.clients.http.client import HttpClient
 from collector.samples import Reply
-from collector.source import Source
+from collector.targets import Source
 from config.model.access import ServerSource, SnmpAccess
-from config.model.catalogue import Balancer, Cloud
+from config.model.balancers import Balancer
+from config.model.catalogue import Cloud
 from config.model.counters import CounterSource, Kind, Per
 from config.units import Moment
 

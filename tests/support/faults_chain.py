@@ -16,8 +16,8 @@ from aggregator.aggregate import Aggregator
 from collector.boards.alerts import Board
 from collector.boards.pushes import Pushes
 from collector.clients.http.client import HttpClient
+from collector.outages.misses import without
 from collector.outages.outages import hearing_of
-from collector.outages.refusals import without
 from collector.samples import Floats, Reply, Scrape, Series
 from collector.sources.poll import Poller
 from collector.targets import Member, Roster

@@ -10,7 +10,7 @@ from pathlib import Path
 from collector.samples import Reply
 from collector.sources.haproxy.source import HaproxySource
 from config.model.access import Basic, HaproxyStats, HttpAccess, SecretRef
-from config.model.catalogue import HaproxyBalancer
+from config.model.balancers import HaproxyBalancer
 from config.model.counters import HaproxyField
 from config.units import BalancerId, SourceId
 from tests.support.faults import (

@@ -7,8 +7,8 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 
 from collector.samples import Reply, Sheet
-from collector.source import Round
 from collector.sources.plugins import PluginSource
+from collector.targets import Round
 from config.model.access import SecretRef
 from config.model.counters import PluginValue
 from tests.support.faults import (

@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from collector.boards.alerts import Brought
 from collector.boards.pushes import Pushed
 from collector.samples import Reply
-from collector.sources.alerted import AlertedSource
-from collector.sources.pushed import PushedSource
+from collector.sources.pushed import AlertedSource, PushedSource
 from config.model.counters import AlertedValue, Per, PushedValue
 from config.units import AlertId, GroupId, Instant, MemberName, Moment, Monotonic
 from handler.ingest.pushes.judging import Listener, Members, Refusal, Speaker, judged

@@ -20,16 +20,8 @@ from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
-from config.model.catalogue import (
-    BalancerUse,
-    Budget,
-    Group,
-    ProcessCloud,
-    ProcessRecipe,
-    Profile,
-    QuietScope,
-    SharedListener,
-)
+from config.model.balancers import SharedListener
+from config.model.catalogue import BalancerUse, Budget, Group, ProcessCloud, ProcessRecipe, Profile, QuietScope
 from config.units import BalancerId, CloudId, GroupId, Instant, ProfileId
 from handler.balancers.shared_listener.driver import SharedListenerBalancer
 from handler.convergence.converge import Converger

@@ -10,7 +10,7 @@ from threading import RLock
 
 from config.document.statement import Statement
 from config.errors import StoreError
-from config.model.notices import NotifyTarget
+from config.model.observability import NotifyTarget
 from config.units import AlertId, BalancerId, CloudId, GroupId, HookId, Instant, MemberName
 from handler.planning.attachments import Attachment
 from handler.planning.declared import Converged, Pinned, Revision

@@ -12,7 +12,7 @@ from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from config.model.catalogue import Group
-from config.model.notices import Notify, NotifyCommand, NotifyTarget, Severity
+from config.model.observability import Notify, NotifyCommand, NotifyTarget, Severity
 from config.units import GroupId, Instant, ProfileId
 from handler.planning.status import GroupCondition
 from handler.ports.notices import Filed, Notice, Turn

@@ -9,15 +9,14 @@ from typing import Any
 from aggregator.frames import Aggregate, Cell, Insufficient
 from config.importers.oneflow.imported import Imported, Options, imported
 from config.importers.oneflow.json_text import read_json
-from config.importers.oneflow.notes import Fate
 from config.importers.oneflow.reading import read_template
-from config.importers.oneflow.template import Template
+from config.importers.oneflow.template import Fate, Template
 from config.importers.oneflow.writing import declaration
 from config.load import parse
 from config.model.catalogue import Catalogue
 from config.units import CounterId, GroupId, PolicyId
 from tests.support.trigger import a_fleet, a_frame, at, measured
-from trigger.conditions.progress import Kept, restarted
+from trigger.conditions.timers import Kept, restarted
 from trigger.decide import decide
 from trigger.policies.evaluate import evaluate, requests_from
 from trigger.requests import GroupState

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from collector.samples import Layout, Series
-from config.model.recording import Recording
+from config.model.observability import Recording
 from config.units import CounterId, GroupId, Instant, MemberName, Moment, Monotonic
 from handler.recording.intake import Intake
 from handler.recording.writer import Writer

@@ -6,19 +6,18 @@ from pathlib import Path
 from types import MappingProxyType
 
 from config.model.access import SecretRef, SnmpAccess
+from config.model.balancers import HaproxyBalancer, SharedListener
 from config.model.calendars import Calendar
 from config.model.catalogue import (
     Adjustment,
     BalancerUse,
     Compare,
     Group,
-    HaproxyBalancer,
     Mode,
     ProcessCloud,
     ProcessRecipe,
     Profile,
     QuietScope,
-    SharedListener,
     Verb,
 )
 from config.model.effects import EffectKind

@@ -7,7 +7,8 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from config.model.catalogue import BalancerUse, Group, HaproxyBalancer, ProcessCloud, ProcessRecipe, Profile, ReadyProbe
+from config.model.balancers import HaproxyBalancer
+from config.model.catalogue import BalancerUse, Group, ProcessCloud, ProcessRecipe, Profile, ReadyProbe
 from config.model.parts import OnDelete, Part, Port, Volume
 from config.units import BalancerId, CloudId, GroupId, Instant, MemberName, PartName, ProfileId
 from handler.planning.desired import Definition, DesiredState, Limits

@@ -1,4 +1,4 @@
-"""How long a policy's conditions have held, in steady time.
+"""How far a policy has come: how long its conditions have held, in steady time, or how often in a row they did.
 
 # Note [Held time]
 
@@ -16,10 +16,13 @@ Source: DESIGN.md "Judging".
 
 from __future__ import annotations
 
-from typing import assert_never
+from collections.abc import Mapping
+from typing import NamedTuple, assert_never
 
-from config.units import Monotonic, Seconds
-from trigger.verdicts import Hold, Truth
+from config.model.catalogue import Holds, Policy
+from config.units import Monotonic, PolicyId, Seconds
+from trigger.conditions import streaks
+from trigger.verdicts import Counted, Hold, Streak, Truth
 
 LONGEST_GAP = 1.5
 """In intervals: one late tick is forgiven, one missing tick is not."""
@@ -54,3 +57,42 @@ def long_enough(current: Hold | None, duration: Seconds, interval: Seconds) -> b
     At most a twentieth of an interval may be missing, so that a tick that is early by its jitter is not a tick lost.
     """
     return current is not None and held(current) >= duration - JITTER * interval
+
+
+Kept = Hold | Streak
+"""What is carried from tick to tick for one policy."""
+
+
+class Progress(NamedTuple):
+    """One policy after one tick."""
+
+    kept: Kept | None
+    ready: bool
+    """Held for long enough, or often enough; the policy fires if its conditions are TRUE as well."""
+    held: Seconds
+    needed: Seconds
+    in_a_row: Counted | None = None
+
+
+def progress(policy: Policy, previous: Kept | None, truth: Truth, now: Monotonic, interval: Seconds) -> Progress:
+    """Carry one policy over one tick. What was kept under another rule counts for nothing."""
+    rule = policy.in_a_row
+    if rule is None:
+        needed = _needed(policy)
+        current = hold(previous if isinstance(previous, Hold) else None, truth, now, interval)
+        return Progress(current, long_enough(current, needed, interval), held(current), needed)
+    streak, due = streaks.streak(previous if isinstance(previous, Streak) else None, truth, now, rule, interval)
+    every = streaks.spacing(rule, interval)
+    counted = Counted(true=0 if streak is None else streak.true, times=rule.times, every=every)
+    enough = due and streaks.long_enough(streak, rule)
+    return Progress(streak, enough, counted.true * every, rule.times * every, counted)
+
+
+def restarted(kept: Mapping[PolicyId, Kept]) -> Mapping[PolicyId, Kept]:
+    """What is left of them once a policy has changed the size: when streaks were judged, and no hold."""
+    return {policy: streaks.restarted(one) for policy, one in kept.items() if isinstance(one, Streak)}
+
+
+def _needed(policy: Policy) -> Seconds:
+    """How long the truth must hold: not at all where the window already is the average over the duration."""
+    return 0.0 if policy.holds is Holds.AVERAGE else policy.duration

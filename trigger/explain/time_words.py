@@ -1,10 +1,19 @@
-"""Times in words, in UTC, and spans as a person compares them."""
+"""Times in words, and what is stopped or waits for them: freezes, schedules, stabilisation, turns and pauses."""
 
 from __future__ import annotations
 
 import math
+from datetime import UTC, datetime
+from typing import assert_never
 
-from config.units import Instant, Seconds, format_span
+from config.model.adjustments import Adjustment
+from config.model.effects import Way
+from config.model.freezes import Freezing
+from config.model.schedules import Limit, Standing
+from config.units import GroupId, Instant, Seconds, format_span
+from trigger.explain.explanation import Coming
+from trigger.guards.stabilisation import Stabilising
+from trigger.requests import FleetPause, Pause, Queued
 
 _IN_SECONDS = 180.0
 """Shorter spans are written in seconds, which can be compared at a glance: 90 s of 120 s."""
@@ -63,3 +72,102 @@ def whole_milliseconds(instant: Instant) -> int:
     if (count + 1) / 1000 <= instant:
         return count + 1
     return count - 1 if count / 1000 > instant else count
+
+
+def say_freezing(state: Freezing, group: GroupId, now: Instant) -> str:
+    """Say what a window does until when, or when it comes next; ``now`` is when that is read."""
+    window = state.window
+    name = f'freeze window "{window.calendar.cron}" {window.calendar.timezone}'
+    if state.until is None:
+        return f"{name} never comes again"
+    day = f"{datetime.fromtimestamp(state.until, UTC):%Y-%m-%d %H:%M} UTC"
+    if not state.active:
+        return f"{name}: next at {day}, for {format_span(window.duration)}"
+    what = "scaling" if window.way is Way.BOTH else f"scale-{window.way.value}"
+    left = f"({format_span(state.until - now)} left)" if state.until > now else "which is past"
+    return f"{name} freezes {what} of {group} until {day} {left}"
+
+
+def say_limit(state: Standing, group: GroupId, now: Instant) -> str:
+    """Say what a limit does, since when and until when, or when it comes next; ``now`` is when that is read."""
+    limit = state.limit
+    if state.since is not None:
+        way = "or more" if limit.limit is Limit.FLOOR else "or fewer"
+        ends = "for ever" if state.until is None else f"until {_day(state.until)}{_left(state.until, now)}"
+        return f"schedule {limit.id} keeps {group} at {limit.size} {way} {ends}, since {_day(state.since)}"
+    return f"schedule {limit.id}: {_next(state.until)}, {limit.limit.value} {limit.size}"
+
+
+def say_coming(coming: Coming) -> str:
+    """Say when a change is due next."""
+    return f"schedule {coming.schedule.id}: {_next(coming.at)}, {say_adjustment(coming.schedule.adjustment)}"
+
+
+def say_adjustment(adjustment: Adjustment) -> str:
+    """Write it as it stands in the file."""
+    least = f", at least {adjustment.at_least}" if adjustment.at_least else ""
+    return f"{adjustment.verb.value} {adjustment.amount:g}{'%' if adjustment.percent else ''}{least}"
+
+
+def _next(at: Instant | None) -> str:
+    return "never again" if at is None else f"next at {_day(at)}"
+
+
+def _left(until: Instant, now: Instant) -> str:
+    return f" ({format_span(until - now)} left)" if until > now else ", which is past"
+
+
+def _day(at: Instant) -> str:
+    return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M} UTC"
+
+
+def say_stabilising(waiting: Stabilising, now: Instant) -> str:
+    """Say which advice counts, since when a lower one stands, and when that may be; ``now`` is when it is read.
+
+    >>> waiting = Stabilising(highest=7, lower=4, since=Instant(43200.0), free_at=Instant(43500.0))
+    >>> say_stabilising(waiting, Instant(43320.0))
+    'stabilisation: 7 until 12:00:00 (120 s ago), 4 advised since; below 7 at the earliest at 12:05:00 (3m left)'
+    """
+    told = f"stabilisation: {waiting.highest} until {say_clock(waiting.since)} ({say_span(now - waiting.since)} ago)"
+    earliest = say_until(waiting.free_at, now)
+    return f"{told}, {waiting.lower} advised since; below {waiting.highest} at the earliest at {earliest}"
+
+
+def say_queued(queued: Queued, ahead: GroupId | None, now: Instant) -> str:
+    """Who asked, since when it waits, behind whom and how long it is kept."""
+    request = queued.request
+    behind = "its turn comes next" if ahead is None else f"{ahead} comes first"
+    return (
+        f"waiting for its turn: {request.cause.value} {request.by} since {say_clock(queued.since)} "
+        f"({say_span(now - queued.since)} ago); {behind}; kept until {say_clock(queued.until)}"
+    )
+
+
+def say_pause(pause: Pause) -> str:
+    """What a person has stopped; nothing if nothing."""
+    match pause:
+        case Pause.NO:
+            return ""
+        case Pause.ALL:
+            return "paused"
+        case Pause.DECISIONS:
+            return "decisions paused"
+        case Pause.OUT:
+            return "scale-out paused"
+        case Pause.IN:
+            return "scale-in paused"
+        case _:
+            assert_never(pause)
+
+
+def say_fleet_pause(fleet: FleetPause, now: Instant) -> str:
+    """What is stopped in all groups, who did that, when and why.
+
+    >>> say_fleet_pause(FleetPause(pause=Pause.OUT, by="ada", since=Instant(60.0), because="quota"), Instant(120.0))
+    'the whole fleet: scale-out paused by ada since 00:01:00 (60 s ago): quota'
+    """
+    because = f": {fleet.because}" if fleet.because else ""
+    ago = say_span(now - fleet.since)
+    return (
+        f"the whole fleet: {say_pause(fleet.pause)} by {fleet.by} since {say_clock(fleet.since)} ({ago} ago){because}"
+    )

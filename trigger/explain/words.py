@@ -19,13 +19,20 @@ from trigger.explain.explanation import (
     Explanation,
     PolicyExplanation,
 )
-from trigger.explain.freeze_words import say_freezing
 from trigger.explain.measure_words import say_compare, say_condition, say_expression, say_number, say_quantity, say_term
-from trigger.explain.pause_words import say_fleet_pause, say_pause
-from trigger.explain.schedule_words import say_adjustment, say_coming, say_limit
-from trigger.explain.stabilisation_words import say_stabilising
-from trigger.explain.time_words import say_moment, say_span, say_until
-from trigger.explain.turn_words import say_queued
+from trigger.explain.time_words import (
+    say_adjustment,
+    say_coming,
+    say_fleet_pause,
+    say_freezing,
+    say_limit,
+    say_moment,
+    say_pause,
+    say_queued,
+    say_span,
+    say_stabilising,
+    say_until,
+)
 from trigger.reasons import Reason
 from trigger.requests import Cause, Clamp, Quiet, Signal, SignalKind
 from trigger.verdicts import Direction, Truth

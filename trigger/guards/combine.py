@@ -31,7 +31,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from trigger.guards.gate import Bid
-from trigger.policies.consent import anybody_disagrees
+from trigger.policies.tracking import anybody_disagrees
 from trigger.reasons import Reason
 from trigger.requests import Cause
 from trigger.verdicts import Direction, Evaluation

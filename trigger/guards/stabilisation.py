@@ -40,8 +40,7 @@ from config.model.catalogue import Group
 from config.units import Instant, Seconds
 from trigger.conditions.timers import JITTER, LONGEST_GAP
 from trigger.guards.unasked import is_blind, least_size
-from trigger.policies.consent import anybody_disagrees
-from trigger.policies.tracking import wished
+from trigger.policies.tracking import anybody_disagrees, wished
 from trigger.requests import Ceiling, GroupState, Observed
 from trigger.verdicts import Evaluation
 

@@ -12,7 +12,7 @@ from config.model.catalogue import AnyCondition, Catalogue, Condition, Expressio
 from config.units import GroupId, Moment, PolicyId
 from trigger.conditions.expression_conditions import judge_expression
 from trigger.conditions.judging import at_least, conjunction, held_against, judge
-from trigger.conditions.progress import Kept, Progress, progress
+from trigger.conditions.timers import Kept, Progress, progress
 from trigger.policies.projection import headroom
 from trigger.policies.stepping import taken
 from trigger.policies.tracking import aim
@@ -36,7 +36,7 @@ def evaluate(
         catalogue: the snapshot that ``frame`` was made for.
         group: a group of the catalogue.
         frame: this tick's cells; every window of `aggregator.specs.keys_for` has one.
-        holds: those of the last evaluation; none after a restart, and what `trigger.conditions.progress.restarted`
+        holds: those of the last evaluation; none after a restart, and what `trigger.conditions.timers.restarted`
         leaves of them
             after a policy fired.
         now: when the frame was taken.

@@ -1,4 +1,4 @@
-"""From a target and what was measured to the size that is asked for.
+"""From a target and what was measured to the size that is asked for, and whether all that could shrink agree to it.
 
 # Note [The load]
 
@@ -33,7 +33,7 @@ from config.model.adjustments import Action, Adjustment, Load, Steps, Tracking, 
 from config.model.catalogue import Condition
 from trigger.policies.sizing import resized
 from trigger.policies.stepping import sure_value
-from trigger.verdicts import Aim, Truth, Verdict, Wish
+from trigger.verdicts import Advice, Aim, Evaluation, Truth, Verdict, Wish
 
 _SAME_WITHIN = 1e-9
 """Relative: ten members at 66 of 60 are the load of 11, though binary fractions make it a trifle more."""
@@ -108,3 +108,18 @@ def _aimed(desired: int, in_service: int, aim: Aim) -> int:
     if aim.verb is Verb.ADD:
         return max(desired, size if limit is None else min(size, limit))
     return min(desired, size if limit is None else max(size, limit))
+
+
+def anybody_disagrees(base: int, in_service: int, evaluation: Evaluation | None) -> bool:
+    """Whether a policy that could shrink the group does not ask for it.
+
+    One that is not ready does not; nor does one that is ready with a target that the size fits. The rule stands in
+    `trigger.guards.combine`. Without an evaluation nobody is asked.
+    """
+    advices = () if evaluation is None else evaluation.advices
+    return any(could_shrink(base, advice.action) and not _agrees(advice, base, in_service) for advice in advices)
+
+
+def _agrees(advice: Advice, base: int, in_service: int) -> bool:
+    fits = isinstance(advice.adjustment, Aim) and wished(base, in_service, advice.adjustment) >= base
+    return advice.reason is None and not fits

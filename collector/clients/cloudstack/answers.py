@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from collector.clients.json_once import loads
 from collector.clients.said import shown
+from collector.parsing import loads
 from config.causes import MENDING, Cause
 from config.errors import DriverError, Full, Permanent, Transient
 from config.units import Seconds

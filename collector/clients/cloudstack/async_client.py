@@ -14,7 +14,7 @@ from collector.clients.cloudstack.signing import FORM, signed, system_time
 from collector.clients.http.client import HttpClient, Question
 from collector.clients.http.failures import Failure, of_server, refused
 from collector.samples import Reply
-from collector.source import Round
+from collector.targets import Round
 from config.errors import TrimtabError
 from config.model.access import HttpAccess
 from config.model.clouds import CloudstackCloud

@@ -16,8 +16,8 @@ from ipaddress import ip_address
 from types import MappingProxyType
 
 from collector.clients.http.failures import of_server, refused
-from collector.clients.json_once import loads
 from collector.clients.said import shown
+from collector.parsing import loads
 from collector.samples import Reply
 
 Thing = Mapping[str, object]

@@ -10,7 +10,7 @@ from collector.clients.http.failures import Failure, of_server
 from collector.clients.nitro.answers import Refusal, Said
 from collector.clients.nitro.session import LOGOUT, Call, Door, Session, headers
 from collector.samples import Reply
-from collector.source import Round
+from collector.targets import Round
 from config.errors import TrimtabError
 from config.model.access import HttpAccess
 from config.units import Seconds

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from collector.clients.cloudstack.answers import tags_of, text
 from collector.clients.http.failures import Failure
-from collector.numbers import number
+from collector.parsing import number
 from collector.samples import Reply
 from config.counters.cloud_measures import CLOUDSTACK_FIELDS, CLOUDSTACK_MOVED
 

@@ -23,9 +23,9 @@ from typing import NamedTuple
 from collector.clients.cloudstack.async_client import AsyncCloudstackClient
 from collector.clients.http.client import Failure, HttpClient
 from collector.samples import Reply, Sheet
-from collector.source import Round
 from collector.sources.cloud_wishes import Wish, Wishes, fail_all, wishes_of
 from collector.sources.cloudstack.answers import Machine, can_tell_what_moved, look_up, machine_of
+from collector.targets import Round
 from config.counters.cloud_measures import CLOUDSTACK_MOVED
 from config.model.clouds import CloudstackCloud
 from config.model.counters import CloudstackField

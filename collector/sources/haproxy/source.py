@@ -30,13 +30,13 @@ import numpy as np
 from collector.clients.http.client import HttpClient
 from collector.clients.http.failures import Failure
 from collector.samples import Reply, Sheet
-from collector.source import Round
 from collector.sources.haproxy.origins import Origin, Reader, Reading, name_of
 from collector.sources.haproxy.table import Key, Table, cell
-from collector.targets import Member, whole_rows
+from collector.targets import Member, Round, whole_rows
 from config.counters.haproxy import TOGETHER
 from config.model.access import HaproxyStats
-from config.model.catalogue import Catalogue, HaproxyBalancer
+from config.model.balancers import HaproxyBalancer
+from config.model.catalogue import Catalogue
 from config.model.counters import HaproxyField
 from config.model.reductions import Reduce
 from config.units import CounterId, GroupId, Seconds, SourceId

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from collector.clients.http.failures import Failure
-from collector.numbers import number
+from collector.parsing import number
 from collector.samples import Reply
 from config.units import Seconds
 

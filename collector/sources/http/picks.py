@@ -22,8 +22,7 @@ from typing import Any
 import jsonpath
 
 from collector.clients.http.client import Failure
-from collector.clients.json_once import Twice, loads
-from collector.numbers import number
+from collector.parsing import Twice, loads, number
 from collector.samples import Reply
 from collector.sources.http.metrics_text import Sample, Samples, identity, samples_of, stem_of
 from config.model.counters import JsonPick, MetricPick

@@ -17,12 +17,11 @@ from urllib.parse import quote, urlsplit
 
 from collector.clients.http.client import Failure, HttpClient, Question
 from collector.samples import AHEAD_AT_MOST, Reply, Series, Sheet
-from collector.source import Round
 from collector.sources.http.metrics_text import ACCEPT
 from collector.sources.http.picks import Picked, Row, picked
 from collector.sources.reducing import Number, Reading, Reducer
 from collector.sources.sample_times import SampleTimes, clock_of
-from collector.targets import Member, rows_of
+from collector.targets import Member, Round, rows_of
 from config.model.access import HttpAccess
 from config.model.counters import Counter, FixedAddress, HttpValue, MemberAddress, MetricPick
 from config.units import GroupId, Seconds

@@ -15,7 +15,7 @@ import time
 from collector.clients.nitro.answers import text, things
 from collector.clients.nitro.async_client import Answered, AsyncNitroClient
 from collector.clients.nitro.session import Call
-from collector.source import Round
+from collector.targets import Round
 from config.units import Seconds
 
 _FRESH: Seconds = 10.0

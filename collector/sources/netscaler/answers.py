@@ -6,7 +6,7 @@ import math
 
 from collector.clients.http.failures import Failure
 from collector.clients.nitro.answers import Thing
-from collector.numbers import number
+from collector.parsing import number
 from collector.samples import Reply
 
 

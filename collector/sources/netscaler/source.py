@@ -31,11 +31,10 @@ from collector.clients.nitro.answers import Thing, things
 from collector.clients.nitro.async_client import Answered, AsyncNitroClient
 from collector.clients.nitro.session import Call, Door
 from collector.samples import Reply, Sheet
-from collector.source import Round
 from collector.sources.netscaler.age import Age
 from collector.sources.netscaler.answers import figure
 from collector.sources.netscaler.members import Bound, only
-from collector.targets import Member, whole_rows
+from collector.targets import Member, Round, whole_rows
 from config.model.access import NetscalerStats
 from config.model.counters import Kind, NetscalerField
 from config.units import Seconds

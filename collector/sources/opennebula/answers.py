@@ -16,9 +16,9 @@ from xml.etree import ElementTree
 from xml.parsers.expat import ExpatError
 
 from collector.clients.http.failures import Failure
-from collector.numbers import number
+from collector.parsing import number
 from collector.samples import Reply
-from config.counters.opennebula import ATTRIBUTES
+from config.counters.cloud_measures import OPENNEBULA_ATTRIBUTES
 from config.model.node_orders import ORDER, ordered
 
 PAGE = 100
@@ -186,7 +186,7 @@ def look_up(machine: Machine, attribute: str) -> Value | Failure:
     unit, and would be taken for load until the first measurement.
     """
     for place in (*_PLACES, "VM"):
-        if attribute not in machine.places[place] or (place == _RESERVED and attribute in ATTRIBUTES):
+        if attribute not in machine.places[place] or (place == _RESERVED and attribute in OPENNEBULA_ATTRIBUTES):
             continue
         text = machine.places[place][attribute]
         read = Reply.MALFORMED if text is None else number(text)

@@ -22,7 +22,6 @@ from typing import Generic, TypeVar, assert_never
 from collector.clients.http.client import Failure, HttpClient, Question
 from collector.clients.http.failures import of_server
 from collector.samples import AHEAD_AT_MOST, Reply, Sheet
-from collector.source import Round
 from collector.sources.cloud_wishes import Wish, Wishes, fail_all, wishes_of
 from collector.sources.opennebula.answers import (
     PAGE,
@@ -37,6 +36,7 @@ from collector.sources.opennebula.answers import (
     question,
 )
 from collector.sources.sample_times import SampleTimes, clock_of
+from collector.targets import Round
 from config.errors import TrimtabError
 from config.model.access import HttpAccess
 from config.model.catalogue import OpennebulaCloud

@@ -21,13 +21,13 @@ from urllib.parse import urlencode
 
 from collector.clients.http.client import Answer, Failure
 from collector.samples import AHEAD_AT_MOST, Reply, Sheet
-from collector.source import Round
 from collector.sources.cloud_wishes import Wish, Wishes, fail_all, wishes_of
 from collector.sources.openstack.gnocchi_answers import Period, decode, newest, question
 from collector.sources.openstack.keystone import Call, Keystone
 from collector.sources.openstack.keystone_grants import METRIC
 from collector.sources.openstack.nova_servers import NovaServers
 from collector.sources.sample_times import SampleTimes, clock_of
+from collector.targets import Round
 from config.model.clouds import OpenstackCloud
 from config.model.counters import GnocchiMetric
 

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from collector.clients.http.failures import Failure
-from collector.clients.json_once import loads
+from collector.parsing import loads
 from collector.samples import Reply
 from config.model.counters import GnocchiMetric
 from config.units import Seconds

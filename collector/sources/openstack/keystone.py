@@ -11,8 +11,8 @@ from types import MappingProxyType
 from collector.clients.http.client import Answer, Failure, HttpClient, Question, refused
 from collector.clients.http.failures import of_server
 from collector.samples import Reply
-from collector.source import Round
 from collector.sources.openstack.keystone_grants import Grant, ReadSecret, begun
+from collector.targets import Round
 from config.model.access import HttpAccess
 from config.model.clouds import OpenstackCloud
 from config.model.openstack import OpenstackAccess

@@ -24,13 +24,13 @@ from urllib.parse import quote
 
 from collector.clients.http.client import Answer, Failure
 from collector.samples import Reply, Sheet
-from collector.source import Round
 from collector.sources.cloud_wishes import Wish, Wishes, fail_all, wishes_of
 from collector.sources.openstack.keystone import Call, Keystone
 from collector.sources.openstack.keystone_grants import COMPUTE
 from collector.sources.openstack.nova_answers import Diagnostics, decode_diagnostics, look_up
 from collector.sources.openstack.nova_servers import NOVA, NovaServers
 from collector.sources.reducing import Reading, Reducer
+from collector.targets import Round
 from config.model.clouds import OpenstackCloud
 from config.model.counters import NovaField
 from config.units import MemberName

@@ -12,7 +12,7 @@ from typing import TypeGuard
 from urllib.parse import parse_qs, urlsplit
 
 from collector.clients.http.failures import Failure
-from collector.clients.json_once import loads
+from collector.parsing import loads
 from collector.samples import Reply
 from collector.sources.reducing import Number
 

@@ -8,10 +8,10 @@ from urllib.parse import urlencode
 
 from collector.clients.http.failures import Failure
 from collector.samples import Reply
-from collector.source import Round
 from collector.sources.openstack.keystone import Call, Keystone
 from collector.sources.openstack.keystone_grants import COMPUTE
 from collector.sources.openstack.nova_answers import Page, decode_servers
+from collector.targets import Round
 from config.model.clouds import OpenstackCloud
 from config.model.openstack import OpenstackAccess
 from config.units import MemberName

@@ -23,8 +23,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from collector.clients.http.client import Failure, refused
-from collector.clients.json_once import DECODER, loads
-from collector.numbers import number
+from collector.parsing import DECODER, loads, number
 from collector.samples import Reply
 
 STAMP = "trimtab_stamp"

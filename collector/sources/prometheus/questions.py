@@ -6,10 +6,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from collector.source import Round
 from collector.sources.prometheus.answers import STAMP
 from collector.sources.prometheus.matching import Wish
-from collector.targets import rows_of
+from collector.targets import Round, rows_of
 from config.model.access import PrometheusServer
 from config.model.catalogue import Catalogue
 from config.model.counters import PrometheusQuery

@@ -23,12 +23,12 @@ from urllib.parse import urlencode
 
 from collector.clients.http.client import LARGEST, Answer, Failure, HttpClient, Question
 from collector.samples import Reply, Sheet
-from collector.source import Round
 from collector.sources.prometheus.answers import Lines, decode
 from collector.sources.prometheus.matching import Found, Wish, fulfilled
 from collector.sources.prometheus.questions import Query, form_of, wishes_of
 from collector.sources.reducing import Reading, Reducer
 from collector.sources.sample_times import SampleTimes, clock_of
+from collector.targets import Round
 from config.model.access import PrometheusServer
 
 _AT_ONCE = 4

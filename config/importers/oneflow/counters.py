@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from config.counters.opennebula import ATTRIBUTES
-from config.importers.oneflow.notes import Fate, Note
+from config.counters.cloud_measures import OPENNEBULA_ATTRIBUTES
 from config.importers.oneflow.policies import Entry
+from config.importers.oneflow.template import Fate, Note
 from config.model.counters import Kind
 
 _RISES = (
@@ -50,7 +50,7 @@ def counters_for(
 
 def _looked_up(name: str) -> Entry:
     """With the numbers that OneFlow compares: counts as they stand, and memory in KB."""
-    known = ATTRIBUTES.get(name)
+    known = OPENNEBULA_ATTRIBUTES.get(name)
     if known is not None and known.kind is Kind.RISING:
         return {"opennebula": name, "kind": "gauge"}
     return {"opennebula": name, "unit": "KiB"} if name == "MEMORY" else {"opennebula": name}

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 
 from config.importers.oneflow import counters, roles
 from config.importers.oneflow.names import group_names, service_name
-from config.importers.oneflow.notes import Fate, Note
 from config.importers.oneflow.policies import Entry
 from config.importers.oneflow.readings import readings
-from config.importers.oneflow.template import Role, Template
+from config.importers.oneflow.template import Fate, Note, Role, Template
 from config.units import Seconds
 
 

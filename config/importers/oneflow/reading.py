@@ -25,9 +25,8 @@ from config.importers.oneflow.template import (
     Template,
 )
 from config.model.expressions import Expression, ExpressionError
-from config.model.nearest import hint
 from config.model.oneflow_dialect import parse
-from config.model.where import Where, dotted
+from config.model.where import Where, dotted, hint
 from config.units import Seconds
 
 _MOST = 10**6

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from config.importers.oneflow.notes import Fate, Note
 from config.importers.oneflow.roles import Group
+from config.importers.oneflow.template import Fate, Note
 from config.model.adjustments import Verb
 
 

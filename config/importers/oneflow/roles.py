@@ -10,9 +10,8 @@ from config.document.places import Plain
 from config.importers.oneflow import schedules
 from config.importers.oneflow.dialects import other_readings
 from config.importers.oneflow.names import numbered
-from config.importers.oneflow.notes import Fate, Note
 from config.importers.oneflow.policies import Entry, Unmappable, action, condition, in_a_row, quiet_time
-from config.importers.oneflow.template import ElasticityPolicy, Role, ScheduledPolicy
+from config.importers.oneflow.template import ElasticityPolicy, Fate, Note, Role, ScheduledPolicy
 from config.model.adjustments import Verb
 from config.model.catalogue import OnVanish
 from config.model.expressions import names_of

@@ -90,3 +90,26 @@ class Template:
     roles: tuple[Role, ...]
     leftovers: tuple[Leftover, ...]
     """Of the service, of its roles and their policies, in the order of the text."""
+
+
+class Fate(enum.Enum):
+    """What became of something; in the order in which people want to know it."""
+
+    MAPPED = "mapped"
+    """It stands in the declaration, and does there what it did."""
+    KEPT = "kept"
+    """OneFlow's own reading of it is kept, where Trimtab's would be another."""
+    DIFFERS = "differs"
+    """Trimtab's reading counts, and it is another than OneFlow's."""
+    UNMAPPED = "unmapped"
+    """It does not stand in the declaration."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Note:
+    """One sentence about one part."""
+
+    fate: Fate
+    where: Where
+    """Which part of the template; empty: all of it."""
+    said: str

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from config.errors import DriverError
-from config.model.catalogue import HaproxyBalancer, ServerTemplate
+from config.model.balancers import HaproxyBalancer, ServerTemplate
 from handler.balancers.haproxy.answers import Server
 from handler.balancers.haproxy.driver import NOT_DYNAMIC, not_dynamic, weight_note
 from handler.balancers.haproxy.runtime import Runtime

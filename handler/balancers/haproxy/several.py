@@ -18,7 +18,7 @@ from typing import Protocol
 
 from collector.clients.circuits import Circuits
 from config.errors import DriverError, NotFound, Permanent, Transient
-from config.model.catalogue import HaproxyBalancer
+from config.model.balancers import HaproxyBalancer
 from config.units import MemberName
 from handler.balancers.haproxy.driver import HaproxyDriver
 from handler.balancers.haproxy.runtime import Runtime

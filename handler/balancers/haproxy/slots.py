@@ -28,7 +28,7 @@ from dataclasses import replace
 from ipaddress import IPv4Address, IPv6Address
 
 from config.errors import DriverError, Permanent, Transient
-from config.model.catalogue import ServerTemplate
+from config.model.balancers import ServerTemplate
 from config.units import MemberName
 from handler.balancers.batches import one_by_one
 from handler.balancers.haproxy.answers import Server

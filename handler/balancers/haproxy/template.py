@@ -12,7 +12,7 @@ from ipaddress import IPv4Address, IPv6Address
 
 from config.causes import Cause
 from config.errors import Permanent
-from config.model.catalogue import ServerTemplate
+from config.model.balancers import ServerTemplate
 from config.units import MemberName
 from handler.balancers.haproxy.answers import Server, read_map
 from handler.balancers.haproxy.runtime import Runtime

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from config.errors import Permanent, Transient
-from config.model.catalogue import SharedListener
+from config.model.balancers import SharedListener
 from config.units import MemberName
 from handler.balancers.exchange import exchange
 from handler.balancers.names import ours

@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from collector.numbers import number
+from collector.parsing import number
 from collector.samples import Reply
 from handler.ingest.pushes.said import Said, TooMany, Unreadable, WrongShape, quoted, whole
 

@@ -17,7 +17,7 @@ import re
 from collections.abc import Iterable, Iterator
 from urllib.parse import unquote, unquote_plus
 
-from collector.numbers import number
+from collector.parsing import number
 from collector.samples import Reply
 from handler.ingest.pushes.said import Said, TooMany, Unreadable, WrongShape, quoted, whole
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from config.causes import Cause
 from config.errors import Permanent
 from config.model.catalogue import ProcessRecipe
-from config.model.resource_limits import ResourceLimits
+from config.model.recipes import ResourceLimits
 
 _LAST_SECONDS = 5
 _UNIT_FILE = {

@@ -10,7 +10,7 @@ from config.units import GroupId, Instant
 from handler.planning.status import GroupCondition
 from handler.web.pages.figures import clock
 from handler.web.pages.layout import PageTemplate
-from trigger.explain.pause_words import say_pause
+from trigger.explain.time_words import say_pause
 from trigger.requests import FleetPause
 
 Parts = dict[str, Markup]

@@ -20,8 +20,7 @@ from handler.web.pages.figures import ABSENT, clock, number, span, stamp
 from handler.web.pages.frame import Badge, Parts, badge_of
 from handler.web.pages.layout import PageTemplate
 from handler.web.pages.overview import in_service
-from trigger.explain.pause_words import say_pause
-from trigger.explain.time_words import say_moment
+from trigger.explain.time_words import say_moment, say_pause
 from trigger.explain.words import say, sentence_of
 from trigger.requests import Quiet
 from trigger.verdicts import Direction

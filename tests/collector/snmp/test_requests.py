@@ -5,8 +5,7 @@ from collections.abc import Mapping
 from collector.samples import Sheet
 from collector.snmp.agents import Community
 from collector.snmp.requests import Plan, Plans
-from collector.source import Round
-from collector.targets import layout_for, targets_of
+from collector.targets import Round, layout_for, targets_of
 from config.model.access import SecretRef, SnmpVersion
 from config.model.catalogue import Catalogue
 from config.model.counters import Kind

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from collector.samples import Reply, Scrape
-from collector.source import Source
 from collector.sources.plugins import PluginSource
+from collector.targets import Source
 from config.errors import DeclarationError
 from config.load import parse
 from config.model.counters import Counter, Per, PluginValue

@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from collector.samples import Reply
-from collector.source import Round
 from collector.sources.poll import Poller
+from collector.targets import Round
 from config.units import GroupId
 from tests.support.collector import a_catalogue, a_column, a_moment, an_object, answers, no_secret, rosters
 from tests.support.waiting import PATIENT

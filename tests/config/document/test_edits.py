@@ -12,8 +12,7 @@ from config.document.file import Document
 from config.document.statement import Statement
 from config.load import load, parse
 from config.model.catalogue import Catalogue
-from config.model.edits import Act, Edit
-from config.model.uses import used
+from config.model.edits import Act, Edit, used
 from tests.support.mibs import QUEUE_MIB, folder_of
 
 FILE = """\

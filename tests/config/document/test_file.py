@@ -7,12 +7,12 @@ import pytest
 from pydantic import ValidationError
 
 from config.build.catalogue import build
+from config.document.balancers import HaproxyDocument
 from config.document.conditions import ConditionDocument
 from config.document.counters import CounterDocument, HttpCounterDocument
 from config.document.declared import Declared
 from config.document.fields import mapping_at
 from config.document.file import Document
-from config.document.haproxy import HaproxyDocument
 from config.document.made_rule import MadeRuleDocument
 from config.document.managed import HealthMonitorDocument, PersistenceDocument, VipDocument
 from config.document.pacing import PaceDocument
@@ -22,6 +22,7 @@ from config.document.targets import TargetDocument
 from config.errors import DeclarationError
 from config.load import parse
 from config.model.access import SecretRef, SnmpAccess
+from config.model.balancers import HaproxyBalancer, ServerTemplate, SharedListener
 from config.model.catalogue import (
     Adjustment,
     AnyCondition,
@@ -29,20 +30,17 @@ from config.model.catalogue import (
     Compare,
     Condition,
     Group,
-    HaproxyBalancer,
     Policy,
     ProcessCloud,
     ProcessRecipe,
     Profile,
     ReadyProbe,
-    ServerTemplate,
-    SharedListener,
     Verb,
 )
 from config.model.clouds import Calls
 from config.model.counters import AlertedValue, Counter, Kind, Per, SnmpObject
 from config.model.effects import Alert, BringValue, Effect, FirePolicy, Freeze, RaiseFloor, Shield, Way, kind_of
-from config.model.notices import Notify, NotifyCommand, NotifyUrl, Severity
+from config.model.observability import Notify, NotifyCommand, NotifyUrl, Severity
 from config.model.reductions import Reduce
 from config.units import AlertId, CloudId, ConditionId, CounterId, GroupId, PolicyId, ProfileId
 from tests.support.config import declared

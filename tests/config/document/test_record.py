@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from config.load import parse
-from config.model.recording import DEFAULTS, Recording
+from config.model.observability import DEFAULTS, Recording
 
 
 def test_nothing_is_recorded_unless_the_file_says_so() -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from config.document.declared import IF_LEFT_OUT, NO_UNIT, UNIT
 from config.document.places import read_places
 from config.document.profile_keys import FURTHER, NEEDED, PROGRAM
 from config.document.reference import (
@@ -27,7 +28,6 @@ from config.document.reference import (
     sections,
 )
 from config.document.schema import schema
-from config.document.worded import IF_LEFT_OUT, NO_UNIT, UNIT
 from config.errors import DeclarationError
 from config.load import parse
 from config.model.catalogue import Catalogue

@@ -4,7 +4,7 @@ import pytest
 from pydantic import ValidationError
 
 from config.document.resource_limits import ResourceLimitsDocument
-from config.model.resource_limits import UNLIMITED, ResourceLimits
+from config.model.recipes import UNLIMITED, ResourceLimits
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from config.errors import Refused
-from config.model.catalogue import Balancer, HaproxyBalancer, OctaviaBalancer, ServerTemplate
+from config.model.balancers import Balancer, HaproxyBalancer, ServerTemplate
+from config.model.catalogue import OctaviaBalancer
 from config.model.clouds import ProcessCloud
 from config.model.made_rule import MadeRule
 from config.units import BalancerId, CloudId

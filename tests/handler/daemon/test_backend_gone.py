@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from config.errors import Transient
-from config.model.catalogue import HaproxyBalancer
+from config.model.balancers import HaproxyBalancer
 from config.units import BalancerId, MemberName
 from handler.planning.attachments import Detached
 from handler.planning.status import GroupCondition, MemberState

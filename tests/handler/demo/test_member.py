@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from gufo.snmp.aio import SnmpSession
 
-from config.model.catalogue import SharedListener
+from config.model.balancers import SharedListener
 from config.units import BalancerId, GroupId
 from handler.balancers.shared_listener.driver import SharedListenerBalancer
 from handler.demo.load import Tally, drive

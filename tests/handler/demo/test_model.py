@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from config.load import parse
-from config.model.catalogue import HaproxyBalancer, SharedListener
+from config.model.balancers import HaproxyBalancer, SharedListener
 from config.units import BalancerId, GroupId
 from handler.demo.model import GROUP, declaration, haproxy_configuration, haproxy_socket
 from handler.demo.place import HOST, Place

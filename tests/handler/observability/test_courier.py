@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from config.model.access import SecretRef
-from config.model.notices import NotifyCommand, NotifyTarget, NotifyUrl
+from config.model.observability import NotifyCommand, NotifyTarget, NotifyUrl
 from handler.observability.courier import Courier, Unsent
 from handler.ports.notices import body
 from tests.support.notices import NOW, Receiver, a_notice, silent_server

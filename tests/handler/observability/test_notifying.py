@@ -11,7 +11,7 @@ import pytest
 
 from config.errors import StoreError
 from config.model.access import SecretRef
-from config.model.notices import NotifyTarget, NotifyUrl
+from config.model.observability import NotifyTarget, NotifyUrl
 from config.units import GroupId
 from handler.observability.courier import Courier, Unsent
 from handler.observability.notifying import Notifier

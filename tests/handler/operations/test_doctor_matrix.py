@@ -12,19 +12,17 @@ import pytest
 
 from config.load import parse
 from config.model.access import SecretRef
+from config.model.balancers import Balancer, HaproxyBalancer, SharedListener
 from config.model.catalogue import (
-    Balancer,
     Catalogue,
     Cloud,
     CloudstackCloud,
     CloudstackRuleBalancer,
-    HaproxyBalancer,
     NetscalerBalancer,
     OctaviaBalancer,
     OpennebulaCloud,
     OpenstackCloud,
     ProcessCloud,
-    SharedListener,
     SimulatedCloud,
 )
 from config.model.clouds import OneflowCloud

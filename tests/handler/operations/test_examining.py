@@ -11,7 +11,8 @@ import pytest
 from config.causes import MENDING, READABLE, Cause
 from config.errors import Full, Permanent, Refused, Transient
 from config.load import parse
-from config.model.catalogue import Balancer, Catalogue, Cloud, HaproxyBalancer, ProcessCloud
+from config.model.balancers import Balancer, HaproxyBalancer
+from config.model.catalogue import Catalogue, Cloud, ProcessCloud
 from config.units import Instant
 from handler.balancers.haproxy.runtime import PUT_BACK
 from handler.balancers.haproxy.several import haproxy

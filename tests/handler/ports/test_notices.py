@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from config.load import parse
 from config.model.catalogue import Group
-from config.model.notices import Severity
+from config.model.observability import Severity
 from handler.planning.status import GroupCondition
 from handler.ports.notices import Notice, Turn, Watch, body, failed, look, signature, watch_after
 from tests.support.notices import NOW, a_filed, a_notice, a_watched_group, at

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from config.model.recording import Recording
+from config.model.observability import Recording
 from config.units import Instant
 from handler.recording.budget import Remove, Thin, next_step
 from handler.recording.files import HOUR, Form, Segment

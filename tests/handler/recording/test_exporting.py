@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from collector.samples import Reply
-from config.model.recording import Recording
+from config.model.observability import Recording
 from config.units import GroupId
 from handler.recording.exporting import Csv, Exported, export_series
 from handler.recording.parquet import Sheets

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from config.errors import Refused
-from config.model.recording import Recording
+from config.model.observability import Recording
 from config.units import Instant, Moment, Monotonic
 from handler.recording.recorder import Recordings
 from tests.support.recording import NINE, WEB, a_layout, a_scrape, read, rows_of

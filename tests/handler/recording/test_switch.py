@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from config.model.recording import DEFAULTS, Recording
+from config.model.observability import DEFAULTS, Recording
 from config.units import Instant
 from handler.recording.switch import Switch, from_text, in_force, still, to_text
 

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from collector.samples import Layout, Reply, Scrape
-from config.model.recording import Recording
+from config.model.observability import Recording
 from config.units import GroupId, Moment
 from handler.recording import folder as disk
 from handler.recording.files import HOUR, Form, Segment

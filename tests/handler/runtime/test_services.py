@@ -12,7 +12,7 @@ from tests.support.engines import WEB, House, Up, hurry, model
 from tests.support.waiting import PATIENT
 from tests.support.worlds import INSTALLATION
 from trigger.explain.explanation import Explanation
-from trigger.explain.turn_words import say_queued
+from trigger.explain.time_words import say_queued
 from trigger.reasons import Reason
 
 OTHER, OUT = GroupId("other"), PolicyId("out")

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from config.errors import StoreError
-from config.model.catalogue import BalancerUse, Group, HaproxyBalancer, SharedListener
+from config.model.balancers import HaproxyBalancer, SharedListener
+from config.model.catalogue import BalancerUse, Group
 from config.model.counters import Counter
 from config.units import BalancerId
 from handler.planning.desired import Definition

@@ -5,7 +5,7 @@ from sqlalchemy import select
 
 from config.errors import StoreError
 from config.model.access import SecretRef
-from config.model.notices import NotifyCommand, NotifyUrl, Severity
+from config.model.observability import NotifyCommand, NotifyUrl, Severity
 from config.units import GroupId
 from handler.ports.notices import Tried, Turn, delivered
 from handler.ports.stored import EventKind

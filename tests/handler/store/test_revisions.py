@@ -19,7 +19,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy.exc import OperationalError
 
 from config.errors import Refused, StoreError
-from config.model.budgets import Budget
+from config.model.pacing import Budget
 from config.units import BalancerId, GroupId
 from handler.planning.attachments import Attachment
 from handler.planning.declared import essence

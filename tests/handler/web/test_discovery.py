@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from config.model.catalogue import BalancerUse, HaproxyBalancer, SharedListener
+from config.model.balancers import HaproxyBalancer, SharedListener
+from config.model.catalogue import BalancerUse
 from config.units import BalancerId
 from handler.planning.desired import Definition
 from handler.planning.status import MemberState, MemberStatus

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from collector.source import Round
+from collector.targets import Round
 from handler.web.api import build
 from handler.web.gate import Access, Gate, Message
 from tests.support.daemon import Daemon

@@ -25,7 +25,7 @@ from tests.support.trigger import (
 )
 from trigger.decide import decide
 from trigger.explain.basis import basis_of, rerun
-from trigger.explain.turn_words import say_queued
+from trigger.explain.time_words import say_queued
 from trigger.guards.turns import KEPT, Peer, ahead, peer, scales
 from trigger.reasons import Reason
 from trigger.requests import Decision, Fleet, GroupState, Pause, Queued, Request, SignalKind, Turn

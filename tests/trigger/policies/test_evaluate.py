@@ -24,7 +24,7 @@ from tests.support.trigger import (
     missing,
     remove,
 )
-from trigger.conditions.progress import Kept, restarted
+from trigger.conditions.timers import Kept, restarted
 from trigger.policies.evaluate import evaluate, requests_from
 from trigger.reasons import Reason
 from trigger.verdicts import Counted, Evaluation, Truth

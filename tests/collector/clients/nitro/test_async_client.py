@@ -15,7 +15,7 @@ from collector.clients.http.failures import Failure
 from collector.clients.nitro.async_client import Answered, AsyncNitroClient
 from collector.clients.nitro.session import Call, Door
 from collector.samples import Layout, Reply, Sheet
-from collector.source import Round
+from collector.targets import Round
 from config.errors import TrimtabError
 from config.model.access import SecretRef, Trust
 from config.units import Instant, Moment, Monotonic

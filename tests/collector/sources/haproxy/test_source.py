@@ -16,7 +16,7 @@ from collector.samples import Reply, Scrape
 from collector.sources.haproxy import origins as haproxy_origins
 from collector.sources.haproxy.source import HaproxySource
 from collector.sources.poll import Poller
-from config.model.catalogue import ServerTemplate
+from config.model.balancers import ServerTemplate
 from config.model.counters import Kind, Per
 from tests.support.collector import (
     Answers,

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from config.importers.oneflow.notes import Fate
+from config.importers.oneflow.template import Fate
 from tests.support.oneflow import Object, a_role, a_service, catalogue_of, elastic, imported_from, said
 
 

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from config.importers.oneflow.notes import Fate
+from config.importers.oneflow.template import Fate
 from config.model.adjustments import Adjustment, Rounding, Verb
 from config.model.catalogue import InARow, OnVanish
 from config.model.schedules import ScheduledChange

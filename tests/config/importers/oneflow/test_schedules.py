@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from config.importers.oneflow.notes import Fate
+from config.importers.oneflow.template import Fate
 from tests.support.oneflow import Object, a_role, a_service, catalogue_of, elastic, imported_from, said
 
 

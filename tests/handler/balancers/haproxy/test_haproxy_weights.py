@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from config.errors import Permanent
-from config.model.catalogue import HaproxyBalancer
+from config.model.balancers import HaproxyBalancer
 from handler.balancers.haproxy.remarks import remarks_on
 from handler.planning.world import Health, SeatState
 from tests.support.balancers import HaproxyStage, a_name, get, haproxy_stage, state_of, template_stage

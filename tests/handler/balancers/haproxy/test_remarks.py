@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from config.model.catalogue import HaproxyBalancer, ServerTemplate
+from config.model.balancers import HaproxyBalancer, ServerTemplate
 from config.units import BalancerId
 from handler.balancers.haproxy.remarks import remarks_on
 from tests.support.haproxy import Haproxy, running_haproxy

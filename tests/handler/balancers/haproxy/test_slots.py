@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from config.errors import Permanent, Transient
-from config.model.catalogue import ServerTemplate
+from config.model.balancers import ServerTemplate
 from handler.balancers.haproxy.driver import HaproxyDriver
 from handler.balancers.haproxy.runtime import Runtime
 from handler.balancers.haproxy.slots import HaproxySlots

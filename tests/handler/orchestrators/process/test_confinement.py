@@ -15,7 +15,7 @@ import pytest
 from config.causes import Cause
 from config.errors import Transient
 from config.model.catalogue import ProcessRecipe
-from config.model.resource_limits import ResourceLimits
+from config.model.recipes import ResourceLimits
 from config.units import GroupId
 from handler.orchestrators.process import confinement, procfs
 from handler.orchestrators.process.driver import ProcessOrchestrator
@@ -128,7 +128,7 @@ def test_limits_that_this_process_may_not_give_are_refused_and_nobody_is_made(tm
 import ctypes, resource
 from pathlib import Path
 from config.errors import Permanent
-from config.model.resource_limits import ResourceLimits
+from config.model.recipes import ResourceLimits
 from tests.support.orchestrators import a_recipe, process_stage
 resource.setrlimit(resource.RLIMIT_NOFILE, (128, 128))
 ctypes.CDLL(None).prctl(24, 24, 0, 0, 0)  # for root: PR_CAPBSET_DROP, CAP_SYS_RESOURCE

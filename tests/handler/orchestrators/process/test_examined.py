@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from config.model.resource_limits import ResourceLimits
+from config.model.recipes import ResourceLimits
 from handler.orchestrators.process import examined as process_examined
 from handler.orchestrators.process.examined import checks_of
 from handler.ports.examination import Verdict

@@ -1,4 +1,4 @@
-"""Balancers that Trimtab makes itself: where they can be made, and for whom."""
+"""Balancers and the clouds that they belong to: where Trimtab makes them itself, for whom, and at what address."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 
 from config.checks.findings import Finding
-from config.model.catalogue import Catalogue, CloudstackRecipe, Group
-from config.model.clouds import CloudstackCloud, OpenstackCloud, SimulatedCloud
-from config.model.managed import ManagedBalancer
+from config.model.catalogue import Catalogue, CloudstackRecipe, Group, OctaviaBalancer, OpenstackCloud
+from config.model.clouds import CloudstackCloud, SimulatedCloud
+from config.model.managed import ManagedBalancer, pinned_address
 from config.model.where import Where
 from config.units import BalancerId
 
@@ -23,9 +23,12 @@ def made(catalogue: Catalogue) -> Iterator[ManagedBalancer]:
 
 
 def named(catalogue: Catalogue) -> Iterator[tuple[Where, str, str]]:
-    """Every place that names a cloud to make a balancer on: where, of which section, which name."""
-    for balancer in made(catalogue):
-        yield (*_here(balancer), "cloud"), "clouds", balancer.on
+    """Every place where a balancer names its cloud: where, of which section, which name."""
+    for balancer in catalogue.balancers.values():
+        if isinstance(balancer, ManagedBalancer):
+            yield (*_managed(balancer), "cloud"), "clouds", balancer.on
+        elif isinstance(balancer, OctaviaBalancer):
+            yield _cloud_of_pool(balancer), "clouds", balancer.cloud
 
 
 def makers(catalogue: Catalogue) -> Iterator[Finding]:
@@ -36,7 +39,7 @@ def makers(catalogue: Catalogue) -> Iterator[Finding]:
                 f"the cloud {balancer.on} makes no balancers, nor can HAProxy's runtime API or a shared listener: "
                 "declare one that exists"
             )
-            yield Finding((*_here(balancer), "cloud"), message, (("clouds", balancer.on),))
+            yield Finding((*_managed(balancer), "cloud"), message, (("clouds", balancer.on),))
 
 
 def shapes(catalogue: Catalogue) -> Iterator[Finding]:
@@ -44,15 +47,15 @@ def shapes(catalogue: Catalogue) -> Iterator[Finding]:
     for balancer in made(catalogue):
         if not isinstance(balancer.cloud, _MAKERS):
             continue
-        leans = (("clouds", balancer.on), (*_here(balancer), "cloud"))
+        leans = (("clouds", balancer.on), (*_managed(balancer), "cloud"))
         is_rule, of_rules = balancer.rule is not None, isinstance(balancer.cloud, CloudstackCloud)
         if is_rule and not of_rules:
             message = f"a rule is CloudStack's, and the cloud {balancer.on} is none: write vip or loadbalancer"
-            yield Finding((*_here(balancer), "rule"), message, leans)
+            yield Finding((*_managed(balancer), "rule"), message, leans)
         if of_rules and not is_rule:
             given = "vip" if balancer.vip is not None else "loadbalancer"
             message = f"{given} is Octavia's, and the cloud {balancer.on} is CloudStack: write rule"
-            yield Finding((*_here(balancer), given), message, leans)
+            yield Finding((*_managed(balancer), given), message, leans)
 
 
 def ports(catalogue: Catalogue) -> Iterator[Finding]:
@@ -115,5 +118,32 @@ def _uses(catalogue: Catalogue) -> Iterator[tuple[Group, Where, ManagedBalancer]
                 yield group, ("groups", group.id, "balancers", str(index), "use"), balancer
 
 
-def _here(balancer: ManagedBalancer) -> Where:
+def _managed(balancer: ManagedBalancer) -> Where:
     return ("balancers", balancer.id, "managed")
+
+
+def pools(catalogue: Catalogue) -> Iterator[Finding]:
+    """Find pools on clouds that have no Octavia."""
+    for balancer in catalogue.balancers.values():
+        if not isinstance(balancer, OctaviaBalancer) or balancer.cloud not in catalogue.clouds:
+            continue
+        if not isinstance(catalogue.clouds[balancer.cloud], OpenstackCloud):
+            message = f"{balancer.cloud} is no cloud of OpenStack, and Octavia is a part of one"
+            yield Finding(_cloud_of_pool(balancer), message, (("clouds", balancer.cloud),))
+
+
+def _cloud_of_pool(balancer: OctaviaBalancer) -> Where:
+    return ("balancers", balancer.id, "octavia", "cloud")
+
+
+def unpinned(catalogue: Catalogue) -> Iterator[Finding]:
+    """Find load balancers that might come back with another address if they were deleted."""
+    for balancer in catalogue.balancers.values():
+        if not isinstance(balancer, ManagedBalancer) or isinstance(balancer.cloud, SimulatedCloud):
+            continue
+        if balancer.rule is None and pinned_address(balancer) is None:  # a rule's acquired address outlives the rule
+            message = (
+                "no address is written, so the cloud chooses one whenever the balancer is made: if it were deleted, "
+                "Trimtab would make it anew, perhaps with another address: write address"
+            )
+            yield Finding(("balancers", balancer.id, "managed", "vip"), message)

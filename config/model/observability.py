@@ -1,4 +1,4 @@
-"""Who is told when a group is in trouble."""
+"""What is told and kept of what goes on: notices of groups in trouble, and recorded samples."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import enum
 from dataclasses import dataclass, field
 
 from config.model.access import SecretRef
+from config.units import Seconds
 
 
 class Severity(enum.Enum):
@@ -41,3 +42,19 @@ class Notify:
     target: NotifyTarget
     on: tuple[Severity, ...] = (Severity.WARNING, Severity.ERROR)
     """The lesser first. Never WARNING alone; empty: nobody is told of anything."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recording:
+    """What is kept of the samples of every tick, and for how long."""
+
+    budget: int = 10 << 30
+    """Bytes on the disk, never exceeded."""
+    whole: Seconds = 7 * 86400.0
+    """How long every sample is kept, while the budget allows it."""
+    then: Seconds = 300.0
+    """How much time one row stands for after that; divides an hour."""
+
+
+DEFAULTS = Recording()
+"""For a recording that a person switches on, where the file declares none."""

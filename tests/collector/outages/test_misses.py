@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from collector.outages.refusals import without, words
+from collector.outages.misses import without, words
 from collector.samples import Reply
 from tests.support.collector import a_catalogue, a_moment, a_scrape, an_object
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from config.load import parse
-from config.model.budgets import Budget, Granted
+from config.model.pacing import Budget, Granted
 from config.units import CloudId, GroupId
 
 MODEL = """\

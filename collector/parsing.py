@@ -1,9 +1,30 @@
-"""JSON in which no object has a key twice: which value of such a key is meant cannot be known."""
+"""Numbers and JSON that arrive as text, read strictly: what is not sure to be meant is refused."""
 
 from __future__ import annotations
 
 import json
+import math
+import re
 from typing import Any
+
+from collector.samples import Reply
+
+_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
+
+
+def number(text: str) -> float | Reply:
+    """Read a decimal number; anything else, infinities and units included, is MALFORMED.
+
+    Stricter than ``float``: that also takes ``nan``, ``1_000`` and the digits of every script.
+
+    >>> number(" 0.42"), number("7"), number("42 %"), number("nan"), number("1e999")
+    (0.42, 7.0, <Reply.MALFORMED: 5>, <Reply.MALFORMED: 5>, <Reply.MALFORMED: 5>)
+    """
+    compact = text.strip()
+    if _NUMBER.fullmatch(compact) is None:
+        return Reply.MALFORMED
+    value = float(compact)
+    return value if math.isfinite(value) else Reply.MALFORMED
 
 
 class Twice(ValueError):
@@ -18,7 +39,7 @@ def loads(text: str | bytes) -> Any:  # noqa: ANN401  JSON as it came
     >>> loads(b'{"a": 1, "b": {"c": 2, "c": 3}}')
     Traceback (most recent call last):
     ...
-    collector.clients.json_once.Twice: the key 'c' is there twice
+    collector.parsing.Twice: the key 'c' is there twice
 
     Raises:
         Twice: a key is there twice.
