@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import requests
 
-from collector.clients.bounded import Bounded
-from collector.clients.unanswered import why
+from collector.clients.http.pool import Bounded
+from collector.clients.http.unanswered import why
 from config.errors import Transient
 from config.model.access import Trust
 from config.units import CloudId, Instant, Seconds

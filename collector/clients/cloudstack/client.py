@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import requests
 
-from collector.clients.bounded import Bounded, retry_after
 from collector.clients.circuits import Circuits
 from collector.clients.cloudstack.answers import (
     PAGE,
@@ -22,7 +21,8 @@ from collector.clients.cloudstack.answers import (
 )
 from collector.clients.cloudstack.project import Project
 from collector.clients.cloudstack.signing import FORM, signed, system_time
-from collector.clients.unanswered import why
+from collector.clients.http.pool import Bounded, retry_after
+from collector.clients.http.unanswered import why
 from config.causes import READABLE, Cause
 from config.errors import DriverError, Permanent, Transient, TrimtabError
 from config.model.access import SecretRef

@@ -1,1 +1,1 @@
-"""HTTP for whatever is asked over it: bounded, with total deadlines, and parsed beside the event loop."""
+"""HTTP in its two ways: asynchronous for counters, blocking for drivers; bounded, with total deadlines."""

@@ -9,12 +9,12 @@ from http.cookiejar import DefaultCookiePolicy
 
 import requests
 
-from collector.clients.bounded import Bounded, retry_after
 from collector.clients.circuits import Circuits
+from collector.clients.http.pool import Bounded, retry_after
+from collector.clients.http.unanswered import why
 from collector.clients.nitro.answers import FORBIDDEN, MISSING, NOT_PRIMARY, WRONG_PASSWORD, Refusal, Said, Thing
 from collector.clients.nitro.session import Call, Denied, Door, Session, headers
 from collector.clients.said import shown
-from collector.clients.unanswered import why
 from config.causes import Cause
 from config.errors import DriverError, Permanent, Transient, TrimtabError
 from config.model.access import SecretRef

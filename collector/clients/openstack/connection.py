@@ -19,10 +19,10 @@ import requests
 
 from collector.clients.circuits import Circuits
 from collector.clients.extras import library
+from collector.clients.http.pool import Pool, retry_after
+from collector.clients.http.unanswered import why
 from collector.clients.openstack.answers import Answer, reason, refusal, shown
-from collector.clients.openstack.pool import Pool, retry_after
 from collector.clients.openstack.region import SENSELESS, region_of
-from collector.clients.unanswered import why
 from config.causes import READABLE, Cause
 from config.errors import DriverError, Permanent, Transient, TrimtabError
 from config.model.access import SecretRef

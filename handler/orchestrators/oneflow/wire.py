@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping
 
 import requests
 
-from collector.clients.bounded import Bounded, retry_after
 from collector.clients.circuits import Circuits
-from collector.clients.unanswered import why
+from collector.clients.http.pool import Bounded, retry_after
+from collector.clients.http.unanswered import why
 from config.causes import READABLE, Cause
 from config.errors import Permanent, Transient, TrimtabError
 from config.model.access import SecretRef

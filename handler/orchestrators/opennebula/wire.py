@@ -11,10 +11,10 @@ from xml.parsers.expat import ExpatError
 
 import requests
 
-from collector.clients.bounded import Bounded, retry_after
 from collector.clients.circuits import Circuits
 from collector.clients.extras import library
-from collector.clients.unanswered import why
+from collector.clients.http.pool import Bounded, retry_after
+from collector.clients.http.unanswered import why
 from config.causes import READABLE, Cause
 from config.errors import DriverError, Permanent, Transient, TrimtabError
 from config.model.access import SecretRef, Trust

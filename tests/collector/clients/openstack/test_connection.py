@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
+from collector.clients.http.pool import Pool
 from collector.clients.openstack.connection import COMPUTE, LOAD_BALANCER, Connection
-from collector.clients.openstack.pool import Pool
 from config.errors import DriverError, Permanent, Refused, Transient
 from config.model.access import SecretRef
 from config.model.openstack import CloudsYaml

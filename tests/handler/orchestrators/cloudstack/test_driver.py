@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collector.clients.bounded import Bounded
 from collector.clients.cloudstack.answers import job_of, page_of, refusal
 from collector.clients.cloudstack.client import Wire
+from collector.clients.http.pool import Bounded
 from config.errors import DriverError, Permanent, Refused, Transient
 from config.model.access import SecretRef
 from config.units import GroupId, MemberName

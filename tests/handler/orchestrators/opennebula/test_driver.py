@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collector.clients.bounded import Bounded
+from collector.clients.http.pool import Bounded
 from config.errors import DriverError, Permanent, Refused, Transient
 from config.model.access import SecretRef
 from config.units import GroupId, MemberName

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import pytest
 import requests
 
-from collector.clients.bounded import Bounded
-from collector.clients.unanswered import why
+from collector.clients.http.pool import Bounded
+from collector.clients.http.unanswered import why
 
 
 @pytest.fixture

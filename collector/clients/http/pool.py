@@ -1,16 +1,18 @@
-"""The pool of connections under a session of Keystone."""
+"""HTTP to a cloud or a balancer, over requests: answers are read whole, and are no larger than a bound."""
 
 from __future__ import annotations
 
 import io
-from typing import Any
+import queue
+import threading
+from typing import Any, ClassVar
 
 import requests
 import urllib3
 from requests.adapters import HTTPAdapter
 
 from collector.clients.circuits import Circuits, endpoint_of, nobody, sending
-from collector.clients.unanswered import why
+from collector.clients.http.unanswered import why
 from config.units import Seconds
 
 _AT_MOST = 64 * 2**20
@@ -21,24 +23,28 @@ _AGAIN = urllib3.Retry(
     total=1, connect=0, read=1, redirect=0, status=0, other=0, allowed_methods={"GET"}, respect_retry_after_header=False
 )
 """A connection that was kept may be closed by the other side just when it is used again: who only asks, asks again."""
+urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)  # `insecure` is declared, and `check` warns of it
 
 
 class Pool(requests.Session):
-    """Answers are read whole and are no larger than a bound. Nothing is taken from the environment.
+    """Connections for whoever keeps the deadline of a call itself, as who uses a session of Keystone does.
+
+    Nothing is taken from the environment, and no redirection is followed: it would carry the signature elsewhere.
 
     Args:
-        within: how long to wait for a connection, and between two bytes. A whole call has its own deadline, which is
-            kept by who makes it.
+        within: how long to wait for a connection, and between two bytes.
         at_most: bytes of one answer.
-        circuits: those of all endpoints.
+        circuits: those of all endpoints; ``None``: everything is sent.
     """
+
+    retries: ClassVar[urllib3.Retry | int] = _AGAIN
 
     def __init__(self, within: Seconds, at_most: int = _AT_MOST, *, circuits: Circuits | None = None) -> None:
         super().__init__()
         self.trust_env = False
         self._within, self._at_most, self._circuits = within, at_most, circuits
         for scheme in ("http://", "https://"):
-            self.mount(scheme, HTTPAdapter(pool_maxsize=_CONNECTIONS, max_retries=_AGAIN))
+            self.mount(scheme, HTTPAdapter(pool_maxsize=_CONNECTIONS, max_retries=self.retries))
 
     def send(self, request: requests.PreparedRequest, **options: Any) -> requests.Response:  # noqa: ANN401 as it is above
         """Send one request.
@@ -47,17 +53,17 @@ class Pool(requests.Session):
             requests.RequestException: no whole answer.
             Unsent: the endpoint answers nobody.
         """
+        options |= {"stream": True, "allow_redirects": False, "timeout": self._within}
         with sending(self._circuits, endpoint_of(request.url or ""), self._within) as one:
             try:
-                response = self._read(request, options)
+                response = self._fetched(request, options)
             except requests.RequestException as error:
                 one.failed(why(error))
                 raise
             one.heard(nobody(response.status_code, response.content, retry_after(response)))
             return response
 
-    def _read(self, request: requests.PreparedRequest, options: dict[str, Any]) -> requests.Response:
-        options |= {"stream": True, "allow_redirects": False, "timeout": self._within}
+    def _fetched(self, request: requests.PreparedRequest, options: dict[str, Any]) -> requests.Response:
         try:
             return self._whole(super().send(request, **options))
         except (urllib3.exceptions.HTTPError, OSError, ValueError) as error:
@@ -76,7 +82,35 @@ class Pool(requests.Session):
         return response
 
 
-def retry_after(response: requests.Response) -> Seconds | None:
+class Bounded(Pool):
+    """Connections whose answers are whole within a deadline, connecting included, however slowly they drip.
+
+    ``requests`` bounds the time between two bytes only. A call that outlives its deadline goes on in a thread of its
+    own and is forgotten.
+    """
+
+    retries: ClassVar[urllib3.Retry | int] = 0
+
+    def _fetched(self, request: requests.PreparedRequest, options: dict[str, Any]) -> requests.Response:
+        answers: queue.SimpleQueue[requests.Response | requests.RequestException] = queue.SimpleQueue()
+
+        def fetch() -> None:
+            try:
+                answers.put(super(Bounded, self)._fetched(request, options))
+            except requests.RequestException as error:
+                answers.put(error)
+
+        threading.Thread(target=fetch, daemon=True, name="cloud").start()
+        try:
+            answer = answers.get(timeout=self._within)
+        except queue.Empty:
+            raise requests.Timeout("no answer in time") from None
+        if isinstance(answer, requests.RequestException):
+            raise answer
+        return answer
+
+
+def retry_after(response: requests.Response | None) -> Seconds | None:
     """How long the other side wishes to be left alone; only as seconds, of the two forms of RFC 9110, 10.2.3."""
-    said = response.headers.get("Retry-After", "")
+    said = "" if response is None else response.headers.get("Retry-After", "")
     return min(float(said), _LONGEST_WAIT) if said.isdecimal() and said.isascii() else None
