@@ -99,6 +99,20 @@ def test_links_into_the_repository_lead_somewhere(document: Path) -> None:
     assert [target for target in targets if target and not (document.parent / target).exists()] == []
 
 
+def anchors_of(document: Path) -> set[str]:
+    """The anchors that GitHub makes of a page's headings."""
+    titles = re.findall(r"^#+ (.+)$", _FENCE.sub("", document.read_text(encoding="utf-8")), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda document: str(document.relative_to(ROOT)))
+def test_links_to_a_heading_lead_to_a_heading(document: Path) -> None:
+    linked = [target.partition("#") for target in _LINK.findall(document.read_text()) if "://" not in target]
+    pages = [(document.parent / path if path else document, anchor) for path, _, anchor in linked if anchor]
+
+    assert [(page.name, anchor) for page, anchor in pages if anchor not in anchors_of(page)] == []
+
+
 def test_there_is_something_to_look_at() -> None:
     assert len(list(commands())) > 20
     assert len(list(yaml_blocks())) >= 3
