@@ -17,7 +17,7 @@ from handler.ingest.alerts.receiver import Receiver
 from handler.ingest.intake import Ingest
 from handler.ingest.pushes.receiver import Receiver as PushReceiver
 from handler.ingest.pushes.receiver import is_push
-from handler.operations.interface import Daemon
+from handler.operations.desk import Desk
 from handler.web.admission import WITHIN, Phase
 from handler.web.api import build
 from handler.web.gate import Access, App, Gate, Receive, Scope, Send
@@ -85,7 +85,7 @@ def bind_tcp(host: str, port: int) -> socket.socket:
 
 @contextlib.asynccontextmanager
 async def serving(  # what is served, where, and to which users
-    daemon: Daemon,
+    desk: Desk,
     ingest: Ingest,
     unix: socket.socket,
     tcp: socket.socket,
@@ -94,7 +94,7 @@ async def serving(  # what is served, where, and to which users
     within: Mapping[Phase, Seconds | None] = WITHIN,
 ) -> AsyncIterator[None]:
     """Serve both sockets while the block runs; ``ingest`` takes alerts and pushed values."""
-    app, hooks = Turns(build(daemon)), _either(Receiver(ingest.alerting), PushReceiver(ingest.pushing))
+    app, hooks = Turns(build(desk)), _either(Receiver(ingest.alerting), PushReceiver(ingest.pushing))
     port = tcp.getsockname()[1]
     doors = ((unix, Access(trusted=True)), (tcp, Access(trusted=False, port=port, token=token)))
     servers = [(_Server(_config(Gate(app, access, hooks))), door) for door, access in doors]
@@ -112,7 +112,7 @@ async def serving(  # what is served, where, and to which users
     finally:
         for sweep in sweeps:
             sweep.cancel()
-        daemon.pulse.close()  # or streams of events would be waited for
+        desk.pulse.close()  # or streams of events would be waited for
         for server, _ in servers:
             server.should_exit = True
         await asyncio.gather(*tasks, return_exceptions=True)

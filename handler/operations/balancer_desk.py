@@ -18,7 +18,7 @@ from config.model.catalogue import ManagedBalancer
 from config.units import BalancerId, GroupId
 from handler.engine.engine import Engine
 from handler.operations.finding import nearest, room_of
-from handler.operations.interface import NoSuch
+from handler.operations.outcomes import NoSuch
 from handler.planning.attachments import (
     Attachment,
     Behind,

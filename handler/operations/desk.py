@@ -1,4 +1,4 @@
-"""The desk: what people and alarms may ask of a running engine. Implements `handler.operations.interface.Daemon`."""
+"""The desk: what people and alarms may ask of a running engine."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from handler.operations.balancer_desk import BalancerDesk
 from handler.operations.executing import executable, requested
 from handler.operations.finding import nearest, room_of
 from handler.operations.garbage_desk import GarbageDesk
-from handler.operations.interface import Asked, NoSuch
 from handler.operations.member_desk import MemberDesk
+from handler.operations.outcomes import Asked, NoSuch
 from handler.operations.probing import probe
 from handler.operations.readings import Probed
 from handler.operations.roll_desk import RollDesk

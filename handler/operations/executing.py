@@ -7,7 +7,7 @@ from config.model.adjustments import outright
 from config.model.catalogue import Catalogue, Group
 from config.model.schedules import ScheduledLimit
 from config.units import PolicyId
-from handler.operations.interface import NoSuch
+from handler.operations.outcomes import NoSuch
 from trigger.policies.schedules import schedule_named
 from trigger.requests import Cause, Request
 

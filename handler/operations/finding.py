@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from config.units import GroupId, MemberName
 from handler.engine.engine import Engine
-from handler.operations.interface import NoSuch
+from handler.operations.outcomes import NoSuch
 from handler.planning.world import Record
 from handler.ports.store import Store
 from handler.runtime.rooms import Room

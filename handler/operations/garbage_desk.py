@@ -1,4 +1,4 @@
-"""The desk for garbage: what is there, and what is to be forgotten. Implements `interface.Garbage`."""
+"""The desk for garbage: what is there, and what is to be forgotten."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from config.units import CloudId, GroupId, Instant, MemberName
 from handler.convergence.sweep import Sweep
 from handler.engine.engine import Engine
 from handler.operations.finding import nearest
-from handler.operations.interface import NoSuch
+from handler.operations.outcomes import NoSuch
 from handler.planning.garbage import Abandoned, Found, Item, Kind
 from handler.planning.records import gone
 from handler.planning.world import Record

@@ -14,7 +14,7 @@ from config.units import GroupId, MemberName
 from handler.engine.engine import Engine
 from handler.operations.fates import evicted, given
 from handler.operations.finding import record_of, room_of
-from handler.operations.interface import NoSuch
+from handler.operations.outcomes import NoSuch
 from handler.operations.wishes import wish_of
 from handler.planning.launches import LaunchId
 from handler.planning.world import Server

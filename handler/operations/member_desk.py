@@ -1,4 +1,4 @@
-"""The desk for members: what people may ask to be done to one of them, by name. Implements `handler.web.members`."""
+"""The desk for members: what people may ask to be done to one of them, by name."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from handler.engine.engine import Engine
 from handler.operations.fates import chosen, to_protect, to_replace, to_unprotect
 from handler.operations.finding import nearest, record_of, room_of
 from handler.operations.giving import Giving
-from handler.operations.interface import NoSuch
+from handler.operations.outcomes import NoSuch
 from handler.operations.wishes import wish_of
 from handler.planning.closeups import CloseUp, close_up
 from handler.planning.steps import Outcome

@@ -17,8 +17,7 @@ from config.model.rolling import Allowance, RollBudgets
 from config.units import GroupId
 from handler.engine.engine import Engine
 from handler.operations.finding import room_of
-from handler.operations.interface import NoSuch
-from handler.operations.revisions import RevisionStatus, Steered
+from handler.operations.outcomes import NoSuch, RevisionStatus, Steered
 from handler.planning.declared import Pinned, Revision, changes, last_good
 from handler.planning.desired import Builds, Definition
 from handler.planning.rolls import Roll, RollState

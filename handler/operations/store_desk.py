@@ -1,4 +1,4 @@
-"""The desk for the store itself: whether it is believed, and by whose word. Implements `interface.Stores`."""
+"""The desk for the store itself: whether it is believed, and by whose word."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The desk for webhooks and their tokens. Implements `handler.web.hooks.Webhooks`."""
+"""The desk for webhooks and their tokens."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from handler.ingest.alerts.replies import Reply
 from handler.ingest.alerts.tokens import Wanted
 from handler.operations.checking import checked
 from handler.operations.finding import nearest
-from handler.operations.interface import NoSuch
+from handler.operations.outcomes import NoSuch
 from handler.ports.outside import StoredHook
 
 

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from config.model.balancers import SharedListener
 from config.units import GroupId
-from handler.operations.interface import Daemon
+from handler.operations.desk import Desk
 from handler.planning.desired import Definition
 from handler.planning.status import GroupStatus, MemberState, MemberStatus
 from handler.web.render import Json
@@ -30,13 +30,13 @@ class TargetGroup(BaseModel):
     labels: dict[str, str]
 
 
-def build_discovery(daemon: Daemon) -> APIRouter:
+def build_discovery(desk: Desk) -> APIRouter:
     """The route."""
     routes = APIRouter(tags=["discovery"])
 
     @routes.get("/sd/prometheus/{group}", response_model=list[TargetGroup])
     async def prometheus(group: str, port: Port = None) -> JSONResponse:
-        status, definition = daemon.group(GroupId(group)), daemon.definition(GroupId(group))
+        status, definition = desk.group(GroupId(group)), desk.definition(GroupId(group))
         chosen = port if port is not None else port_of(definition)
         if chosen is None:
             words = f"which port? nothing says where members of {group} answer themselves: ask with ?port=9100"

@@ -7,7 +7,7 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 
 from config.units import GroupId
-from handler.operations.interface import Daemon
+from handler.operations.desk import Desk
 from handler.ports.stored import EventKind
 from handler.web.render import Json, plain
 
@@ -52,15 +52,15 @@ class SeriesBody(BaseModel):
     marks: list[dict[str, object]] = Field(description="Decisions and notes of that time, as in the history.")
 
 
-def build_recent(daemon: Daemon) -> APIRouter:
+def build_recent(desk: Desk) -> APIRouter:
     """The route."""
     routes = APIRouter(tags=["reading"])
 
     @routes.get("/groups/{group}/series", response_model=SeriesBody)
     async def series(group: str) -> JSONResponse:
         kinds = frozenset({EventKind.DECISION, EventKind.NOTE})
-        events = await daemon.history(GroupId(group), before=None, limit=_MARKS, kinds=kinds)
-        picture = daemon.recent(GroupId(group)).picture(daemon.now())
+        events = await desk.history(GroupId(group), before=None, limit=_MARKS, kinds=kinds)
+        picture = desk.recent(GroupId(group)).picture(desk.now())
         first = min((*picture.sizes.at[:1], *picture.at[:1]), default=None)
         body: dict[str, Json] = {
             "group": group,

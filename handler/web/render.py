@@ -75,7 +75,7 @@ def closed_up(seen: CloseUp) -> dict[str, Json]:
     return {**shown, "steps": [tagged(step) for step in seen.steps]}
 
 
-def done(outcome: Outcome) -> dict[str, Json]:
+def carried_out(outcome: Outcome) -> dict[str, Json]:
     """One step, and what became of it."""
     return {"step": tagged(outcome.step), "result": outcome.result.value, "because": outcome.because}
 

@@ -8,7 +8,13 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, Final, cast, get_type_hints
 
-from handler.operations.interface import Daemon
+from handler.operations.balancer_desk import BalancerDesk
+from handler.operations.desk import Desk
+from handler.operations.garbage_desk import GarbageDesk
+from handler.operations.member_desk import MemberDesk
+from handler.operations.roll_desk import RollDesk
+from handler.operations.store_desk import StoreDesk
+from handler.operations.webhook_desk import WebhookDesk
 from handler.runtime.series import Series
 from handler.snapshots.writing import laid_out
 from handler.web.api import build
@@ -32,6 +38,16 @@ BODIES: Final[Mapping[str, object]] = {
 }
 """What is sent where a body must be."""
 
+PARTS: Final[Mapping[str, type]] = {
+    "members": MemberDesk,
+    "rolling": RollDesk,
+    "balancers": BalancerDesk,
+    "garbage": GarbageDesk,
+    "stores": StoreDesk,
+    "webhooks": WebhookDesk,
+}
+"""What a desk is made of."""
+
 QUERIES: Final[Mapping[str, str]] = {
     "GET /sd/prometheus/{group}": "port=9100",
     "GET /api/v1/groups/{group}/why": "at=1",
@@ -39,13 +55,15 @@ QUERIES: Final[Mapping[str, str]] = {
 
 
 class Filled:
-    """Stands behind a port: every method answers a value with every field set, and changes nothing."""
+    """Stands for a desk: every method answers a value with every field set, and changes nothing."""
 
-    def __init__(self, port: type) -> None:
-        self._port = port
+    def __init__(self, desk: type) -> None:
+        self._desk = desk
 
     def __getattr__(self, name: str) -> Any:
-        member = inspect.getattr_static(self._port, name)
+        if name in PARTS:
+            return Filled(PARTS[name])
+        member = inspect.getattr_static(self._desk, name)
         if isinstance(member, property):
             return Filled(get_type_hints(member.fget)["return"])
         kind = get_type_hints(member)["return"]
@@ -69,7 +87,7 @@ def _series() -> Series:
 
 def answers() -> str:
     """The answer of every route that is described, by method and path; and of each the body that it takes."""
-    app = build(cast("Daemon", Filled(Daemon)))
+    app = build(cast("Desk", Filled(Desk)))
     described = app.openapi()
     routes = [(method.upper(), path) for path, methods in described["paths"].items() for method in methods]
     answered = dict(asyncio.run(_asked(app, sorted(routes))))

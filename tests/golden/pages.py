@@ -11,7 +11,8 @@ from typing import Any, Final, cast
 
 from config.model.catalogue import Mode
 from config.units import GroupId, Instant, PolicyId
-from handler.operations.interface import Daemon, NoSuch
+from handler.operations.desk import Desk
+from handler.operations.outcomes import NoSuch
 from handler.planning.rolls import RollState
 from handler.planning.status import GroupCondition, GroupStatus, MemberState, RollbackStatus, RollStatus
 from handler.planning.steps import Wait
@@ -90,11 +91,11 @@ def _without_digest(page: str) -> str:
 
 
 async def _overview(fleet: _Fleet) -> str:
-    return _text(await Console(cast("Daemon", fleet)).overview())
+    return _text(await Console(cast("Desk", fleet)).overview())
 
 
 async def _group(fleet: _Fleet) -> str:
-    return _text(await Console(cast("Daemon", fleet)).group(_WEB))
+    return _text(await Console(cast("Desk", fleet)).group(_WEB))
 
 
 def _text(response: Any) -> str:

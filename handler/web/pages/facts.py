@@ -6,7 +6,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, replace
 
 from config.units import GroupId, Instant
-from handler.operations.interface import Daemon
+from handler.operations.desk import Desk
 from handler.planning.status import GroupStatus
 from handler.ports.edits import EDITED
 from handler.ports.stored import Event, EventKind, Span
@@ -46,10 +46,10 @@ class Facts:
 
 
 class Gatherer:
-    """Asks the daemon; remembers why past decisions were made, since that never changes."""
+    """Asks the desk; remembers why past decisions were made, since that never changes."""
 
-    def __init__(self, daemon: Daemon) -> None:
-        self._daemon = daemon
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
         self._whys: OrderedDict[tuple[GroupId, Instant], tuple[str, ...]] = OrderedDict()
 
     def glance(self, group: GroupId) -> Glance:
@@ -58,8 +58,8 @@ class Gatherer:
         Raises:
             NoSuch: there is no such group.
         """
-        now = self._daemon.now()
-        return Glance(status=self._daemon.group(group), picture=self._daemon.recent(group).picture(now), now=now)
+        now = self._desk.now()
+        return Glance(status=self._desk.group(group), picture=self._desk.recent(group).picture(now), now=now)
 
     async def facts(self, group: GroupId) -> Facts:
         """One group whole.
@@ -68,14 +68,14 @@ class Gatherer:
             NoSuch: there is no such group.
             StoreError: its history cannot be read.
         """
-        found = await self._daemon.why(group, None)
-        events = await self._daemon.history(group, before=None, limit=_MARKS_AT_MOST, kinds=_TOLD)
+        found = await self._desk.why(group, None)
+        events = await self._desk.history(group, before=None, limit=_MARKS_AT_MOST, kinds=_TOLD)
         marks = [mark_of(event, await self.why(event)) for event in events]
-        now = self._daemon.now()
+        now = self._desk.now()
         return Facts(
-            status=self._daemon.group(group),
+            status=self._desk.group(group),
             explanation=found.first if isinstance(found, Span) else found,
-            picture=self._daemon.recent(group).picture(now),
+            picture=self._desk.recent(group).picture(now),
             marks=tuple(marks),
             now=now,
         )
@@ -87,10 +87,10 @@ class Gatherer:
         key = (event.group, event.at)
         if key in self._whys:
             return self._whys[key]
-        found = await self._daemon.why(event.group, event.at)
+        found = await self._desk.why(event.group, event.at)
         first = found.first if isinstance(found, Span) else found
         lines = why_of(first) if first is not None and first.at == event.at else ()
-        if lines or self._daemon.now() - event.at > _WRITTEN:  # the history is written before the explanation
+        if lines or self._desk.now() - event.at > _WRITTEN:  # the history is written before the explanation
             self._whys[key] = lines
             if len(self._whys) > _WHYS_AT_MOST:
                 self._whys.popitem(last=False)

@@ -16,7 +16,8 @@ from starlette.types import Receive, Scope, Send
 
 from config.errors import Refused, StoreError
 from config.units import GroupId, Seconds
-from handler.operations.interface import Daemon, NoSuch
+from handler.operations.desk import Desk
+from handler.operations.outcomes import NoSuch
 from handler.planning.status import GroupStatus
 from handler.runtime.pulse import Listener
 from handler.web.pages.facts import Gatherer, Glance
@@ -41,9 +42,9 @@ _HEADERS = {
 _KINDS = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
 
-def build_pages(daemon: Daemon) -> APIRouter:
+def build_pages(desk: Desk) -> APIRouter:
     """The routes; files are read once, now."""
-    console, routes = Console(daemon), APIRouter(include_in_schema=False)
+    console, routes = Console(desk), APIRouter(include_in_schema=False)
 
     @routes.get("/")
     async def first() -> Response:
@@ -67,16 +68,16 @@ def build_pages(daemon: Daemon) -> APIRouter:
 class Console:
     """Gathers, has it rendered, and sends it. Rendering is pure and runs in a thread, so that no loop waits for it."""
 
-    def __init__(self, daemon: Daemon) -> None:
-        self._daemon = daemon
-        self._gatherer = Gatherer(daemon)
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self._gatherer = Gatherer(desk)
         self._assets = _read(Path(__file__).with_name("static"))
         self._version = hashlib.sha256(b"".join(self._assets.values())).hexdigest()[:12]
         self._rendered: dict[GroupId, tuple[int, Parts]] = {}
 
     async def overview(self) -> Response:
         """Every group."""
-        glances = await self._glances(self._daemon.groups())
+        glances = await self._glances(self._desk.groups())
         main = await asyncio.to_thread(first_page, glances)
         return self._page("Trimtab", None, main, "/events")
 
@@ -93,8 +94,8 @@ class Console:
         """A stream that ends when the group, or the daemon, does."""
         try:
             if group is not None:
-                self._daemon.group(group)
-            listener = self._daemon.pulse.listen(group)
+                self._desk.group(group)
+            listener = self._desk.pulse.listen(group)
         except NoSuch as error:
             return JSONResponse({"error": str(error)}, 404)
         except Refused as error:
@@ -110,29 +111,29 @@ class Console:
         return Response(self._assets[name], headers=headers, media_type=_KINDS[Path(name).suffix])
 
     def _page(self, title: str, group: GroupId | None, main: Markup, stream: str, status: int = 200) -> Response:
-        stopped, now = self._daemon.fleet_pause(), self._daemon.now()
+        stopped, now = self._desk.fleet_pause(), self._desk.now()
         page = page_of(title, group=group, stopped=stopped, now=now, stream=stream, assets=self._version)
         return HTMLResponse(document(page, main), status, _HEADERS)
 
     async def _told(self, listener: Listener, parts_of: Callable[[News], Awaitable[Parts]]) -> AsyncIterator[str]:
-        every = self._daemon.pulse.heartbeat
+        every = self._desk.pulse.heartbeat
         yield f"retry: {_RETRY_MS}\n\n"
-        yield _event("beat", {"now": self._daemon.now(), "every": every})
+        yield _event("beat", {"now": self._desk.now(), "every": every})
         while (news := await listener.news()) is not None:
             try:
-                on_all = {"fleet": banner(self._daemon.fleet_pause())}
+                on_all = {"fleet": banner(self._desk.fleet_pause())}
                 told = {"parts": await parts_of(news) | on_all} if news else {"every": every}
             except NoSuch:
-                yield _event("gone", {"now": self._daemon.now()})
+                yield _event("gone", {"now": self._desk.now()})
                 return
             except StoreError:
                 continue  # perhaps the next tick can be; else the page says how old it is
-            yield _event("tick" if news else "beat", {"now": self._daemon.now(), **told})
+            yield _event("tick" if news else "beat", {"now": self._desk.now(), **told})
             await asyncio.sleep(_TOGETHER if news else 0)
 
     async def _group(self, group: GroupId) -> Parts:
         """One rendering for all who look at the same group."""
-        beats = self._daemon.pulse.beats(group)
+        beats = self._desk.pulse.beats(group)
         if group not in self._rendered or self._rendered[group][0] != beats:
             facts = await self._gatherer.facts(group)
             self._rendered[group] = (beats, await asyncio.to_thread(group_parts, facts))
@@ -143,7 +144,7 @@ class Console:
         known: dict[GroupId, GroupStatus] = {}
 
         async def parts(news: News) -> Parts:
-            there, before = self._daemon.groups(), order(known.values())
+            there, before = self._desk.groups(), order(known.values())
             glances = await self._glances(sorted(news)) if set(there) == known.keys() else []
             known.update({glance.status.group: glance.status for glance in glances})
             whole = set(there) != known.keys() or order(known.values()) != before

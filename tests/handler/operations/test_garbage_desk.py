@@ -9,7 +9,7 @@ import pytest
 
 from config.errors import Refused, Transient
 from config.units import GroupId, Instant, MemberName
-from handler.operations.interface import NoSuch
+from handler.operations.outcomes import NoSuch
 from handler.planning.garbage import Kind
 from handler.planning.status import GroupCondition, MemberState
 from handler.planning.world import Phase, Record, SeatState

@@ -8,7 +8,7 @@ import pytest
 
 from config.errors import Refused
 from config.units import MemberName
-from handler.operations.interface import NoSuch
+from handler.operations.outcomes import NoSuch
 from handler.planning.roles import Role
 from handler.planning.steps import Create, Result
 from handler.planning.world import ServerState

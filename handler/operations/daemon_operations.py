@@ -1,0 +1,154 @@
+"""Operations on what the daemon keeps beside groups: garbage, the store, webhooks and their tokens, recordings."""
+
+from __future__ import annotations
+
+from dataclasses import field
+from typing import TYPE_CHECKING, Annotated
+
+from annotated_types import Gt, IsFinite, Le, Len
+
+from config.errors import Refused
+from config.model.access import SecretRef
+from config.model.effects import EffectKind
+from config.units import GroupId, MemberName
+from handler.operations.address import ABOUT, over
+from trigger.verdicts import Direction
+
+if TYPE_CHECKING:
+    from handler.ingest.alerts.tokens import Wanted
+    from handler.operations.desk import Desk
+    from handler.operations.outcomes import Shown
+    from handler.planning.status import Adoption
+    from handler.recording.status import RecordingStatus
+
+
+@over("DELETE", "/garbage/{name}", "abandon")
+class AbandonGarbage:
+    """Forget a piece of garbage: its record ends, and its machine is never touched again."""
+
+    name: MemberName
+
+    async def perform(self, desk: Desk, by: str) -> Shown:
+        await desk.garbage.abandon(self.name, by=by)
+        return {"name": self.name, "abandoned": True}
+
+
+@over("POST", "/store/adopt", "adopt", body="handler.web.stores.AdoptBody", may_be_bare=True)
+class AdoptStore:
+    """Believe the store: of one group, or of every group that is in doubt, and have this daemon act."""
+
+    group: GroupId | None = None
+
+    async def perform(self, desk: Desk, by: str) -> Adoption:
+        return await desk.stores.adopt(self.group, by=by)
+
+
+@over("POST", "/store/flush", "flush", is_signed=False)
+class FlushStore:
+    """Write down what is only in memory."""
+
+    async def perform(self, desk: Desk, by: str) -> Shown:
+        await desk.stores.flush()
+        return {"flushed": True}
+
+
+@over("PUT", "/recording", "switch", body="RecordBody", tag="recording")
+class SwitchRecording:
+    """Record samples or not, whatever the file says; ``for_s``: only for so many seconds."""
+
+    on: bool
+    for_s: Annotated[float, Gt(0), Le(366 * 86400), IsFinite] | None = None
+
+    async def perform(self, desk: Desk, by: str) -> RecordingStatus:
+        return await desk.record(on=self.on, span=self.for_s, by=by)
+
+
+@over("POST", "/hooks", "make", body="HookBody", tag="webhooks", status=201, is_signed=False)
+class MakeHook:
+    """Make a webhook; its token is told this once."""
+
+    name: Annotated[str, Len(1, 64)]
+    groups: Annotated[tuple[GroupId, ...], Len(0, 1000)] = field(default=(), metadata={ABOUT: "None: every group."})
+    effects: tuple[EffectKind, ...] | None = field(default=None, metadata={ABOUT: "Left out: all, if it takes alerts."})
+    directions: tuple[Direction, ...] = tuple(Direction)
+    hmac_env: Annotated[str, Len(0, 200)] | None = field(
+        default=None, metadata={ABOUT: "Where the secret for signatures is kept."}
+    )
+    hmac_file: Annotated[str, Len(0, 1000)] | None = None
+    push: bool = field(default=False, metadata={ABOUT: "It brings values of these groups, and no alerts."})
+
+    async def perform(self, desk: Desk, by: str) -> Shown:
+        return _told(self.name, await desk.webhooks.make(_wanted(self)), pushes=self.push)
+
+
+@over("POST", "/hooks/{name}/rotate", "rotate", body="RotateBody", tag="webhooks", is_signed=False)
+class RotateHook:
+    """Give a webhook a new token, told this once; with ``finish``, only end the old one."""
+
+    name: str
+    finish: bool = field(default=False, metadata={ABOUT: "Only end the old token."})
+
+    async def perform(self, desk: Desk, by: str) -> Shown:
+        if self.finish:
+            await desk.webhooks.finish(self.name)
+            return {"name": self.name, "finished": True}
+        token = await desk.webhooks.rotate(self.name)
+        pushing = {hook.name for hook in desk.webhooks.all() if hook.pushes}
+        return _told(self.name, token, pushes=self.name in pushing)
+
+
+@over("POST", "/member-tokens/rotate", "rotate_members", body="RotateBody", tag="webhooks", is_signed=False)
+class RotateMemberTokens:
+    """Give new members tokens by a new key; with ``finish``, only end those by the old one."""
+
+    finish: bool = field(default=False, metadata={ABOUT: "Only end the old token."})
+
+    async def perform(self, desk: Desk, by: str) -> Shown:
+        await (desk.webhooks.finish_member_tokens() if self.finish else desk.webhooks.rotate_member_tokens())
+        return {"rotated": not self.finish, "finished": self.finish}
+
+
+@over("DELETE", "/hooks/{name}", "revoke", tag="webhooks", is_signed=False)
+class RevokeHook:
+    """Have a webhook take nothing any more."""
+
+    name: str
+
+    async def perform(self, desk: Desk, by: str) -> Shown:
+        await desk.webhooks.revoke(self.name)
+        return {"name": self.name, "revoked": True}
+
+
+DaemonOperation = (
+    AbandonGarbage | AdoptStore | FlushStore | SwitchRecording | MakeHook | RotateHook | RotateMemberTokens | RevokeHook
+)
+
+
+def _wanted(hook: MakeHook) -> Wanted:
+    """What the new webhook is to be.
+
+    Raises:
+        Refused: its secret is in two places.
+    """
+    from handler.ingest.alerts.tokens import Wanted
+
+    if hook.hmac_env is not None and hook.hmac_file is not None:
+        raise Refused("the secret for signatures is in a variable or in a file, not in both")
+    signed = hook.hmac_env is not None or hook.hmac_file is not None
+    every = () if hook.push else tuple(EffectKind)
+    return Wanted(
+        name=hook.name,
+        groups=hook.groups,
+        effects=every if hook.effects is None else hook.effects,
+        directions=hook.directions,
+        hmac_secret=SecretRef(env=hook.hmac_env, file=hook.hmac_file) if signed else None,
+        pushes=hook.push,
+    )
+
+
+def _told(name: str, token: str, *, pushes: bool) -> Shown:
+    """The one time that a token is told, and where to send what it opens."""
+    from handler.ingest.alerts.receiver import PATH
+    from handler.ingest.pushes.receiver import PATH as PUSH
+
+    return {"name": name, "token": token, "path": PUSH if pushes else f"{PATH}/{token}", "push": pushes}

@@ -1,0 +1,146 @@
+"""Operations on groups and their declaration: passes, looks, deletion, balancers, rollbacks and rolls."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from annotated_types import Ge, Interval
+
+from config.model.rolling import Allowance
+from config.units import BalancerId, GroupId
+from handler.operations.address import over
+
+if TYPE_CHECKING:
+    from handler.engine.said import Reloaded
+    from handler.operations.desk import Desk
+    from handler.operations.outcomes import Shown, Steered
+    from handler.planning.snapshot import Snapshot
+    from handler.planning.steps import Plan
+    from handler.planning.world import World
+
+
+@over("POST", "/groups/{group}/converge", "converge", body="ConvergeBody")
+class ConvergeGroup:
+    """Gather and plan; carry it out unless ``dry_run``. A person's order also accepts that many vanished."""
+
+    group: GroupId
+    dry_run: bool = False
+
+    async def perform(self, desk: Desk, by: str) -> Plan:
+        return await desk.converge(self.group, dry_run=self.dry_run, by=by)
+
+
+@over("POST", "/groups/{group}/observe", "observe", is_signed=False)
+class ObserveGroup:
+    """Gather now and show what was seen. Changes nothing."""
+
+    group: GroupId
+
+    async def perform(self, desk: Desk, by: str) -> World:
+        return await desk.observe(self.group)
+
+
+@over("POST", "/groups/{group}/snapshot", "snapshot", is_signed=False)
+class SnapshotGroup:
+    """Gather now and give all that a pass would plan from. Changes nothing."""
+
+    group: GroupId
+
+    async def perform(self, desk: Desk, by: str) -> Snapshot:
+        return await desk.snapshot(self.group)
+
+
+@over("DELETE", "/groups/{group}", "delete", status=202)
+class DeleteGroup:
+    """Forget an ORPHANED group; with ``members``, empty it first."""
+
+    group: GroupId
+    members: bool = False
+
+    async def perform(self, desk: Desk, by: str) -> Shown:
+        await desk.delete(self.group, members=self.members, by=by)
+        return {"group": self.group, "deleted": True, "members": self.members}
+
+
+@over("POST", "/reload", "reload")
+class ReloadFile:
+    """Read the file again: all or nothing."""
+
+    async def perform(self, desk: Desk, by: str) -> Reloaded:
+        return await desk.reload(by=by)
+
+
+@over("PUT", "/groups/{group}/balancers/{balancer}", "attach", body="AttachBody", status=202)
+class AttachBalancer:
+    """Put all members of a group behind a balancer, now and from now on, or none."""
+
+    group: GroupId
+    balancer: BalancerId
+    port: Annotated[int, Interval(ge=1, le=65535)]
+
+    async def perform(self, desk: Desk, by: str) -> Shown:
+        members = await desk.balancers.attach(self.group, self.balancer, self.port, by=by)
+        return {"group": self.group, "balancer": self.balancer, "port": self.port, "members": members}
+
+
+@over("DELETE", "/groups/{group}/balancers/{balancer}", "detach", status=202)
+class DetachBalancer:
+    """Take all members from behind a balancer, and make no more there; ``force`` drops one that cannot be read."""
+
+    group: GroupId
+    balancer: BalancerId
+    force: bool = False
+
+    async def perform(self, desk: Desk, by: str) -> Shown:
+        done = await desk.balancers.detach(self.group, self.balancer, force=self.force, by=by)
+        warning = {"warning": done.warning} if done.warning else {}
+        return {"group": self.group, "balancer": self.balancer, "members": done.members, **warning}
+
+
+@over("POST", "/groups/{group}/rollback", "rollback", body="RollbackBody", may_be_bare=True)
+class RollBack:
+    """Have new members made of an earlier revision's profile; without ``to``, of the last that converged."""
+
+    group: GroupId
+    to: Annotated[int, Ge(1)] | None = None
+
+    async def perform(self, desk: Desk, by: str) -> Steered:
+        return await desk.rolling.rollback(self.group, self.to, by=by)
+
+
+@over("DELETE", "/groups/{group}/rollback", "end_rollback")
+class EndRollback:
+    """Have new members made of what the file says again."""
+
+    group: GroupId
+
+    async def perform(self, desk: Desk, by: str) -> Steered:
+        return await desk.rolling.end_rollback(self.group, by=by)
+
+
+@over("POST", "/groups/{group}/roll", "roll", body="RollBody", may_be_bare=True, status=202)
+class StartRoll:
+    """Replace every member that is not made of the profile of now; a budget that is left out is as declared."""
+
+    group: GroupId
+    surge: Allowance | None = None
+    unavailable: Allowance | None = None
+
+    async def perform(self, desk: Desk, by: str) -> Steered:
+        return await desk.rolling.roll(self.group, self.surge, self.unavailable, by=by)
+
+
+@over("DELETE", "/groups/{group}/roll", "stop_roll")
+class StopRoll:
+    """Replace no more members."""
+
+    group: GroupId
+
+    async def perform(self, desk: Desk, by: str) -> Steered:
+        return await desk.rolling.stop_roll(self.group, by=by)
+
+
+GroupOperation = (
+    ConvergeGroup | ObserveGroup | SnapshotGroup | DeleteGroup | ReloadFile | AttachBalancer | DetachBalancer
+    | RollBack | EndRollback | StartRoll | StopRoll
+)  # fmt: skip

@@ -1,0 +1,111 @@
+"""Operations on one member by name, and on a machine that is to become one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from annotated_types import Len
+
+from config.units import GroupId, MemberName
+from handler.operations.address import over
+
+if TYPE_CHECKING:
+    from handler.operations.desk import Desk
+    from handler.operations.outcomes import MemberPass, Shown
+    from handler.planning.closeups import CloseUp
+    from trigger.requests import Decision
+
+
+@over("POST", "/groups/{group}/members/{member}/replace", "replace", status=202)
+class ReplaceMember:
+    """Have another member in this one's place: the new one comes first."""
+
+    group: GroupId
+    member: MemberName
+
+    async def perform(self, desk: Desk, by: str) -> Shown:
+        await desk.members.replace(self.group, self.member, by=by)
+        return {"group": self.group, "member": self.member, "replaced": True}
+
+
+@over("DELETE", "/groups/{group}/members/{member}", "dismiss")
+class DeleteMember:
+    """Lower the size by one, and have this very member leave for it; or neither."""
+
+    group: GroupId
+    member: MemberName
+    force: bool = False
+
+    async def perform(self, desk: Desk, by: str) -> Decision:
+        return await desk.members.dismiss(self.group, self.member, force=self.force, by=by)
+
+
+@over("POST", "/groups/{group}/members", "adopt", body="handler.web.members.AdoptBody")
+class AdoptMember:
+    """Raise the size by one, and have a machine that is there, by its cloud's name or id, join for it; or neither."""
+
+    group: GroupId
+    named: Annotated[str, Len(1, 255)]
+    force: bool = False
+
+    async def perform(self, desk: Desk, by: str) -> Decision:
+        return await desk.members.adopt(self.group, self.named, force=self.force, by=by)
+
+
+@over("POST", "/groups/{group}/members/{member}/evict", "evict", body="EvictBody", may_be_bare=True, status=202)
+class EvictMember:
+    """Have this very member leave, kept and without its mark; the size is lowered by one, unless it is replaced."""
+
+    group: GroupId
+    member: MemberName
+    replace: bool = False
+    force: bool = False
+
+    async def perform(self, desk: Desk, by: str) -> Decision | Shown:
+        if not self.replace:
+            return await desk.members.evict(self.group, self.member, force=self.force, by=by)
+        await desk.members.exchange(self.group, self.member, force=self.force, by=by)
+        return {"group": self.group, "member": self.member, "evicted": True, "replaced": True}
+
+
+@over("POST", "/groups/{group}/members/{member}/protect", "protect", body="ProtectBody")
+class ProtectMember:
+    """Never choose this member as surplus, or do so again."""
+
+    group: GroupId
+    member: MemberName
+    protected: bool = True
+
+    async def perform(self, desk: Desk, by: str) -> Shown:
+        await desk.members.protect(self.group, self.member, protected=self.protected, by=by)
+        return {"group": self.group, "member": self.member, "protected": self.protected}
+
+
+@over("POST", "/groups/{group}/members/{member}/observe", "observe", is_signed=False)
+class ObserveMember:
+    """Look now, and show all that is known of one member."""
+
+    group: GroupId
+    member: MemberName
+
+    async def perform(self, desk: Desk, by: str) -> CloseUp:
+        return await desk.members.observe(self.group, self.member)
+
+
+@over("POST", "/groups/{group}/members/{member}/converge", "converge")
+class ConvergeMember:
+    """Make a pass for one member alone, and show what was done."""
+
+    group: GroupId
+    member: MemberName
+
+    async def perform(self, desk: Desk, by: str) -> MemberPass:
+        from handler.operations.outcomes import MemberPass
+
+        outcomes = await desk.members.converge(self.group, self.member, by=by)
+        return MemberPass(group=self.group, member=self.member, outcomes=outcomes)
+
+
+MemberOperation = (
+    ReplaceMember | DeleteMember | AdoptMember | EvictMember | ProtectMember | ObserveMember | ConvergeMember
+)

@@ -1,0 +1,110 @@
+"""Operations on sizes: scaling, policies that are carried out from outside, and pauses of a group or of the fleet."""
+
+from __future__ import annotations
+
+from dataclasses import field
+from typing import TYPE_CHECKING, Annotated
+
+from annotated_types import Interval, Len
+
+from config.units import GroupId, PolicyId
+from handler.operations.address import ABOUT, HEADER, over
+from trigger.verdicts import Direction
+
+if TYPE_CHECKING:
+    from handler.operations.desk import Desk
+    from handler.operations.outcomes import Asked, Shown
+    from handler.planning.status import GroupStatus
+    from trigger.requests import Decision
+
+
+@over("PUT", "/groups/{group}/size", "scale", body="Size", tag="sizes")
+class ScaleGroup:
+    """Set the desired size of a group."""
+
+    group: GroupId
+    size: Annotated[int, Interval(ge=0, le=1_000_000)]
+    force: bool = False
+
+    async def perform(self, desk: Desk, by: str) -> Decision:
+        return await desk.scale(self.group, self.size, force=self.force, by=by)
+
+
+@over("POST", "/groups/{group}/alarms", "alarm", body="AlarmBody", tag="sizes", is_signed=False)
+class RaiseAlarm:
+    """Carry out a policy for an outside trigger. The same ``id`` again does nothing and gets the answer."""
+
+    group: GroupId
+    id: Annotated[str, Len(1, 200)]
+    policy: Annotated[PolicyId, Len(1, 200)]
+    by: Annotated[str, Len(0, 64)] = "alarm"
+
+    async def perform(self, desk: Desk, by: str) -> Asked:
+        return await desk.alarm(self.group, self.policy, id=self.id, by=self.by)
+
+
+@over("POST", "/groups/{group}/policies/{policy}/execute", "execute", tag="sizes")
+class ExecutePolicy:
+    """Carry out a policy of a group, whether or not its conditions hold."""
+
+    group: GroupId
+    policy: PolicyId
+    id: Annotated[str, Len(0, 200)] = field(
+        default="", metadata={HEADER: "Idempotency-Key", ABOUT: "The same again does nothing."}
+    )
+
+    async def perform(self, desk: Desk, by: str) -> Asked:
+        return await desk.alarm(self.group, self.policy, id=self.id or desk.fresh_id(), by=by)
+
+
+@over("POST", "/groups/{group}/pause", "pause", body="PauseBody")
+class PauseGroup:
+    """Stop decisions and, unless ``decisions_only``, convergence; or only changes in one direction."""
+
+    group: GroupId
+    decisions_only: bool = False
+    direction: Direction | None = None
+
+    async def perform(self, desk: Desk, by: str) -> GroupStatus:
+        await desk.pause(self.group, decisions_only=self.decisions_only, direction=self.direction, by=by)
+        return desk.group(self.group)
+
+
+@over("POST", "/groups/{group}/resume", "resume", body="ResumeBody", may_be_bare=True)
+class ResumeGroup:
+    """Undo a pause of a group, or only that of one direction."""
+
+    group: GroupId
+    direction: Direction | None = None
+
+    async def perform(self, desk: Desk, by: str) -> GroupStatus:
+        await desk.resume(self.group, direction=self.direction, by=by)
+        return desk.group(self.group)
+
+
+@over("POST", "/pause", "pause", body="FleetPauseBody")
+class PauseFleet:
+    """Pause the whole fleet, as a group is paused; ``because`` is shown wherever the pause is."""
+
+    decisions_only: bool = False
+    direction: Direction | None = None
+    because: Annotated[str, Len(0, 200)] = ""
+
+    async def perform(self, desk: Desk, by: str) -> Shown:
+        paused = await desk.pause_all(
+            decisions_only=self.decisions_only, direction=self.direction, because=" ".join(self.because.split()), by=by
+        )
+        return {"fleet_pause": paused}
+
+
+@over("POST", "/resume", "resume", body="FleetResumeBody", may_be_bare=True)
+class ResumeFleet:
+    """Undo a pause of the whole fleet, or only that of one direction."""
+
+    direction: Direction | None = None
+
+    async def perform(self, desk: Desk, by: str) -> Shown:
+        return {"fleet_pause": await desk.resume_all(direction=self.direction, by=by)}
+
+
+SizeOperation = ScaleGroup | RaiseAlarm | ExecutePolicy | PauseGroup | ResumeGroup | PauseFleet | ResumeFleet

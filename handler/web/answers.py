@@ -1,0 +1,106 @@
+"""What became of an operation, as an HTTP answer: status and JSON."""
+
+from __future__ import annotations
+
+import asyncio
+
+from fastapi.responses import JSONResponse, Response
+
+from handler.engine.said import Reloaded
+from handler.operations.address import Address
+from handler.operations.outcomes import Asked, Done, MemberPass
+from handler.planning.closeups import CloseUp
+from handler.planning.snapshot import Snapshot
+from handler.planning.steps import Plan
+from handler.snapshots.writing import written
+from handler.web.render import Json, carried_out, closed_up, plain, planned, text_of
+from trigger.explain.words import sentence_of
+from trigger.reasons import Reason
+from trigger.requests import Decision
+from trigger.verdicts import Direction
+
+_MOVED = frozenset({Reason.SCALED_OUT, Reason.SCALED_IN, Reason.FORCED, Reason.ADVISED, Reason.WAITING_TURN})
+
+
+async def answered(address: Address, done: Done) -> Response:
+    """Answer with what became of an operation; with its address's status, where the outcome does not say another."""
+    if isinstance(done, Snapshot):  # of thousands of members it takes a while
+        return Response(await asyncio.to_thread(lambda: text_of(written(done))), media_type="application/json")
+    return JSONResponse(_body(done), _status(done) or address.status)
+
+
+def _body(done: object) -> Json:
+    match done:
+        case Decision():
+            return _decided(done)
+        case Asked():
+            return _asked(done)
+        case Plan():
+            return planned(done)
+        case CloseUp():
+            return closed_up(done)
+        case MemberPass():
+            return {"group": done.group, "member": done.member, "done": [carried_out(each) for each in done.outcomes]}
+        case _:
+            return plain(done)
+
+
+def _status(done: object) -> int | None:
+    """Return 403 for what will not be, 409 for a file that is refused; ``None``: the outcome says nothing."""
+    match done:
+        case Asked():
+            return 202 if done.reason in _MOVED else 403
+        case Decision():
+            return _status_of(done)
+        case Reloaded():
+            return 409 if done.problems else 200
+        case _:
+            return None
+
+
+def _status_of(decision: Decision) -> int:
+    """Return 202 for a size that is made, now or in its turn, 200 for one that is there, else 403."""
+    reasons = {answer.reason for answer in decision.answers}
+    if decision.winner is not None or Reason.WAITING_TURN in reasons:
+        return 202
+    return 200 if reasons <= {Reason.NO_CHANGE} else 403
+
+
+def _decided(decision: Decision) -> dict[str, Json]:
+    return {
+        "reason": decision.reason.value,
+        "desired_from": decision.desired_from,
+        "desired_to": decision.desired_to,
+        "revision": decision.state.revision,
+        "answers": [
+            {
+                "request": answer.request.id,
+                "reason": answer.reason.value,
+                "words": sentence_of(answer.reason),
+                "clamps": plain(answer.clamps),
+            }
+            for answer in decision.answers
+        ],
+        "quiet": _quiet(decision),
+    }
+
+
+def _quiet(decision: Decision) -> Json:
+    """The quiet time that the decision begins, if it begins one."""
+    if decision.winner is None or decision.desired_from is None or decision.desired_to is None or not decision.changed:
+        return None
+    span = decision.winner.request.quiet_time
+    direction = Direction.OUT if decision.desired_to > decision.desired_from else Direction.IN
+    return {"seconds": span, "direction": direction.value} if span > 0 else None
+
+
+def _asked(asked: Asked) -> dict[str, Json]:
+    return {
+        "request": asked.request,
+        "repeated": asked.repeated,
+        "reason": asked.reason.value,
+        "words": sentence_of(asked.reason),
+        "desired_from": asked.desired_from,
+        "desired_to": asked.desired_to,
+        "clamps": plain(asked.answer.clamps) if asked.answer is not None else [],
+    }

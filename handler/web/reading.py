@@ -1,0 +1,228 @@
+"""The routes that read: groups and why they are as they are, history, and what the daemon keeps beside groups."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query, Request
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+from config.units import CounterId, GroupId, Instant
+from handler.operations.desk import Desk
+from handler.planning.garbage import Item
+from handler.ports.outside import StoredHook
+from handler.ports.stored import EVERY_KIND, EventKind, Span
+from handler.web.gate import BEARER, UNAUTHORIZED
+from handler.web.probing import probed_plain
+from handler.web.render import Json, plain
+from trigger.explain.explanation import Explanation
+from trigger.explain.measure_words import say_range
+from trigger.explain.words import say
+
+_UNTIL = Query(description="With at: show the decision that was taken from at until just before this instant.")
+_Hook = Annotated[str | None, Query(max_length=64, description="Through which webhook; none: one that may do all.")]
+
+
+def _refuse_without_token(request: Request) -> None:
+    if not request.scope.get(BEARER, False):
+        raise HTTPException(401, UNAUTHORIZED, {"WWW-Authenticate": "Bearer"})
+
+
+_NeedsToken = Depends(_refuse_without_token)
+"""Of a GET that makes the daemon send requests to members, clouds or balancers: over TCP it needs the token."""
+
+
+def reading_routes(desk: Desk) -> APIRouter:
+    """Make the routes."""
+    routes = APIRouter()
+    for some in (_groups, _looks, _definitions, _daemon, _webhooks):
+        routes.include_router(some(desk))
+    return routes
+
+
+def _groups(desk: Desk) -> APIRouter:
+    routes = APIRouter(tags=["reading"])
+
+    @routes.get("/groups")
+    async def groups() -> JSONResponse:
+        return JSONResponse(plain(desk.status()))
+
+    @routes.get("/groups/{group}")
+    async def group(group: str) -> JSONResponse:
+        return JSONResponse(plain(desk.group(GroupId(group))))
+
+    @routes.get("/groups/{group}/members")
+    async def members(group: str) -> JSONResponse:
+        return JSONResponse(plain(desk.group(GroupId(group)).members))
+
+    @routes.get("/groups/{group}/why")
+    async def why(group: str, at: float | None = None, until: Annotated[float | None, _UNTIL] = None) -> JSONResponse:
+        known = GroupId(group)
+        return JSONResponse(await (_now(desk, known) if at is None else _then(desk, known, at, until)))
+
+    return routes
+
+
+async def _now(desk: Desk, group: GroupId) -> dict[str, Json]:
+    """The last decision, and what is wrong with the group at present."""
+    found = await desk.why(group, None)
+    explanation = found.first if isinstance(found, Span) else found
+    shown = _explained(group, explanation)
+    if explanation is not None:
+        status = desk.group(group)
+        shown["misses"] = list(desk.misses(group))
+        shown["doubts"] = list(desk.doubts(group))
+        shown["quota"] = status.quota
+        shown["messages"] = list(status.messages)
+    if isinstance(found, Span):
+        shown["span"] = _span(found)
+    return shown
+
+
+async def _then(desk: Desk, group: GroupId, at: float, until: float | None) -> dict[str, Json]:
+    """The decision of an instant, or of the time from ``at`` until just before ``until``."""
+    end = max(until if until is not None else at, math.nextafter(at, math.inf))
+    found = await desk.recall(group, Instant(at), Instant(end))
+    shown = _explained(group, None if found.span is None else found.span.first)
+    shown["began"] = found.began
+    shown["others"] = list(found.others)
+    shown["events"] = plain(found.events)
+    if found.span is not None:
+        shown["span"] = _span(found.span)
+    return shown
+
+
+def _explained(group: GroupId, explanation: Explanation | None) -> dict[str, Json]:
+    if explanation is None:
+        return {"group": group, "words": ["Nothing has been evaluated yet."], "explanation": None}
+    return {"group": group, "words": list(say(explanation, explanation.at)), "explanation": plain(explanation)}
+
+
+def _span(span: Span) -> Json:
+    """What is kept of ticks in a row: how many they were, and within what each aggregate was meanwhile."""
+    ranges: list[Json] = [
+        {
+            "counter": each.counter,
+            "across": each.across,
+            "aggregate": each.aggregate,
+            "window": each.window,
+            "unit": each.unit,
+            "least": least,
+            "greatest": greatest,
+        }
+        for each, least, greatest in span.moved
+    ]
+    words = dict.fromkeys(say_range(each, least, greatest) for each, least, greatest in span.moved)
+    return {
+        "first_at": span.first_at,
+        "last_at": span.last_at,
+        "ticks": span.ticks,
+        "ranges": ranges,
+        "words": [f"meanwhile: {said}" for said in words],
+    }
+
+
+def _looks(desk: Desk) -> APIRouter:
+    """What has to be fetched first."""
+    routes = APIRouter(tags=["reading"])
+
+    @routes.get("/groups/{group}/probe", dependencies=[_NeedsToken])
+    async def probe(group: str, counter: Annotated[list[str] | None, Query(max_length=50)] = None) -> JSONResponse:
+        counters = [CounterId(name) for name in counter or ()]
+        return JSONResponse(probed_plain(await desk.probe(GroupId(group), counters)))
+
+    @routes.get("/groups/{group}/history")
+    async def history(
+        group: str,
+        before: float | None = None,
+        since: Annotated[float | None, Query(description="Nothing that is older.")] = None,
+        limit: Annotated[int, Query(ge=1, le=1000)] = 50,
+        kind: Annotated[list[EventKind] | None, Query(description="Only these; all if left out.")] = None,
+    ) -> JSONResponse:
+        at = Instant(before) if before is not None else None
+        kinds = EVERY_KIND if kind is None else frozenset(kind)
+        found = await desk.history(GroupId(group), before=at, limit=limit, kinds=kinds)
+        return JSONResponse(plain(tuple(event for event in found if since is None or event.at >= since)))
+
+    return routes
+
+
+def _definitions(desk: Desk) -> APIRouter:
+    routes = APIRouter()
+
+    @routes.get("/groups/{group}/definitions", tags=["reading"])
+    async def definitions(group: str) -> JSONResponse:
+        return JSONResponse(plain(await desk.rolling.revisions(GroupId(group))))
+
+    @routes.get("/groups/{group}/balancers", tags=["reading"])
+    async def behind(group: str) -> JSONResponse:
+        return JSONResponse(plain(await desk.balancers.behind(GroupId(group))))
+
+    @routes.get("/recording", tags=["recording"])
+    async def status() -> JSONResponse:
+        return JSONResponse(plain(await desk.recording()))
+
+    return routes
+
+
+def _daemon(desk: Desk) -> APIRouter:
+    routes = APIRouter(tags=["acts"])
+
+    @routes.get("/endpoints")
+    async def endpoints() -> JSONResponse:
+        return JSONResponse(plain(desk.endpoints()))
+
+    @routes.get("/pause")
+    async def stopped() -> JSONResponse:
+        return JSONResponse({"fleet_pause": plain(desk.fleet_pause())})
+
+    @routes.get("/store")
+    async def status() -> JSONResponse:
+        return JSONResponse(plain(desk.stores.status()))
+
+    @routes.get("/garbage", dependencies=[_NeedsToken])
+    async def look(group: str | None = None) -> JSONResponse:
+        found = await desk.garbage.look(None if group is None else GroupId(group))
+        now = desk.now()
+        return JSONResponse({"garbage": [_aged(item, now) for item in found.items], "unseen": plain(found.unseen)})
+
+    return routes
+
+
+def _aged(item: Item, now: Instant) -> Json:
+    said = plain(item)
+    age = None if item.since is None else max(now - item.since, 0.0)
+    return {**said, "age": age} if isinstance(said, dict) else said
+
+
+def _webhooks(desk: Desk) -> APIRouter:
+    routes = APIRouter(tags=["webhooks"])
+
+    @routes.get("/hooks")
+    async def hooks() -> JSONResponse:
+        return JSONResponse([_without_tokens(hook) for hook in desk.webhooks.all()])
+
+    @routes.post("/hooks/check")
+    async def check(request: Request, hook: _Hook = None) -> JSONResponse:
+        reply = await desk.webhooks.check_alerts(await request.body(), hook)
+        return JSONResponse({"status": reply.status, **reply.body})
+
+    return routes
+
+
+def _without_tokens(hook: StoredHook) -> Json:
+    """All of a webhook but what opens it."""
+    return {
+        "name": hook.name,
+        "groups": plain(hook.groups),
+        "effects": plain(hook.effects),
+        "directions": plain(hook.directions),
+        "push": hook.pushes,
+        "signed": hook.hmac_secret is not None,
+        "rotating": hook.old_token is not None,
+        "created_at": hook.created_at,
+        "revoked_at": hook.revoked_at,
+        "last_used_at": hook.last_used_at,
+    }

@@ -1,0 +1,166 @@
+"""Every operation of the registry: its address, its request, and its way through the routes and back."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import MISSING, FrozenInstanceError, fields, replace
+from typing import Any, get_type_hints
+from urllib.parse import unquote
+
+import pytest
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+
+from config.model.rolling import Allowance
+from config.units import GroupId
+from handler.operations.address import HEADER, Call, address_of, call_of
+from handler.operations.group_operations import DeleteGroup
+from handler.operations.registry import OPERATIONS, Operation
+from handler.web.operating import operation_routes
+from tests.support.filled import filled
+
+ANOTHER: Mapping[str, object] = {
+    "group": "wëb ?&%",
+    "member": "web-1",
+    "protected": False,
+    "surge": Allowance(number=2),
+    "unavailable": Allowance(number=10, percent=True),
+}
+"""Values that a request could spoil, or that are not the field's default."""
+
+
+def every_field_set(kind: type[Operation]) -> Operation:
+    hints = get_type_hints(kind)
+    made: Operation = kind(**{each.name: ANOTHER.get(each.name, filled(hints[each.name])) for each in fields(kind)})
+    return made
+
+
+def none_set(kind: type[Operation]) -> Operation:
+    hints = get_type_hints(kind)
+    needed = [each.name for each in fields(kind) if each.default is MISSING]
+    made: Operation = kind(**{name: ANOTHER.get(name, filled(hints[name])) for name in needed})
+    return made
+
+
+class Performing:
+    """Stands for a daemon behind the routes: keeps what is asked, and by whom."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[Operation, str]] = []
+        self.app = FastAPI(exception_handlers={RequestValidationError: _misread})
+        self.app.include_router(operation_routes(self.perform), prefix="/api/v1")
+
+    async def perform(self, operation: Operation, by: str) -> Mapping[str, object]:
+        self.asked.append((operation, by))
+        return {"did": "it"}
+
+    def sent(self, call: Call) -> tuple[int, Any]:
+        """Send a request in the name of ada: status and answer."""
+        answered: list[Any] = []
+
+        async def receive() -> dict[str, Any]:
+            return {"type": "http.request", "body": call.body or b"", "more_body": False}
+
+        async def send(message: Any) -> None:
+            answered.append(message)
+
+        path, _, query = call.path.partition("?")
+        headers = {"content-type": "application/json", "x-trimtab-user": "ada", **call.headers}
+        scope = {
+            "type": "http",
+            "method": call.method,
+            "path": unquote(path),
+            "query_string": query.encode(),
+            "headers": [(name.lower().encode(), value.encode()) for name, value in headers.items()],
+        }
+        self.asked.clear()
+        asyncio.run(self.app(scope, receive, send))
+        return answered[0]["status"], json.loads(b"".join(message.get("body", b"") for message in answered[1:]))
+
+
+async def _misread(_: Request, error: Any) -> JSONResponse:
+    return JSONResponse([".".join(map(str, each["loc"])) for each in error.errors()], 422)
+
+
+@pytest.fixture(scope="module")
+def daemon() -> Performing:
+    return Performing()
+
+
+def test_no_two_operations_are_asked_for_at_one_address() -> None:
+    addresses = [(address_of(kind).method, address_of(kind).path) for kind in OPERATIONS]
+    assert len(set(addresses)) == len(addresses)
+
+
+def test_operations_whose_bodies_have_one_name_have_the_same_fields_in_them() -> None:
+    bodies: dict[str, set[tuple[object, ...]]] = {}
+    for kind in OPERATIONS:
+        address, hints = address_of(kind), get_type_hints(kind, include_extras=True)
+        inside = [
+            (each.name, hints[each.name], each.default) for each in fields(kind) if each.name not in address.placed
+        ]
+        bodies.setdefault(address.body, set()).add(tuple(inside))
+    del bodies[""]
+    assert {name for name, told in bodies.items() if len(told) > 1} == set()
+
+
+@pytest.mark.parametrize("kind", OPERATIONS)
+def test_an_operation_is_a_value_whose_address_names_its_fields(kind: type[Operation]) -> None:
+    address, known = address_of(kind), {each.name: each for each in fields(kind)}
+    assert address.placed <= known.keys()
+    left = [each for name, each in known.items() if name not in address.placed and HEADER not in each.metadata]
+    assert bool(address.body) == (bool(left) and address.method != "DELETE")
+    if address.may_be_bare or address.method == "DELETE":
+        assert all(each.default is not MISSING for each in left)
+    for name in known:
+        with pytest.raises(FrozenInstanceError):
+            setattr(every_field_set(kind), name, "another")
+
+
+@pytest.mark.parametrize("made", [every_field_set, none_set])
+@pytest.mark.parametrize("kind", OPERATIONS)
+def test_what_a_client_asks_for_is_performed_in_its_name_and_answered(
+    daemon: Performing, kind: type[Operation], made: Any
+) -> None:
+    operation, address = made(kind), address_of(kind)
+    assert daemon.sent(call_of(operation)) == (address.status, {"did": "it"})
+    assert daemon.asked == [(operation, "ada" if address.is_signed else "")]
+
+
+@pytest.mark.parametrize("kind", [kind for kind in OPERATIONS if address_of(kind).body])
+def test_a_body_with_an_unknown_field_is_refused(daemon: Performing, kind: type[Operation]) -> None:
+    call = call_of(every_field_set(kind))
+    body = {**json.loads(call.body or b"{}"), "other": 1}
+    assert daemon.sent(replace(call, body=json.dumps(body).encode())) == (422, ["body.other"])
+    assert daemon.asked == []
+
+
+@pytest.mark.parametrize("kind", [kind for kind in OPERATIONS if address_of(kind).body])
+def test_a_body_is_left_out_only_where_that_is_declared(daemon: Performing, kind: type[Operation]) -> None:
+    status, _ = daemon.sent(replace(call_of(none_set(kind)), body=b""))
+    assert (status != 422) is bool(daemon.asked) is address_of(kind).may_be_bare
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/groups/web/size", {"size": 1_000_001}),
+        ("/groups/web/balancers/edge", {"port": 0}),
+        ("/recording", {"on": True, "for_s": 0}),
+        ("/recording", {"on": True, "for_s": math.nan}),
+        ("/recording", {"on": True, "for_s": math.inf}),
+    ],
+    ids=str,
+)
+def test_a_value_out_of_bounds_is_refused(daemon: Performing, path: str, body: Mapping[str, object]) -> None:
+    call = Call(method="PUT", path=f"/api/v1{path}", headers={}, body=json.dumps(body).encode())
+    assert daemon.sent(call)[0] == 422
+
+
+def test_flags_of_a_deletion_stand_in_its_query() -> None:
+    call = call_of(DeleteGroup(group=GroupId("a b"), members=True))
+    assert (call.path, call.body) == ("/api/v1/groups/a%20b?members=true", None)
