@@ -1,4 +1,4 @@
-"""Frozen dataclasses as JSON text and back, faithfully.
+"""Frozen dataclasses as JSON text and back, faithfully; cattrs compiles the functions (ADR 0029).
 
 What is written says which dataclass it is (``"type"``), so that a field whose type becomes a union later still reads
 what was stored before. Reading is strict: a wrong type is an error, never a guess. Two things are forgiven, since
@@ -24,12 +24,18 @@ from __future__ import annotations
 import enum
 import json
 import math
-import operator
 import types
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import fields
 from functools import cache
-from typing import NewType, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+from itertools import repeat
+from operator import call
+from typing import Any, Final, NewType, NoReturn, TypeVar, Union, cast, get_args, get_origin
+
+from cattrs import Converter
+from cattrs.cols import mapping_structure_factory
+from cattrs.errors import AttributeValidationNote, BaseValidationError, IterableValidationNote
+from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, override
 
 from config.build.wire import name_of
 from config.errors import StoreError
@@ -37,23 +43,21 @@ from handler.store.tags import TAGS
 
 T = TypeVar("T")
 
-_TYPE = "type"
-_NOT_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
+Read = Callable[[Any, Any], Any]
+"""From what JSON holds, and the type that it shall have."""
+Write = Callable[[Any], Any]
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Coder:
-    encode: Callable[[object], object]
-    decode: Callable[[object], object]
+_TYPE: Final = "type"
+_NOT_FINITE: Final = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
+_PLAIN: Final = frozenset({str, float, bool, types.NoneType})
+"""What JSON itself tells apart."""
+_CONVERTER: Final = Converter()
+_reads = _CONVERTER.register_structure_hook_factory
+_writes = _CONVERTER.register_unstructure_hook_factory
 
 
 class _Unreadable(ValueError):
-    """A stored value is not of the declared type; grows its path on the way out."""
-
-    def __init__(self, message: str, path: tuple[str, ...] = ()) -> None:
-        super().__init__(message)
-        self.message = message
-        self.path = path
+    """A stored value is not of the declared type."""
 
 
 def to_text(value: object, kind: object) -> str:
@@ -62,7 +66,7 @@ def to_text(value: object, kind: object) -> str:
     Raises:
         TypeError: it is not of that type, or such a type cannot be stored.
     """
-    return json.dumps(_coder(kind).encode(value), separators=(",", ":"), allow_nan=False, ensure_ascii=False)
+    return json.dumps(_writer(kind)(value), separators=(",", ":"), allow_nan=False, ensure_ascii=False)
 
 
 def from_text(text: str, kind: type[T]) -> T:
@@ -71,277 +75,247 @@ def from_text(text: str, kind: type[T]) -> T:
     Raises:
         StoreError: it does not fit ``kind``; the message says where.
     """
-    wanted: object = kind
     try:
-        return cast("T", _coder(wanted).decode(json.loads(text)))
-    except _Unreadable as error:
-        where = ".".join(error.path) or "the whole"
-        raise StoreError(f"a stored {_name(kind)} cannot be read: {where}: {error.message}") from error
+        return cast("T", _reader(cast("Hashable", kind))(json.loads(text), kind))
+    except (BaseValidationError, _Unreadable) as error:
+        raise StoreError(f"a stored {_name(kind)} cannot be read: {_explained(error)}") from error
     except json.JSONDecodeError as error:
         raise StoreError(f"a stored {_name(kind)} is not JSON: {error}") from error
 
 
-@cache
-def _coder(kind: object) -> _Coder:
-    if isinstance(kind, NewType):
-        return _coder(kind.__supertype__)
-    if kind in _SCALARS:
-        return _SCALARS[kind]
-    if isinstance(kind, type) and get_origin(kind) is None:
-        return _class(kind)
-    return _composite(get_origin(kind), get_args(kind))
+_writer = cache(_CONVERTER.get_unstructure_hook)
+_reader = cache(_CONVERTER.get_structure_hook)
 
 
-def _class(kind: type) -> _Coder:
-    if issubclass(kind, enum.Enum):
-        return _enum(kind)
-    if kind in TAGS:
-        return _dataclass(kind)
+def _explained(error: BaseException) -> str:
+    """Say of the first thing that is wrong where it is, and what was expected."""
+    where: list[str] = []
+    while True:
+        notes = reversed(getattr(error, "__notes__", ()))
+        where += [str(note.name if isinstance(note, AttributeValidationNote) else note.index) for note in notes]
+        if not isinstance(error, BaseValidationError):
+            return f"{'.'.join(where) or 'the whole'}: {'is missing' if isinstance(error, KeyError) else error}"
+        error = error.exceptions[0]
+
+
+def _refuse(expected: str, found: object) -> NoReturn:
+    """Say what was expected; of what was found only the sort, since a stored value may be anybody's."""
+    shown = repr(found)[:40] if isinstance(found, (str, int, float)) or found is None else type(found).__name__
+    raise _Unreadable(f"expected {expected}, found {shown}")
+
+
+def _object(found: object) -> dict[str, object]:
+    return found if isinstance(found, dict) else _refuse("an object", found)
+
+
+def _name(kind: object) -> str:
+    return kind.__name__ if isinstance(kind, type) else str(kind)
+
+
+def _is_strange(kind: object) -> bool:
+    """Whether nothing below, and nothing of cattrs that keeps to it, has a form for such a type."""
+    return not isinstance(kind, NewType) and get_origin(kind) not in {Mapping, types.UnionType, Union}
+
+
+def _impossible(kind: object) -> NoReturn:
     raise TypeError(f"{kind!r} cannot be stored: only what has a tag in handler/store/tags.py can")
 
 
-def _composite(origin: object, arguments: Sequence[object]) -> _Coder:
-    if origin in (types.UnionType, Union):
-        return _union(arguments)
-    if origin is Mapping:
-        return _mapping(*arguments)
-    if origin is tuple:
-        return _list(arguments[0]) if arguments[1:] == (...,) else _tuple(arguments)
-    raise TypeError(f"{origin!r} of {arguments!r} cannot be stored")
+_reads(_is_strange, _impossible)
+_writes(_is_strange, _impossible)  # a factory that is registered later is asked first
 
 
 # Scalars
 
 
-def _exactly(kind: type, article: str) -> _Coder:
-    def decode(found: object) -> object:
+def _exactly(kind: type, article: str) -> None:
+    def read(found: object, _: object) -> object:
         return found if type(found) is kind else _refuse(article, found)
 
-    def encode(value: object) -> object:
+    def write(value: object) -> object:
         if not isinstance(value, kind):
             raise TypeError(f"expected {article}, found {value!r}")
         return value
 
-    return _Coder(encode=encode, decode=decode)
+    _CONVERTER.register_structure_hook(kind, read)
+    _CONVERTER.register_unstructure_hook(kind, write)
 
 
-def _encode_int(value: object) -> object:
-    return operator.index(cast("int", value))
+_exactly(str, "a string")
+_exactly(bool, "true or false")
+_exactly(int, "a whole number")
+_exactly(types.NoneType, "null")
 
 
-def _decode_int(found: object) -> object:
-    return found if type(found) is int else _refuse("a whole number", found)
+@_CONVERTER.register_structure_hook
+def _read_float(found: object, _: object) -> float:
+    if type(found) is int or type(found) is float:
+        return float(found)
+    return _NOT_FINITE[found] if isinstance(found, str) and found in _NOT_FINITE else _refuse("a number", found)
 
 
-def _encode_float(value: object) -> object:
+@_CONVERTER.register_unstructure_hook
+def _write_float(value: float) -> object:
     if not isinstance(value, (int, float)):
         raise TypeError(f"expected a number, found {value!r}")
     number = float(value)
     return number if math.isfinite(number) else str(number)
 
 
-def _decode_float(found: object) -> object:
-    if type(found) is int or type(found) is float:
-        return float(found)
-    if isinstance(found, str) and found in _NOT_FINITE:
-        return _NOT_FINITE[found]
-    return _refuse("a number", found)
+def _is_enum(kind: object) -> bool:
+    return isinstance(kind, type) and issubclass(kind, enum.Enum)
 
 
-_SCALARS: Mapping[object, _Coder] = {
-    str: _exactly(str, "a string"),
-    bool: _exactly(bool, "true or false"),
-    int: _Coder(encode=_encode_int, decode=_decode_int),
-    float: _Coder(encode=_encode_float, decode=_decode_float),
-    types.NoneType: _exactly(types.NoneType, "null"),
-}
-
-
-def _enum(kind: type[enum.Enum]) -> _Coder:
+@_reads(_is_enum)
+def _enum_reader(kind: type[enum.Enum]) -> Read:
     words = {member.value: member for member in kind}
 
-    def encode(value: object) -> object:
+    def read(found: object, _: object) -> enum.Enum:
+        if isinstance(found, (str, int)) and found in words:
+            return words[found]
+        _refuse(f"one of {', '.join(map(str, words))}", found)
+
+    return read
+
+
+@_writes(_is_enum)
+def _enum_writer(kind: type[enum.Enum]) -> Write:
+    def write(value: object) -> object:
         if not isinstance(value, kind):
             raise TypeError(f"expected a {kind.__name__}, found {value!r}")
         return value.value
 
-    def decode(found: object) -> object:
-        if isinstance(found, (str, int)) and found in words:
-            return words[found]
-        return _refuse(f"one of {', '.join(map(str, words))}", found)
-
-    return _Coder(encode=encode, decode=decode)
+    return write
 
 
-# Composites
+# Dataclasses
 
 
-def _list(kind: object) -> _Coder:
-    inner = _coder(kind)
+@_reads(TAGS.__contains__)
+def _class_reader(kind: type) -> Read:
+    tag = TAGS[kind]
+    inner: Read = make_dict_structure_fn(kind, _CONVERTER, **_names(kind))
 
-    def encode(value: object) -> object:
-        return [inner.encode(item) for item in cast("tuple[object, ...]", value)]
-
-    def decode(found: object) -> object:
-        return tuple(_inside(str(index), inner, item) for index, item in enumerate(_array(found)))
-
-    return _Coder(encode=encode, decode=decode)
-
-
-def _tuple(kinds: Sequence[object]) -> _Coder:
-    inner = [_coder(kind) for kind in kinds]
-
-    def encode(value: object) -> object:
-        pairs = zip(inner, cast("tuple[object, ...]", value), strict=True)
-        return [coder.encode(item) for coder, item in pairs]
-
-    def decode(found: object) -> object:
-        items = _array(found)
-        if len(items) != len(inner):
-            return _refuse(f"{len(inner)} items", found)
-        return tuple(_inside(str(i), coder, item) for i, (coder, item) in enumerate(zip(inner, items, strict=True)))
-
-    return _Coder(encode=encode, decode=decode)
-
-
-def _mapping(key: object, value: object) -> _Coder:
-    keys, values = _coder(key), _coder(value)
-
-    def encode(mapping: object) -> object:
-        items = cast("Mapping[object, object]", mapping).items()
-        return {cast("str", keys.encode(name)): values.encode(item) for name, item in items}
-
-    def decode(found: object) -> object:
-        items = _object(found).items()
-        return types.MappingProxyType({_inside(k, keys, k): _inside(k, values, item) for k, item in items})
-
-    return _Coder(encode=encode, decode=decode)
-
-
-def _union(kinds: Sequence[object]) -> _Coder:
-    """``X | None``, or several dataclasses told apart by ``type``, with or without ``None``."""
-    others = [kind for kind in kinds if kind is not types.NoneType]
-    chosen = _coder(others[0]) if len(others) == 1 else _one_of(others)
-    if len(others) == len(kinds):
-        return chosen
-
-    def encode(value: object) -> object:
-        return None if value is None else chosen.encode(value)
-
-    def decode(found: object) -> object:
-        return None if found is None else chosen.decode(found)
-
-    return _Coder(encode=encode, decode=decode)
-
-
-_PLAIN = frozenset({str, float, bool})
-"""What JSON itself tells apart."""
-
-
-def _plain(kinds: Sequence[object]) -> _Coder:
-    words = " or ".join(map(_name, kinds))
-
-    def encode(value: object) -> object:
-        if type(value) not in kinds:
-            raise TypeError(f"expected {words}, found {value!r}")
-        return value
-
-    def decode(found: object) -> object:
-        return found if type(found) in kinds else _refuse(words, found)
-
-    return _Coder(encode=encode, decode=decode)
-
-
-def _text_or_list(kind: object) -> _Coder:
-    inner = _coder(kind)
-
-    def encode(value: object) -> object:
-        return value if isinstance(value, str) else inner.encode(value)
-
-    def decode(found: object) -> object:
-        return found if isinstance(found, str) else inner.decode(found)
-
-    return _Coder(encode=encode, decode=decode)
-
-
-def _one_of(kinds: Sequence[object]) -> _Coder:
-    if set(kinds) <= _PLAIN:
-        return _plain(kinds)
-    lists = [kind for kind in kinds if get_origin(kind) is tuple]
-    if lists and set(kinds) == {str, lists[0]}:  # JSON tells text from a list, too
-        return _text_or_list(lists[0])
-    if not all(isinstance(kind, type) and kind in TAGS for kind in kinds):
-        raise TypeError(
-            f"a union of {', '.join(map(_name, kinds))} cannot be stored: only dataclasses with a tag say what they are"
-        )
-    coders = {TAGS[kind]: _coder(kind) for kind in cast("Sequence[type]", kinds)}
-
-    def encode(value: object) -> object:
-        if type(value) not in kinds:
-            raise TypeError(f"expected one of {', '.join(coders)}, found {value!r}")
-        return coders[TAGS[type(value)]].encode(value)
-
-    def decode(found: object) -> object:
-        name = _object(found).get(_TYPE)
-        if not isinstance(name, str) or name not in coders:
-            return _refuse(f"one of {', '.join(coders)}", name)
-        return coders[name].decode(found)
-
-    return _Coder(encode=encode, decode=decode)
-
-
-def _dataclass(kind: type) -> _Coder:
-    tag, hints = TAGS[kind], get_type_hints(kind)
-    names = {name_of(field): field.name for field in fields(kind)}
-    coders = {name: _coder(hints[attribute]) for name, attribute in names.items()}
-    needed = {name_of(field) for field in fields(kind) if field.default is MISSING and field.default_factory is MISSING}
-    if _TYPE in coders:
-        raise TypeError(f"{kind.__name__} cannot be stored: a field may not be called {_TYPE!r}")
-
-    def encode(value: object) -> object:
-        if type(value) is not kind:
-            raise TypeError(f"expected a {kind.__name__}, found {value!r}")
-        written: dict[str, object] = {_TYPE: tag}
-        for name, coder in coders.items():
-            written[name] = coder.encode(getattr(value, names[name]))
-        return written
-
-    def decode(found: object) -> object:
+    def read(found: object, _: object) -> object:
         stored = _object(found)
         if stored.get(_TYPE) != tag:
-            return _refuse(tag, stored.get(_TYPE))
-        missing = needed - stored.keys()
-        if missing:
-            raise _Unreadable("is missing", (min(missing),))
-        given = {name: coder for name, coder in coders.items() if name in stored}
-        return kind(**{names[name]: _inside(name, coder, stored[name]) for name, coder in given.items()})
+            _refuse(tag, stored.get(_TYPE))
+        return inner(stored, kind)
 
-    return _Coder(encode=encode, decode=decode)
+    return read
 
 
-# Reading
+@_writes(TAGS.__contains__)
+def _class_writer(kind: type) -> Write:
+    tag = TAGS[kind]
+    inner: Write = make_dict_unstructure_fn(kind, _CONVERTER, **_names(kind))
+
+    def write(value: object) -> object:
+        if type(value) is not kind:
+            raise TypeError(f"expected a {kind.__name__}, found {value!r}")
+        return {_TYPE: tag, **inner(value)}
+
+    return write
 
 
-def _inside(name: str, coder: _Coder, found: object) -> object:
-    try:
-        return coder.decode(found)
-    except _Unreadable as error:
-        raise _Unreadable(error.message, (name, *error.path)) from None
+def _names(kind: type) -> Mapping[str, Any]:
+    names = {field.name: name_of(field) for field in fields(kind)}
+    if _TYPE in names.values():
+        raise TypeError(f"{kind.__name__} cannot be stored: a field may not be called {_TYPE!r}")
+    return {name: override(rename=written) for name, written in names.items()}
 
 
-def _array(found: object) -> list[object]:
-    return found if isinstance(found, list) else cast("list[object]", _refuse("an array", found))
+# Tuples and mappings
 
 
-def _object(found: object) -> dict[str, object]:
-    return found if isinstance(found, dict) else cast("dict[str, object]", _refuse("an object", found))
+def _is_tuple(kind: object) -> bool:
+    return get_origin(kind) is tuple
 
 
-def _refuse(expected: str, found: object) -> object:
-    """Say what was expected; of what was found only the sort, since a stored value may be anybody's."""
-    shown = repr(found)[:40] if isinstance(found, (str, int, float)) or found is None else type(found).__name__
-    raise _Unreadable(f"expected {expected}, found {shown}")
+@_reads(_is_tuple)
+def _tuple_reader(kind: object) -> Read:
+    kinds = [each for each in get_args(kind) if each is not ...]
+    hooks = [_CONVERTER.get_structure_hook(each) for each in kinds]
+    size = None if ... in get_args(kind) else len(kinds)
+    each = (hooks, kinds) if size is not None else (repeat(*hooks), repeat(*kinds))
+
+    def read(found: object, _: object) -> tuple[object, ...]:
+        if not isinstance(found, list):
+            _refuse("an array", found)
+        if size is not None and len(found) != size:
+            _refuse(f"{size} items", found)
+        done: list[object] = []
+        try:
+            done.extend(map(call, each[0], found, each[1]))
+        except (BaseValidationError, _Unreadable) as error:
+            error.add_note(IterableValidationNote("", len(done), kind))
+            raise
+        return tuple(done)
+
+    return read
 
 
-def _name(kind: object) -> str:
-    return kind.__name__ if isinstance(kind, type) else str(kind)
+@_writes(_is_tuple)
+def _tuple_writer(kind: object) -> Write:
+    first, *others = get_args(kind)
+    one = _CONVERTER.get_unstructure_hook(first)
+    if others == [...]:
+        return lambda value: [one(item) for item in value]
+    writers = [one, *map(_CONVERTER.get_unstructure_hook, others)]
+    return lambda value: [write(item) for write, item in zip(writers, value, strict=True)]
+
+
+def _is_mapping(kind: object) -> bool:
+    return get_origin(kind) is Mapping
+
+
+@_reads(_is_mapping)
+def _mapping_reader(kind: Any) -> Read:  # noqa: ANN401  # a type, as annotations have it
+    inner = mapping_structure_factory(kind, _CONVERTER, structure_to=dict)
+    return lambda found, _: types.MappingProxyType(inner(_object(found), kind))
+
+
+# Unions of types that JSON or a tag tells apart. cattrs knows ``X | None``.
+
+
+def _is_choice(kind: object) -> bool:
+    some = set(get_args(kind)) - {types.NoneType}
+    return get_origin(kind) in {types.UnionType, Union} and len(some) > 1
+
+
+@_reads(_is_choice)
+def _choice_reader(kind: object) -> Read:
+    readers = {_seen_as(each): (_CONVERTER.get_structure_hook(each), each) for each in get_args(kind)}
+    words = ", ".join(each if isinstance(each, str) else each.__name__ for each in readers)
+
+    def read(found: object, _: object) -> object:
+        seen = found.get(_TYPE) if isinstance(found, dict) else type(found)
+        if not isinstance(seen, (str, type)) or seen not in readers:
+            _refuse(f"one of {words}", seen if isinstance(found, dict) else found)
+        inner, kind = readers[seen]
+        return inner(found, kind)
+
+    return read
+
+
+@_writes(_is_choice)
+def _choice_writer(kind: object) -> Write:
+    kinds = get_args(kind)
+    writers = {get_origin(each) or each: _CONVERTER.get_unstructure_hook(each) for each in kinds if _seen_as(each)}
+    writers |= dict.fromkeys(_PLAIN & writers.keys(), lambda value: value)  # a text is not to be read as a number
+
+    def write(value: object) -> object:
+        if type(value) not in writers:
+            raise TypeError(f"expected one of {', '.join(map(_name, kinds))}, found {value!r}")
+        return writers[type(value)](value)
+
+    return write
+
+
+def _seen_as(kind: object) -> str | type:
+    """By what a type is told apart from others of a union: by its tag, or by what JSON holds."""
+    if isinstance(kind, type) and (kind in TAGS or kind in _PLAIN):
+        return TAGS.get(kind, kind)
+    if _is_tuple(kind):
+        return list
+    raise TypeError(f"{_name(kind)} cannot be stored in a union: only dataclasses with a tag say what they are")

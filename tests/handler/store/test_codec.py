@@ -41,6 +41,9 @@ def _composites_of(origin: Any, arguments: tuple[Any, ...]) -> st.SearchStrategy
         return st.dictionaries(*map(values_of, arguments), max_size=2)
     if origin is tuple and arguments[1:] == (...,):
         return st.lists(values_of(arguments[0]), max_size=2).map(tuple)
+    if {str, float} <= {*arguments}:  # the document has none that is infinite there, since it would become a text
+        arguments = tuple(each for each in arguments if each is not float)
+        return st.one_of(st.floats(allow_nan=False, allow_infinity=False), *map(values_of, arguments))
     return st.tuples(*map(values_of, arguments)) if origin is tuple else st.one_of(*map(values_of, arguments))
 
 
@@ -70,6 +73,22 @@ def test_a_float_keeps_its_value_and_none_is_not_infinity(number):
 def test_not_a_number_survives():
     (number,) = from_text(to_text((math.nan,), tuple[float, ...]), tuple[float, ...])
     assert math.isnan(number)
+
+
+def test_an_infinite_number_is_refused_where_a_text_may_stand():
+    with pytest.raises(ValueError, match="not JSON"):
+        to_text((math.inf,), tuple[str | float | bool, ...])
+
+
+def test_what_is_wrong_in_a_mapping_is_told_with_its_key():
+    with pytest.raises(StoreError, match=r"cannot be read: edge\.1: expected a whole number, found '2'"):
+        from_text('{"edge":[1,"2"]}', Mapping[str, tuple[int, ...]])
+
+
+@pytest.mark.parametrize("stored", ['["word", 1.5, true, null]', '[["word"], null]'])
+def test_what_json_tells_apart_is_read_as_it_is(stored):
+    kind = tuple[str | float | bool | tuple[str, ...] | None, ...]
+    assert json.loads(to_text(from_text(stored, kind), kind)) == json.loads(stored)
 
 
 def test_a_secret_is_stored_as_where_it_is_kept(monkeypatch):
