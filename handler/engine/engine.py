@@ -167,7 +167,7 @@ class Engine:
         await self.telling.stop()
         if self.parts.converger.generation is not None:
             self.parts.converger.generation.close()
-        self.parts.courier.close()
+        await self.parts.courier.close()
         await self.parts.poller.close()
         try:
             await asyncio.to_thread(self.parts.store.close)

@@ -62,6 +62,8 @@ class Question:
     """A POST that changes nothing over there, so that it may be sent twice, as every GET may."""
     largest: int = LARGEST
     """Bytes that the answer may have, unpacked."""
+    status_only: bool = False
+    """Nothing but the status matters: the body is not read."""
     raised_by: str = ""
     """The key with which an operator may allow for more; empty: there is none."""
 
@@ -183,7 +185,7 @@ class HttpClient:
             ssl=trusted,
             allow_redirects=False,
         ) as response:
-            raw = await self._body(response, question.largest)
+            raw = bytearray() if question.status_only else await self._body(response, question.largest)
             if len(raw) > question.largest:
                 return _too_long(question)
             said = {name.lower(): value for name, value in response.headers.items()}

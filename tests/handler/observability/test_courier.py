@@ -40,7 +40,7 @@ def carried(
         try:
             return await courier.send(target, a_notice())
         finally:
-            courier.close()
+            await courier.close()
 
     return asyncio.run(attempt())
 
@@ -148,7 +148,7 @@ def test_a_command_is_ended_when_the_daemon_stops(tmp_path):
         attempt.cancel()
         with pytest.raises(asyncio.CancelledError):
             await attempt
-        courier.close()
+        await courier.close()
 
     asyncio.run(stopped())
     until(lambda: not any(is_running(int(pid)) for pid in pids.read_text().split()))
@@ -219,10 +219,10 @@ def test_without_its_secret_nothing_is_posted(receiver):
     [
         (None, "no answer within 0.3 s"),
         (b"HTTP/1.1 100 Continue\r\n\r\n", "no answer within 0.3 s"),
-        (b"", "hung up without an answer"),
-        (b"SSH-2.0-x\r\n", "answered something that is not HTTP"),
+        (b"", "the connection was closed before an answer"),
+        (b"SSH-2.0-x\r\n", "what answers there does not speak HTTP"),
         (b"HTTP/1.1 100 Continue\r\nA: b\r\n\r\nHTTP/1.1 500 No\r\n\r\n", "answered 500"),
-        (b"x" * 200_000, "Separator is not found, and chunk exceed the limit"),
+        (b"x" * 200_000, "what answers there does not speak HTTP"),
     ],
     ids=["nothing", "go-on", "hangs-up", "not-http", "go-on-and-then-no", "no-line"],
 )
@@ -230,6 +230,11 @@ def test_a_peer_that_does_not_speak_properly_is_left_in_time(says: bytes | None,
     with silent_server(says) as address:
         unsent = carried(url(address), url_timeout=0.3 if "within" in because else PATIENT)
     assert unsent == Unsent(because=because, befalls_all=True)
+
+
+def test_a_peer_that_says_yes_and_never_ends_its_answer_has_taken_the_notice():
+    with silent_server(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nthanks") as address:
+        assert carried(url(address)) is None
 
 
 def test_a_peer_that_is_not_there_is_told_without_its_address():

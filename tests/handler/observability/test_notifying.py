@@ -415,7 +415,7 @@ def test_a_server_that_fails_twice_gets_it_the_third_time_with_the_same_id(tmp_p
         for _ in range(4):
             await daemon.rounds(1)
             clock.advance(10)
-        courier.close()
+        await courier.close()
         return daemon
 
     with Receiver.running() as receiver:
@@ -440,7 +440,7 @@ def test_a_server_that_hangs_keeps_no_other_waiting(tmp_path: Path) -> None:
             while not receiver.got:  # noqa: ASYNC110 another lane hangs meanwhile
                 await asyncio.sleep(0.001)
         await daemon.notifier.stop()
-        courier.close()
+        await courier.close()
         daemon.store.close()
 
     with silent_server(None) as hanging, Receiver.running() as receiver:
