@@ -47,9 +47,9 @@ def opened(body: bytes, status: int) -> Mapping[str, object] | Refused:
     >>> opened(b'{"listzonesresponse": {"count": 0}}', 200)
     {'count': 0}
     >>> opened(b'{"listzonesresponse": {"errorcode": 431, "errortext": "no"}}', 431)
-    Refused(status=431, code=431, words='no')
-    >>> opened(b"<html>", 502)
-    Refused(status=502, code=None, words='')
+    Refused(status=431, code=431, words='no', retry_after=None)
+    >>> opened(b"<html>", 502).code is None
+    True
     """
     try:
         answer = loads(body)
