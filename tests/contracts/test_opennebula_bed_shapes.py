@@ -11,8 +11,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+from collector.clients.opennebula.messages import NotAllowed
 from config.errors import Full, Permanent, Transient
-from handler.orchestrators.opennebula.answers import NotAllowed
 from handler.orchestrators.opennebula.driver import OpennebulaOrchestrator
 from handler.orchestrators.opennebula.examined import limits_of
 from handler.planning.world import ServerState

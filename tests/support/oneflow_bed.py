@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from collector.clients.opennebula.client import Wire
 from config.errors import Transient
 from config.model.access import SecretRef
 from config.model.catalogue import OneflowCloud, OneflowRecipe, Profile
@@ -22,7 +23,6 @@ from handler.orchestrators.oneflow.answers import RUNNING, Service, service_of
 from handler.orchestrators.oneflow.driver import OneflowOrchestrator
 from handler.orchestrators.oneflow.wire import FlowWire
 from handler.orchestrators.opennebula.answers import Machine, machine_of
-from handler.orchestrators.opennebula.wire import Wire
 from handler.planning.launches import LaunchId
 from handler.planning.world import Server, ServerState
 from handler.ports.orchestrator import Launch

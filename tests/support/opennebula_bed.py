@@ -16,12 +16,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from collector.clients.opennebula.client import Wire
 from config.model.access import SecretRef
 from config.model.catalogue import OpennebulaCloud, OpennebulaRecipe, Profile
 from config.units import CloudId, GroupId, Instant, MemberName, ProfileId
 from handler.orchestrators.opennebula.answers import Machine, machine_of
 from handler.orchestrators.opennebula.driver import OpennebulaOrchestrator
-from handler.orchestrators.opennebula.wire import Wire
 from handler.planning.launches import LaunchId
 from handler.planning.world import Server, ServerState
 from handler.ports.orchestrator import Launch

@@ -1,65 +1,33 @@
-"""Calls to one OpenNebula, each within one deadline, over the library `pyone`."""
+"""Calls to one OpenNebula for its drivers: each within one deadline; blocks."""
 
 from __future__ import annotations
 
-import xmlrpc.client
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from types import ModuleType
-from typing import Any
-from xml.parsers.expat import ExpatError
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from xml.etree.ElementTree import Element
 
 import requests
 
 from collector.clients.circuits import Circuits
-from collector.clients.extras import library
+from collector.clients.http.failures import Failure
 from collector.clients.http.pool import Bounded, retry_after
 from collector.clients.http.unanswered import why
+from collector.clients.opennebula.messages import PAGE, XML, Fault, Refused, call, opened, refusal, whole
 from config.causes import READABLE, Cause
 from config.errors import DriverError, Permanent, Transient, TrimtabError
-from config.model.access import SecretRef, Trust
+from config.model.access import SecretRef
 from config.model.catalogue import OpennebulaCloud
-from config.units import Seconds
-from handler.orchestrators.opennebula.answers import Fault, refusal, whole
 
-_PAGE = 100
 _PAGES = 1000
 _TRIES = 5
 """How often a page may begin too late, in one reading."""
-_NONSENSE = (ValueError, TypeError, AttributeError, LookupError, SyntaxError, RecursionError, ExpatError)
-"""What xmlrpc.client, lxml and the bindings of pyone raise over answers that are none."""
-
-
-class _Status(Exception):
-    """HTTP's own answer, instead of OpenNebula's."""
-
-    def __init__(self, code: int, wish: Seconds | None) -> None:
-        super().__init__(code)
-        self.code, self.wish = code, wish
-
-
-class Carrier:
-    """What takes pyone's requests to the endpoint, instead of its own transport, which has no deadline."""
-
-    def __init__(self, session: requests.Session, endpoint: str, trust: Trust) -> None:
-        self._session, self._endpoint = session, endpoint
-        self._verify: bool | str = trust.ca or not trust.insecure
-
-    def request(self, _host: str, _handler: str, body: bytes, verbose: object = None) -> tuple[Any, ...]:
-        """Post one call, and read its answer as `xmlrpc.client.Transport.request` does."""
-        headers = {"Content-Type": "text/xml"}
-        response = self._session.post(self._endpoint, data=body, headers=headers, verify=self._verify)
-        if response.status_code != requests.codes.ok:
-            raise _Status(response.status_code, retry_after(response))
-        answer, _ = xmlrpc.client.loads(response.content)
-        return answer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entries:
     """A pool, as far as it could be read."""
 
-    read: tuple[object, ...]
+    read: tuple[Element, ...]
     because: str = ""
     """Why it is not all of it; empty: it is."""
 
@@ -81,8 +49,7 @@ class Wire:
     ) -> None:
         self._cloud = declaration
         self._read_secret = read_secret
-        session = Bounded(declaration.timeout, circuits=circuits)
-        self._carrier = Carrier(session, declaration.endpoint, declaration.trust)
+        self._session = Bounded(declaration.timeout, circuits=circuits)
 
     def ask(self, method: str, *arguments: object) -> object:
         """Call ``one.METHOD``. A call whose user is not recognised is made once more, with the password read anew.
@@ -92,15 +59,12 @@ class Wire:
             Permanent: refused; nothing was done.
             Transient: no answer, one that makes no sense, or a refusal that passes. It may have been done.
         """
-        try:
-            return self._tried(method, arguments)
-        except _Refused as first:
-            if first.fault is not Fault.AUTHENTICATION:
-                raise refusal(first.fault, first.said, self._about(method)) from None
-        try:
-            return self._tried(method, arguments)
-        except _Refused as again:
-            raise refusal(again.fault, again.said, self._about(method)) from None
+        answer = self._tried(method, arguments)
+        if isinstance(answer, Refused) and answer.fault is Fault.AUTHENTICATION:
+            answer = self._tried(method, arguments)
+        if isinstance(answer, Refused):
+            raise refusal(answer.fault, answer.said, self._about(method))
+        return answer
 
     def every(self, method: str, kind: str, whose: int, *more: int) -> Entries:
         """Read a pool to its end. One that breaks off, or changes all the time, is not all of it.
@@ -112,7 +76,7 @@ class Wire:
         Raises:
             DriverError: not even the first page can be read.
         """
-        read: dict[int, object] = {}
+        read: dict[int, Element] = {}
         last: int | None = None
         offset, tries, because = 0, _TRIES, ""
         for _ in range(_PAGES):
@@ -126,12 +90,12 @@ class Wire:
             if because:
                 return Entries(read=tuple(read.values()), because=because)
             if last is not None and not _reaches(page, last):
-                offset, tries = max(offset - _PAGE // 2, 0), tries - 1
+                offset, tries = max(offset - PAGE // 2, 0), tries - 1
                 because = "" if tries else f"{self._about(method)}: the pool changes while it is read"
-            elif len(page) < _PAGE:
+            elif len(page) < PAGE:
                 return Entries(read=tuple(read.values()))
             else:
-                last, offset = page[-1][0], offset + _PAGE - 1
+                last, offset = page[-1][0], offset + PAGE - 1
             if because:
                 break
         because = because or f"{self._about(method)} does not end"
@@ -139,36 +103,35 @@ class Wire:
 
     def _page(
         self, method: str, kind: str, whose: int, offset: int, *more: int
-    ) -> tuple[Sequence[tuple[int, object]], str]:
+    ) -> tuple[Sequence[tuple[int, Element]], str]:
         """One page, by id, and what is wrong with it. An end below -1 is the size of a page."""
-        answer = getattr(self.ask(method, whose, offset, -_PAGE, *more), kind, None)
-        if not isinstance(answer, list):
+        answer = self.ask(method, whose, offset, -PAGE, *more)
+        if not isinstance(answer, Element) or answer.tag != f"{kind}_POOL":
             raise Transient(f"{self._about(method)}: the answer makes no sense")
-        known = [(own_id, entry) for entry in answer if (own_id := whole(entry, "ID")) is not None]
-        senseless = f"{self._about(method)} shows entries that make no sense" if len(known) < len(answer) else ""
+        entries = answer.findall(kind)
+        known = [(own_id, entry) for entry in entries if (own_id := whole(entry, "ID")) is not None]
+        senseless = f"{self._about(method)} shows entries that make no sense" if len(known) < len(entries) else ""
         return known, senseless
 
-    def _tried(self, method: str, arguments: Sequence[object]) -> object:
-        pyone, password = self._library(), self._password()
+    def _tried(self, method: str, arguments: Sequence[object]) -> object | Refused:
+        """Call once; what is refused, in words without the password."""
+        about, password, trust = self._about(method), self._password(), self._cloud.trust
         try:
-            one = pyone.OneServer(self._cloud.endpoint, f"{self._cloud.user}:{password}", protocol="xmlrpc")
-            one("transport").request = self._carrier.request
-            call = one
-            for part in method.split("."):
-                call = getattr(call, part)
-            return call(*arguments)
+            response = self._session.post(
+                self._cloud.endpoint,
+                data=call(f"{self._cloud.user}:{password}", method, *arguments),
+                headers=XML,
+                verify=trust.ca or not trust.insecure,
+            )
         except requests.RequestException as error:
-            raise Transient(f"{self._about(method)} was not answered by {self._cloud.endpoint}: {why(error)}") from None
-        except _Status as status:
-            said = f"{self._about(method)}: no answer of OpenNebula, HTTP {status.code}"
-            raise Transient(said, retry_after=status.wish) from None
-        except pyone.OneException as error:
-            raise _Refused(_fault(pyone, error), str(error).replace(password, "…")) from None
-        except (*_NONSENSE, pyone.bindings.supermod.GDSParseError, xmlrpc.client.Error):
-            raise Transient(f"{self._about(method)}: the answer makes no sense") from None
-
-    def _library(self) -> ModuleType:
-        return library("pyone", of=self._cloud.id, extra="opennebula", needs="pyone>=7.3")
+            raise Transient(f"{about} was not answered by {self._cloud.endpoint}: {why(error)}") from None
+        if response.status_code != requests.codes.ok:
+            said = f"{about}: no answer of OpenNebula, HTTP {response.status_code}"
+            raise Transient(said, retry_after=retry_after(response))
+        answer = opened(response.content)
+        if isinstance(answer, Failure):
+            raise Transient(f"{about}: the answer makes no sense")
+        return replace(answer, said=answer.said.replace(password, "…")) if isinstance(answer, Refused) else answer
 
     def _password(self) -> str:
         try:
@@ -192,16 +155,3 @@ def _reaches(page: Sequence[tuple[int, object]], last: int) -> bool:
         return bool(page)
     first, final = page[0][0], page[-1][0]
     return first > last if first > final else first < last and first != final
-
-
-class _Refused(Exception):
-    """What OpenNebula answered instead of doing it, in words without secrets."""
-
-    def __init__(self, fault: Fault, said: str) -> None:
-        super().__init__(said)
-        self.fault, self.said = fault, said
-
-
-def _fault(pyone: ModuleType, error: Exception) -> Fault:
-    kinds: Mapping[type, Fault] = {getattr(pyone, fault.value): fault for fault in Fault}
-    return kinds.get(type(error), Fault.OTHER)

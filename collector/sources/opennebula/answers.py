@@ -8,27 +8,22 @@ OpenNebula 7.4; answers of a real 7.0.2.
 
 from __future__ import annotations
 
-import xmlrpc.client
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
-from xml.etree import ElementTree
-from xml.parsers.expat import ExpatError
+from xml.etree.ElementTree import Element
 
 from collector.clients.http.failures import Failure
+from collector.clients.opennebula.messages import MALFORMED, PAGE, Fault, Refused, call, opened
 from collector.parsing import number
 from collector.samples import Reply
 from config.counters.cloud_measures import OPENNEBULA_ATTRIBUTES
 from config.model.node_orders import ORDER, ordered
 
-PAGE = 100
 _OWN, _NOT_DONE, _LAST = -3, -1, 0
 _ACTIVE, _RUNNING = "3", "3"
 _MEASURED, _RESERVED = "MONITORING", "TEMPLATE"
 _PLACES = ("USER_TEMPLATE", _MEASURED, _RESERVED)
-_PARTS = 3
-"""Of an answer: whether it succeeded, the value or why not, and a code."""
-
 
 Attributes = Mapping[str, str | None]
 """Attribute → text; ``None``: a vector, or several of that name."""
@@ -65,20 +60,20 @@ class Page:
 
 
 def question(session: str, offset: int) -> bytes:
-    """The call for one page. An end below -1 is the size of a page, and the start an offset."""
-    arguments = (session, _OWN, offset, -PAGE, _NOT_DONE)
-    return xmlrpc.client.dumps(arguments, "one.vmpool.infoextended").encode()
+    """The call for one page."""
+    return call(session, "vmpool.infoextended", _OWN, offset, -PAGE, _NOT_DONE)
 
 
 def measured_question(session: str) -> bytes:
     """The call for the last measurement of each of the user's machines, in one answer."""
-    return xmlrpc.client.dumps((session, _OWN, _LAST), "one.vmpool.monitoring").encode()
+    return call(session, "vmpool.monitoring", _OWN, _LAST)
 
 
 def decode_measured(body: bytes) -> Mapping[str, Attributes] | Failure:
     """Read what was measured last, by the ids of machines, of which some may be gone.
 
     >>> record = "<MONITORING><CPU><![CDATA[12.5]]></CPU><ID><![CDATA[7]]></ID><TIMESTAMP>1769853600</TIMESTAMP>"
+    >>> import xmlrpc.client
     >>> said = [True, f"<MONITORING_DATA>{record}</MONITORING></MONITORING_DATA>", 0]
     >>> decode_measured(xmlrpc.client.dumps((said,), methodresponse=True).encode())
     {'7': {'CPU': '12.5', 'ID': '7', 'TIMESTAMP': '1769853600'}}
@@ -100,6 +95,7 @@ def measured(machine: Machine, record: Attributes) -> Machine:
 def decode(body: bytes) -> Page | Failure:
     """Read one page. What OpenNebula says in words is not repeated: it may hold a password.
 
+    >>> import xmlrpc.client
     >>> vm = '<VM><ID>7</ID><NAME>web-k3f9ab-1</NAME><LAST_POLL>0</LAST_POLL><STATE>3</STATE>'
     >>> vm += '<LCM_STATE>3</LCM_STATE><MONITORING></MONITORING><TEMPLATE><VCPU>2</VCPU></TEMPLATE>'
     >>> vm += '<USER_TEMPLATE><TRIMTAB>web-k3f9ab-1</TRIMTAB></USER_TEMPLATE></VM>'
@@ -118,47 +114,31 @@ def decode(body: bytes) -> Page | Failure:
     return Page(machines=machines, count=len(machines))
 
 
-def _document(body: bytes, tag: str) -> ElementTree.Element | Failure:
+def _document(body: bytes, tag: str) -> Element | Failure:
     """The document in an answer that says that it is done."""
-    try:
-        answer, _ = xmlrpc.client.loads(body)
-    except xmlrpc.client.Fault as fault:
-        return Failure(reply=Reply.UNREACHABLE, said=f"XML-RPC fault {fault.faultCode}")
-    except (xmlrpc.client.Error, ExpatError, ValueError, TypeError, LookupError, RecursionError):
-        return Failure(reply=Reply.MALFORMED, said="what answers there does not speak XML-RPC")
-    said = answer[0] if len(answer) == 1 else None
-    if not isinstance(said, list) or len(said) < _PARTS:
-        return _MALFORMED
-    done, value, code = said[:_PARTS]
-    if done is not True:
-        return _refused(code)
-    return _parsed(value, tag) if isinstance(value, str) else _MALFORMED
-
-
-_MALFORMED = Failure(reply=Reply.MALFORMED, said="what answers there is not what OpenNebula knows of virtual machines")
-
-
-def _refused(code: object) -> Failure:
-    match code:
-        case 0x100:
-            return Failure(reply=Reply.AUTH, said="OpenNebula does not recognise the user")
-        case 0x200:
-            return Failure(reply=Reply.AUTH, said="OpenNebula does not allow the user to list machines")
-        case int():
-            return Failure(reply=Reply.UNREACHABLE, said=f"OpenNebula answers with the error {code:#x}")
+    found = opened(body)
+    match found:
+        case Failure():
+            return found
+        case Refused():
+            return _refused(found)
+        case Element(tag=root) if root == tag:
+            return found
         case _:
-            return _MALFORMED
+            return MALFORMED
 
 
-def _parsed(document: str, tag: str) -> ElementTree.Element | Failure:
-    try:
-        root = ElementTree.fromstring(document)  # noqa: S314 expat bounds what entities become
-    except (ElementTree.ParseError, ValueError):
-        return _MALFORMED
-    return root if root.tag == tag else _MALFORMED
+def _refused(refused: Refused) -> Failure:
+    match refused.fault:
+        case Fault.AUTHENTICATION:
+            return Failure(reply=Reply.AUTH, said="OpenNebula does not recognise the user")
+        case Fault.AUTHORISATION:
+            return Failure(reply=Reply.AUTH, said="OpenNebula does not allow the user to list machines")
+        case _:
+            return Failure(reply=Reply.UNREACHABLE, said=f"OpenNebula answers with the error {refused.code:#x}")
 
 
-def _machine(entry: ElementTree.Element) -> Machine:
+def _machine(entry: Element) -> Machine:
     places = {place: _attributes(entry.find(place)) for place in _PLACES} | {"VM": _attributes(entry)}
     own, user = places["VM"], places["USER_TEMPLATE"]
     mark = user.get("TRIMTAB") or ""
@@ -171,7 +151,7 @@ def _machine(entry: ElementTree.Element) -> Machine:
     )
 
 
-def _attributes(place: ElementTree.Element | None) -> Attributes:
+def _attributes(place: Element | None) -> Attributes:
     found: dict[str, str | None] = {}
     for child in () if place is None else place:
         usable = len(child) == 0 and child.tag not in found

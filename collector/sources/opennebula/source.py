@@ -21,10 +21,10 @@ from typing import Generic, TypeVar, assert_never
 
 from collector.clients.http.client import Failure, HttpClient, Question
 from collector.clients.http.failures import of_server
+from collector.clients.opennebula.messages import PAGE, XML
 from collector.samples import AHEAD_AT_MOST, Reply, Sheet
 from collector.sources.cloud_wishes import Wish, Wishes, fail_all, wishes_of
 from collector.sources.opennebula.answers import (
-    PAGE,
     Machine,
     Page,
     Value,
@@ -119,7 +119,7 @@ class OpennebulaSource:
                 access=HttpAccess(trust=cloud.trust),
                 timeout=cloud.timeout,
                 method="POST",
-                headers={"Content-Type": "text/xml"},
+                headers=XML,
                 body=question(session),
                 only_reads=True,
                 largest=_LARGEST,

@@ -13,12 +13,12 @@ from typing import Final
 
 from requests import codes
 
+from collector.clients.opennebula.messages import NotThere
 from collector.clients.said import shown
 from config.causes import Cause
 from config.errors import DriverError, Full, Permanent, Transient
 from config.model.node_orders import ORDER
 from config.units import Seconds
-from handler.orchestrators.opennebula.answers import NotThere
 
 STATES: Final = (
     *("PENDING", "DEPLOYING", "RUNNING", "UNDEPLOYING", "WARNING", "DONE", "FAILED_UNDEPLOYING", "FAILED_DEPLOYING"),

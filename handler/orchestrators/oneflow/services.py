@@ -5,11 +5,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
+from collector.clients.opennebula.messages import NotThere
 from config.errors import Permanent, Transient
 from config.units import CloudId, Instant, Seconds
 from handler.orchestrators.oneflow.answers import Service, named, service_of
 from handler.orchestrators.oneflow.wire import FlowWire
-from handler.orchestrators.opennebula.answers import NotThere, id_of
+from handler.orchestrators.opennebula.answers import id_of
 
 _KEPT: Seconds = 60.0
 _LATELY: Seconds = 30.0

@@ -1,19 +1,18 @@
-"""What OpenNebula's answers mean. Pure: each function takes what pyone made of XML, of which nothing is certain.
+"""What OpenNebula's answers mean. Pure: each function takes elements of XML, of which nothing is certain.
 
 Source: ``vm.xsd``, ``vm_pool.xsd`` and the error codes of the XML-RPC API of OpenNebula 7.4.
 """
 
 from __future__ import annotations
 
-import enum
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from xml.etree import ElementTree
+from xml.etree.ElementTree import Element
 
+from collector.clients.opennebula.messages import text, whole
 from collector.clients.said import shown
-from config.causes import Cause
-from config.errors import DriverError, Full, Permanent, Transient
 from config.model.node_orders import ORDER, ordered
 from config.model.recipes import Extra
 from config.units import Instant, MemberName
@@ -30,7 +29,6 @@ CLAIM = "TRIMTAB_CLAIM"
 RELEASED = "released"
 """The mark of a machine that was let go: attributes can be overwritten, but not be taken away alone."""
 
-_QUOTA = re.compile(r"\blimit of\b.*\b(reached|exceeded)\b|\bquota\b", re.IGNORECASE)
 _PENDING = 1
 _WHEN = re.compile(r"^\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4} ?: ")
 _ADDRESSES = ("IP", "IP6_GLOBAL", "IP6_ULA", "IP6")
@@ -53,7 +51,7 @@ class Machine:
     """The order of OneFlow's that it was made by; empty: none (`config.model.node_orders`)."""
     state: int
     lcm: int
-    nics: tuple[Mapping[str, object], ...]
+    nics: tuple[Mapping[str, str], ...]
     cluster: int | None
     """Where it runs; ``None``: it has not run yet."""
     created_at: Instant
@@ -86,9 +84,9 @@ class Machine:
     def address(self, network: str | None) -> str | None:
         """Where it is reached: in that network or, with ``None``, by its first interface that has an address."""
         for nic in self.nics:
-            if network is None or text(nic, "NETWORK") == network:
+            if network is None or nic.get("NETWORK") == network:
                 for key in _ADDRESSES:
-                    if said := text(nic, key):
+                    if said := nic.get(key):
                         return said
         return None
 
@@ -101,26 +99,22 @@ class Machine:
 def machine_of(entry: object) -> Machine | None:
     """Read one machine; ``None``: that is none, or lacks what identifies it.
 
-    >>> from types import SimpleNamespace as Entry
-    >>> entry = Entry(ID=7, NAME="web-k3f9ab-1", UNAME="fleet", STATE=3, LCM_STATE=3, STIME=1769853600,
-    ...               USER_TEMPLATE={"TRIMTAB": "web-k3f9ab-1"}, HISTORY_RECORDS=Entry(HISTORY=[Entry(CID=100)]),
-    ...               TEMPLATE={"NIC": [{"NETWORK": "back", "IP": "10.0.0.7"}, {"NETWORK": "web", "IP": "10.1.1.7"}]})
-    >>> machine = machine_of(entry)
+    >>> from xml.etree.ElementTree import fromstring
+    >>> nics = "<NIC><NETWORK>back</NETWORK><IP>10.0.0.7</IP></NIC><NIC><NETWORK>web</NETWORK><IP>10.1.1.7</IP></NIC>"
+    >>> told = "<ID>7</ID><NAME>web-k3f9ab-1</NAME><UNAME>fleet</UNAME><STATE>3</STATE><LCM_STATE>3</LCM_STATE>"
+    >>> told += "<STIME>1769853600</STIME><USER_TEMPLATE><TRIMTAB>web-k3f9ab-1</TRIMTAB></USER_TEMPLATE>"
+    >>> told += "<HISTORY_RECORDS><HISTORY><CID>100</CID></HISTORY></HISTORY_RECORDS>"
+    >>> machine = machine_of(fromstring(f"<VM>{told}<TEMPLATE>{nics}</TEMPLATE></VM>"))
     >>> machine.address(None), machine.address("web"), machine.cluster, machine.member("k3f9ab")
     ('10.0.0.7', '10.1.1.7', 100, 'web-k3f9ab-1')
     """
-    own_id, state, lcm = whole(entry, "ID"), whole(entry, "STATE"), whole(entry, "LCM_STATE")
-    name, user, started = getattr(entry, "NAME", None), getattr(entry, "UNAME", None), whole(entry, "STIME")
-    if (
-        own_id is None
-        or state is None
-        or lcm is None
-        or started is None
-        or not isinstance(name, str)
-        or not isinstance(user, str)
-    ):
+    if not isinstance(entry, Element):
         return None
-    user_template = getattr(entry, "USER_TEMPLATE", None)
+    own_id, state, lcm = whole(entry, "ID"), whole(entry, "STATE"), whole(entry, "LCM_STATE")
+    name, user, started = entry.findtext("NAME"), entry.findtext("UNAME"), whole(entry, "STIME")
+    if own_id is None or state is None or lcm is None or started is None or name is None or user is None:
+        return None
+    user_template = entry.find("USER_TEMPLATE")
     return Machine(
         id=own_id,
         name=name,
@@ -131,8 +125,8 @@ def machine_of(entry: object) -> Machine | None:
         order=text(user_template, ORDER),
         state=state,
         lcm=lcm,
-        nics=tuple(_vectors(getattr(entry, "TEMPLATE", None), "NIC")),
-        cluster=_cluster(getattr(entry, "HISTORY_RECORDS", None)),
+        nics=tuple(_place(nic) for nic in entry.findall("TEMPLATE/NIC")),
+        cluster=_cluster(entry),
         created_at=Instant(started),
         claim=Claim.parse(text(user_template, CLAIM)),
     )
@@ -156,28 +150,13 @@ def id_of(written: str) -> int | None:
     return int(written) if re.fullmatch("[0-9]{1,9}", written) else None
 
 
-def whole(entry: object, key: str) -> int | None:
-    """A whole number that is not negative; ``None``: there is none."""
-    value = getattr(entry, key, None)
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+def _cluster(entry: Element) -> int | None:
+    history = entry.findall("HISTORY_RECORDS/HISTORY")
+    return whole(history[-1], "CID") if history else None
 
 
-def text(template: object, key: str) -> str:
-    """A single value of a template; empty where there is none, or a vector, or several of that name."""
-    value = template.get(key) if isinstance(template, Mapping) else None
-    return value if isinstance(value, str) else ""
-
-
-def _vectors(template: object, key: str) -> Iterator[Mapping[str, object]]:
-    value = template.get(key) if isinstance(template, Mapping) else None
-    for each in value if isinstance(value, list) else [value]:
-        if isinstance(each, Mapping):
-            yield each
-
-
-def _cluster(records: object) -> int | None:
-    history = getattr(records, "HISTORY", None)
-    return whole(history[-1], "CID") if isinstance(history, list) and history else None
+def _place(nic: Element) -> Mapping[str, str]:
+    return {key: text(nic, key) for key in ("NETWORK", *_ADDRESSES)}
 
 
 # What is sent.
@@ -204,59 +183,3 @@ def template_xml(attributes: Extra) -> str:
             for key, single in value:
                 ElementTree.SubElement(child, key).text = single
     return ElementTree.tostring(root, encoding="unicode")
-
-
-# Errors.
-
-
-class Fault(enum.Enum):
-    """Why OpenNebula did not do what was asked, as far as pyone tells."""
-
-    AUTHENTICATION = "OneAuthenticationException"
-    AUTHORISATION = "OneAuthorizationException"
-    NO_EXISTS = "OneNoExistsException"
-    ACTION = "OneActionException"
-    API = "OneApiException"
-    INTERNAL = "OneInternalException"
-    OTHER = "OneException"
-    """Allocation, a lock, replication, or what is newer than this."""
-
-
-class NotThere(Permanent):
-    """OpenNebula has no such thing: a definite not-found."""
-
-
-class NotAllowed(Permanent):
-    """The user lacks a right, or an attribute is restricted."""
-
-
-class WrongState(Transient):
-    """The machine is at something else: OpenNebula does this in other states only."""
-
-
-def refusal(fault: Fault, said: str, about: str) -> DriverError:
-    """Tell what a person must mend from what passes. ``about`` begins the message.
-
-    A quota arrives as a lack of authorisation, and is told apart by its words. Whatever is not known passes.
-
-    >>> print(refusal(Fault.AUTHORISATION, "user [2] limit of 4 reached for VMS quota in VM.", "prod"))
-    prod: quota: user [2] limit of 4 reached for VMS quota in VM: raise the quota, or lower max
-    >>> type(refusal(Fault.OTHER, "Error allocating a new virtual machine.", "prod")).__name__
-    'Transient'
-    """
-    words = shown(said).rstrip(".:") or "no reason is given"
-    if _QUOTA.search(words):
-        return Full(f"{about}: quota: {words}: raise the quota, or lower max")
-    match fault:
-        case Fault.AUTHENTICATION:
-            return Permanent(f"{about}: refused: {words}: check user and password", cause=Cause.CREDENTIALS)
-        case Fault.AUTHORISATION:
-            said = f"{about}: refused: {words}: check what the user may use and manage"
-            return NotAllowed(said, cause=Cause.CREDENTIALS)
-        case Fault.NO_EXISTS:
-            return NotThere(f"{about}: refused: {words}")
-        case Fault.API:
-            return Permanent(f"{about}: refused: {words}")
-        case Fault.ACTION | Fault.INTERNAL | Fault.OTHER:
-            kind = WrongState if fault is Fault.ACTION else Transient
-            return kind(f"{about}: {words}")

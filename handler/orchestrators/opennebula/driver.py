@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence, Set
 from dataclasses import replace
 
 from collector.clients.circuits import Circuits
+from collector.clients.opennebula.client import Wire
+from collector.clients.opennebula.messages import NotAllowed, NotThere, WrongState
 from collector.clients.shared import Shared
 from collector.clients.turns import Turns
 from config.errors import Permanent, Transient
@@ -22,9 +24,6 @@ from handler.orchestrators.opennebula.answers import (
     MARK,
     RELEASED,
     Machine,
-    NotAllowed,
-    NotThere,
-    WrongState,
     claim_of,
     id_of,
     machine_of,
@@ -34,7 +33,6 @@ from handler.orchestrators.opennebula.examined import Examination
 from handler.orchestrators.opennebula.ids import NETWORK, TEMPLATE, Ids
 from handler.orchestrators.opennebula.quotas import Meter
 from handler.orchestrators.opennebula.states import ACTIVE, SHUTDOWN
-from handler.orchestrators.opennebula.wire import Wire
 from handler.planning.headroom import Quota
 from handler.planning.launches import Claim, LaunchId
 from handler.planning.world import Listing, Server, ServerState

@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from xml.etree.ElementTree import Element
 
+from collector.clients.opennebula.client import Wire
+from collector.clients.opennebula.messages import text
 from config.causes import Cause, mending
 from config.model.catalogue import OpennebulaCloud, OpennebulaRecipe, Profile
 from config.units import Instant
 from handler.orchestrators.opennebula.answers import id_of
 from handler.orchestrators.opennebula.ids import NETWORK, TEMPLATE, Ids, Kind
-from handler.orchestrators.opennebula.wire import Wire
 from handler.planning.headroom import Limit
 from handler.ports.clocks import look_at_clock
 from handler.ports.examination import About, Check, Look, fine, found, quota_look, untold
@@ -76,13 +78,14 @@ class Examination:
 def limits_of(holder: object, defaults: str) -> tuple[Limit, ...]:
     """Read the quotas of a user or group, that of machines first. One that has used nothing has the defaults.
 
-    >>> from types import SimpleNamespace as Entry
-    >>> own = Entry(VM=[Entry(VMS="-1", VMS_USED="2", CPU="-2", CPU_USED="2.50")])
-    >>> user = Entry(VM_QUOTA=own, DEFAULT_USER_QUOTAS=Entry(VM_QUOTA=Entry(VM=Entry(VMS="50"))))
+    >>> from xml.etree.ElementTree import fromstring
+    >>> own = "<VM_QUOTA><VM><VMS>-1</VMS><VMS_USED>2</VMS_USED><CPU>-2</CPU><CPU_USED>2.50</CPU_USED></VM></VM_QUOTA>"
+    >>> default = "<VM_QUOTA><VM><VMS>50</VMS></VM></VM_QUOTA>"
+    >>> user = fromstring(f"<USER>{own}<DEFAULT_USER_QUOTAS>{default}</DEFAULT_USER_QUOTAS></USER>")
     >>> [str(limit) for limit in limits_of(user, "DEFAULT_USER_QUOTAS")][:2]
     ['machines 2 of 50', 'CPUs 2.5 without a limit']
     """
-    own, default = _quota_of(holder), _quota_of(getattr(holder, defaults, None))
+    own, default = _quota_of(holder, "VM_QUOTA/VM"), _quota_of(holder, f"{defaults}/VM_QUOTA/VM")
     keys = (("VMS", "machines"), *_COUNTED)
     return tuple(_limit(own, default, key, what) for key, what in keys)
 
@@ -93,17 +96,14 @@ def _limit(own: object, default: object, key: str, what: str) -> Limit:
     return Limit(what=what, used=_number(own, f"{key}_USED", 0.0), most=most if most >= 0 else None)
 
 
-def _quota_of(holder: object) -> object:
-    """The quota of all clusters together, which comes alone, in a list, or not at all."""
-    quota = getattr(getattr(holder, "VM_QUOTA", None), "VM", None)
-    if not isinstance(quota, list):
-        return quota
-    return next((each for each in quota if not getattr(each, "CLUSTER_IDS", None)), None)
+def _quota_of(holder: object, path: str) -> object:
+    """The quota of all clusters together, which comes beside those of some clusters, or not at all."""
+    found = holder.findall(path) if isinstance(holder, Element) else []
+    return next((quota for quota in found if not text(quota, "CLUSTER_IDS")), None)
 
 
 def _number(quota: object, key: str, otherwise: float) -> float:
-    said = getattr(quota, key, None)
     try:
-        return otherwise if said is None else float(said)
-    except (TypeError, ValueError):
+        return float(text(quota, key))
+    except ValueError:
         return otherwise

@@ -6,10 +6,11 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from collector.clients.opennebula.client import Wire
+from collector.clients.opennebula.messages import text, whole
 from config.errors import Permanent, Transient
 from config.units import CloudId, Instant, Seconds
-from handler.orchestrators.opennebula.answers import id_of, whole
-from handler.orchestrators.opennebula.wire import Wire
+from handler.orchestrators.opennebula.answers import id_of
 
 _KEPT: Seconds = 60.0
 _SHOWN = 5
@@ -59,7 +60,7 @@ class Ids:
 
     def _asked(self, kind: Kind, written: str) -> int:
         entries = self._wire.every(kind.method, kind.entry, _ALL)
-        named = (whole(entry, "ID") for entry in entries.read if getattr(entry, "NAME", None) == written)
+        named = (whole(entry, "ID") for entry in entries.read if text(entry, "NAME") == written)
         bearing = sorted(each for each in named if each is not None)
         if entries.because:
             raise Transient(entries.because)

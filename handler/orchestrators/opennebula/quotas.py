@@ -7,16 +7,17 @@ template is in parts of a core, ``MEMORY`` in MiB. Whoever is in the group onead
 from __future__ import annotations
 
 from dataclasses import dataclass
+from xml.etree.ElementTree import Element
 
+from collector.clients.opennebula.client import Wire
+from collector.clients.opennebula.messages import text
 from config.model.catalogue import OpennebulaRecipe, Profile
-from handler.orchestrators.opennebula.answers import text
 from handler.orchestrators.opennebula.examined import limits_of
 from handler.orchestrators.opennebula.ids import TEMPLATE, Ids
-from handler.orchestrators.opennebula.wire import Wire
 from handler.planning.headroom import Limit, Quota
 
 _OWN = -1
-_ONEADMIN = 0
+_ONEADMIN = "0"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,24 +47,26 @@ class Meter:
 def is_privileged(user: object) -> bool:
     """Whether a user is in the group oneadmin.
 
-    >>> from types import SimpleNamespace as Entry
-    >>> is_privileged(Entry(GID=1, GROUPS=Entry(ID=[1, 0]))), is_privileged(Entry(GID=1, GROUPS=Entry(ID=[1])))
-    (True, False)
+    >>> from xml.etree.ElementTree import fromstring
+    >>> is_privileged(fromstring("<USER><GID>1</GID><GROUPS><ID>1</ID><ID>0</ID></GROUPS></USER>"))
+    True
+    >>> is_privileged(fromstring("<USER><GID>1</GID><GROUPS><ID>1</ID></GROUPS></USER>"))
+    False
     """
-    groups = getattr(getattr(user, "GROUPS", None), "ID", None)
-    return _ONEADMIN in (groups if isinstance(groups, list) else [groups]) or getattr(user, "GID", None) == _ONEADMIN
+    groups = user.findall("GROUPS/ID") if isinstance(user, Element) else []
+    return _ONEADMIN in {text(user, "GID"), *(group.text for group in groups)}
 
 
 def taken_of(template: object, recipe: OpennebulaRecipe) -> tuple[float, ...]:
     """What a machine takes of each of `limits_of`, in its order: what the profile puts in the template's place counts.
 
-    >>> from types import SimpleNamespace as Entry
+    >>> from xml.etree.ElementTree import fromstring
     >>> from config.model.recipes import Attribute
     >>> recipe = OpennebulaRecipe(template="web", extra=(Attribute(name="MEMORY", single="2048"),))
-    >>> taken_of(Entry(TEMPLATE={"CPU": "0.5", "MEMORY": "1024"}), recipe)
+    >>> taken_of(fromstring("<VMTEMPLATE><TEMPLATE><CPU>0.5</CPU><MEMORY>9</MEMORY></TEMPLATE></VMTEMPLATE>"), recipe)
     (1, 0.5, 2048.0, 1)
     """
-    attributes = getattr(template, "TEMPLATE", None)
+    attributes = template.find("TEMPLATE") if isinstance(template, Element) else None
     own = {each.name: each.single for each in recipe.extra if each.single is not None}
     cpu, memory = (_amount(own.get(key) or text(attributes, key)) for key in ("CPU", "MEMORY"))
     return 1, cpu, memory, 1

@@ -1,12 +1,11 @@
 from __future__ import annotations
 
 import logging
-import sys
 import time
 import typing
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from types import SimpleNamespace
+from xml.etree.ElementTree import Element
 
 import pyone
 import pytest
@@ -14,12 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collector.clients.http.pool import Bounded
+from collector.clients.opennebula.client import Wire
+from collector.clients.opennebula.messages import Fault, refusal
 from config.errors import DriverError, Permanent, Refused, Transient
 from config.model.access import SecretRef
 from config.units import GroupId, MemberName
-from handler.orchestrators.opennebula.answers import Fault, machine_of, refusal, template_xml
+from handler.orchestrators.opennebula.answers import machine_of, template_xml
 from handler.orchestrators.opennebula.states import LCM_STATES, STATES
-from handler.orchestrators.opennebula.wire import Wire
 from handler.orchestrators.table import orchestrator_for
 from handler.planning.world import ServerState
 from tests.support.opennebula import OpennebulaStage, an_opennebula, opennebula_stage
@@ -584,13 +584,6 @@ def test_a_missing_secret_is_permanent_and_names_its_place(stage: OpennebulaStag
         Wire(an_opennebula(stage.endpoint), read).ask("vm.info", 1)
 
 
-def test_without_the_library_the_extra_is_named(stage: OpennebulaStage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pyone", None)
-
-    with pytest.raises(Permanent, match="extra opennebula"):
-        stage.driver().list(WEB)
-
-
 def test_no_error_and_no_log_tells_a_secret(stage: OpennebulaStage, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     faults = [
@@ -629,7 +622,7 @@ def test_the_whole_answer_has_one_deadline_however_it_drips(stage: OpennebulaSta
 def test_an_answer_has_a_largest_size(stage: OpennebulaStage) -> None:
     stage.wire.script("vm.info", answered(b"<" + b" " * 4000))
     wire = a_wire(stage)
-    wire._carrier._session = Bounded(5.0, at_most=1000)
+    wire._session = Bounded(5.0, at_most=1000)
 
     with pytest.raises(Transient, match="not answered"):
         wire.ask("vm.info", 1)
@@ -682,22 +675,30 @@ def test_what_makes_no_sense_proves_nothing(stage: OpennebulaStage, answer: typi
             call()
 
 
-@given(
-    st.recursive(
-        st.none() | st.booleans() | st.integers() | st.text(max_size=8),
-        lambda inner: (
-            st.lists(inner, max_size=3)
-            | st.dictionaries(st.sampled_from(["NIC", "IP", "TRIMTAB", "TRIMTAB_VM", "NETWORK"]), inner, max_size=3)
-            | st.builds(lambda HISTORY, CID: SimpleNamespace(HISTORY=HISTORY, CID=CID), inner, inner)  # noqa: N803
-        ),
-        max_leaves=8,
-    )
+def element(tag: str, children: typing.Any) -> Element:
+    made = Element(tag)
+    if isinstance(children, str):
+        made.text = children
+    else:
+        made.extend(element(*child) for child in children)
+    return made
+
+
+TAGS = ["NIC", "IP", "TRIMTAB", "TRIMTAB_VM", "NETWORK", "HISTORY", "CID", "ID", "NAME", "STATE", "TEMPLATE"]
+INSIDE = st.recursive(
+    st.text(max_size=8),
+    lambda inner: st.lists(st.tuples(st.sampled_from([*TAGS, "USER_TEMPLATE", "HISTORY_RECORDS"]), inner), max_size=4),
+    max_leaves=12,
 )
-def test_whatever_is_answered_is_read_or_refused_and_never_raises(value: object) -> None:
+IDENTIFIED = [("ID", "7"), ("NAME", "x"), ("UNAME", "fleet"), ("STATE", "3"), ("LCM_STATE", "3"), ("STIME", "1")]
+
+
+@given(INSIDE, INSIDE)
+def test_whatever_is_answered_is_read_or_refused_and_never_raises(value: typing.Any, other: typing.Any) -> None:
     machine_of(value)
-    entry = SimpleNamespace(ID=7, NAME="x", UNAME="fleet", STATE=3, LCM_STATE=3, STIME=1)
-    entry.USER_TEMPLATE = entry.TEMPLATE = entry.HISTORY_RECORDS = value
-    machine = machine_of(entry)
+    machine_of(element("VM", value))
+    parts = [("USER_TEMPLATE", value), ("TEMPLATE", other), ("HISTORY_RECORDS", value)]
+    machine = machine_of(element("VM", [*IDENTIFIED, *parts]))
     assert machine is not None
     machine.address(None)
     machine.member("k3f9ab")

@@ -1,0 +1,153 @@
+"""Calls of OpenNebula's XML-RPC, and what their answers mean, whatever they are about. Pure.
+
+Every answer is a list: whether it is done; the value, often a document of XML in a text, or why it is not done; a code.
+
+Source: the XML-RPC API of OpenNebula 7.4 and its error codes; answers of a real 7.0.2.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+import xmlrpc.client
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from xml.etree import ElementTree
+from xml.parsers.expat import ExpatError
+
+from collector.clients.http.failures import Failure
+from collector.clients.said import shown
+from collector.samples import Reply
+from config.causes import Cause
+from config.errors import DriverError, Full, Permanent, Transient
+
+PAGE = 100
+"""Entries that are asked for at a time: an end of ``-PAGE`` makes the start of a range an offset."""
+XML: Mapping[str, str] = MappingProxyType({"Content-Type": "text/xml"})
+"""Headers of a call."""
+_PARTS = 3
+_DIGITS = re.compile("[0-9]{1,18}", re.ASCII)
+_QUOTA = re.compile(r"\blimit of\b.*\b(reached|exceeded)\b|\bquota\b", re.IGNORECASE)
+
+
+class Fault(enum.Enum):
+    """Why OpenNebula did not do what was asked: its codes."""
+
+    AUTHENTICATION = 0x100
+    AUTHORISATION = 0x200
+    NO_EXISTS = 0x400
+    ACTION = 0x800
+    API = 0x1000
+    INTERNAL = 0x2000
+    OTHER = 0
+    """Allocation, a lock, replication, or what is newer than this."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refused:
+    """What OpenNebula answered instead of doing it."""
+
+    code: int
+    said: str
+    """As it came: it may hold a password."""
+
+    @property
+    def fault(self) -> Fault:
+        """What the code means."""
+        return next((fault for fault in Fault if fault.value == self.code), Fault.OTHER)
+
+
+def call(session: str, method: str, *arguments: object) -> bytes:
+    """Write a call of ``one.METHOD``; a session is ``user:password``."""
+    return xmlrpc.client.dumps((session, *arguments), f"one.{method}").encode(errors="xmlcharrefreplace")  # type: ignore[arg-type] # or TypeError
+
+
+def opened(body: bytes) -> object | Refused | Failure:
+    """Read an answer: a number, a text, or a document as its root.
+
+    >>> opened(xmlrpc.client.dumps(([True, "<VM><ID>7</ID></VM>", 0],), methodresponse=True).encode()).tag
+    'VM'
+    >>> opened(xmlrpc.client.dumps(([False, "no such VM", 0x400],), methodresponse=True).encode()).fault
+    <Fault.NO_EXISTS: 1024>
+    >>> opened(b"<html>")
+    Failure(reply=<Reply.MALFORMED: 5>, said='what answers there does not speak XML-RPC')
+    """
+    try:
+        answer, _ = xmlrpc.client.loads(body)
+    except xmlrpc.client.Fault as fault:
+        return Failure(reply=Reply.UNREACHABLE, said=f"XML-RPC fault {fault.faultCode}")
+    except (xmlrpc.client.Error, ExpatError, ValueError, TypeError, LookupError, RecursionError):
+        return Failure(reply=Reply.MALFORMED, said="what answers there does not speak XML-RPC")
+    said = answer[0] if len(answer) == 1 else None
+    match said:
+        case [True, str(value), *rest] if len(rest) + 2 >= _PARTS and value.startswith("<"):
+            return _parsed(value)
+        case [True, value, *rest] if len(rest) + 2 >= _PARTS:
+            return value
+        case [False, why, int(code), *_]:
+            return Refused(code=code, said=str(why))
+        case _:
+            return MALFORMED
+
+
+MALFORMED = Failure(reply=Reply.MALFORMED, said="what answers there is not what OpenNebula knows of virtual machines")
+
+
+def _parsed(document: str) -> ElementTree.Element | Failure:
+    try:
+        return ElementTree.fromstring(document)  # noqa: S314 expat bounds what entities become
+    except (ElementTree.ParseError, ValueError):
+        return MALFORMED
+
+
+def whole(entry: object, key: str) -> int | None:
+    """A whole number that is not negative; ``None``: there is none."""
+    said = text(entry, key)
+    return int(said) if _DIGITS.fullmatch(said) else None
+
+
+def text(entry: object, key: str) -> str:
+    """A single value in an element; empty where there is none, or a vector, or several of that name."""
+    found = entry.findall(key) if isinstance(entry, ElementTree.Element) else []
+    return (found[0].text or "") if len(found) == 1 and len(found[0]) == 0 else ""
+
+
+class NotThere(Permanent):
+    """OpenNebula has no such thing: a definite not-found."""
+
+
+class NotAllowed(Permanent):
+    """The user lacks a right, or an attribute is restricted."""
+
+
+class WrongState(Transient):
+    """The machine is at something else: OpenNebula does this in other states only."""
+
+
+def refusal(fault: Fault, said: str, about: str) -> DriverError:
+    """Tell what a person must mend from what passes. ``about`` begins the message.
+
+    A quota arrives as a lack of authorisation, and is told apart by its words. Whatever is not known passes.
+
+    >>> print(refusal(Fault.AUTHORISATION, "user [2] limit of 4 reached for VMS quota in VM.", "prod"))
+    prod: quota: user [2] limit of 4 reached for VMS quota in VM: raise the quota, or lower max
+    >>> type(refusal(Fault.OTHER, "Error allocating a new virtual machine.", "prod")).__name__
+    'Transient'
+    """
+    words = shown(said).rstrip(".:") or "no reason is given"
+    if _QUOTA.search(words):
+        return Full(f"{about}: quota: {words}: raise the quota, or lower max")
+    match fault:
+        case Fault.AUTHENTICATION:
+            return Permanent(f"{about}: refused: {words}: check user and password", cause=Cause.CREDENTIALS)
+        case Fault.AUTHORISATION:
+            said = f"{about}: refused: {words}: check what the user may use and manage"
+            return NotAllowed(said, cause=Cause.CREDENTIALS)
+        case Fault.NO_EXISTS:
+            return NotThere(f"{about}: refused: {words}")
+        case Fault.API:
+            return Permanent(f"{about}: refused: {words}")
+        case Fault.ACTION | Fault.INTERNAL | Fault.OTHER:
+            kind = WrongState if fault is Fault.ACTION else Transient
+            return kind(f"{about}: {words}")
