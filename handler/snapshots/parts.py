@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import enum
 import math
-import types
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import fields
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, NewType, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, NewType, get_type_hints
 
+from config.build.strict import Read, Unfit, is_tuple, only, strict, tuple_reader
 from config.build.wire import name_of
 from config.document.wording import show
 from config.errors import DeclarationError, Problem
@@ -95,9 +94,9 @@ class Part:
         """The keys, where they are names; those that cannot be are noted."""
         for key in self._data:
             try:
-                yield _named(key)
-            except ValueError as error:
-                self.wrong(key, f"{show(key)} is not {error}")
+                yield _read_name(key, str)
+            except Unfit as error:
+                self.wrong(key, f"{show(key)} is not {error.expected}")
 
     def is_null(self, key: str) -> bool:
         """Whether a key is there, and its value is null."""
@@ -155,9 +154,9 @@ class Part:
             return
         found = self._data[key]
         try:
-            yield _read(kind, found, self.at)
-        except ValueError as error:
-            self.wrong(key, f"{show(found)} is not {error}")
+            yield _reader(kind)(_moment(found, self.at) if kind in _MOMENTS else found, kind)
+        except Unfit as error:
+            self.wrong(key, f"{show(found)} is not {error.expected}")
 
 
 @cache
@@ -167,104 +166,87 @@ def _fields_of(kind: type) -> Mapping[str, _Field]:
     return {name_of(field): _Field(field.name, hints[field.name]) for field in fields(kind)}
 
 
-def _read(kind: Any, found: Plain, at: Instant) -> object:  # noqa: ANN401  # a type, as annotations have it
-    if get_origin(kind) is tuple:
-        return _list(get_args(kind)[0], found, at)
-    if get_origin(kind) in {types.UnionType, Union}:
-        return None if found is None else _read(get_args(kind)[0], found, at)
-    if kind is Instant:
-        return _instant(found, at)
-    if kind in _SCALARS:
-        return _SCALARS[kind](found)
-    if isinstance(kind, NewType):
-        return _named(found)
-    if isinstance(kind, type) and issubclass(kind, enum.Enum):
-        return _word(kind, found)
-    raise TypeError(f"{kind!r} is nothing that a document has")
+_CONVERTER: Final = strict("is nothing that a document has")
+_reader = cache(_CONVERTER.get_structure_hook)
+_MOMENTS: Final = (Instant, Instant | None)
 
 
-def _list(kind: object, found: Plain, at: Instant) -> tuple[object, ...]:
-    if not isinstance(found, list) or len(found) > _LONGEST_LIST:
-        raise ValueError(f"a list of at most {_LONGEST_LIST}")
-    return tuple(_read(kind, item, at) for item in found)
-
-
-def _instant(found: Plain, at: Instant) -> float:
+def _moment(found: Plain, at: Instant) -> Plain:
+    """Tell ``5m ago`` and ``in 30s`` from a moment; anything else is as it is."""
     if isinstance(found, str):
         before, after = found.removesuffix(" ago"), found.removeprefix("in ")
-        if before != found or after != found:
-            return at - _told_span(before) if before != found else at + _told_span(after)
-    elif type(found) in (int, float):
+        if before != found:
+            return at - _span(before)
+        if after != found:
+            return at + _span(after)
+    return found
+
+
+def _read_instant(found: Plain, _: object) -> float:
+    if type(found) in (int, float):
         return _bounded(found)
-    raise ValueError("a moment: seconds since 1970, or one such as 5m ago or in 30s")
+    raise Unfit("a moment: seconds since 1970, or one such as 5m ago or in 30s", found)
 
 
-def _span(found: Plain) -> float:
+def _read_span(found: Plain, _: object) -> float:
     if isinstance(found, str):
-        return _told_span(found)
+        return _span(found)
     if type(found) in (int, float) and _bounded(found) >= 0:
         return _bounded(found)
-    raise ValueError(_A_SPAN)
+    raise Unfit(_A_SPAN, found)
 
 
-def _told_span(text: str) -> float:
+def _span(text: str) -> float:
     try:
         return _bounded(parse_span(text[:_LONGEST_SPAN]))
     except ValueError as error:
-        raise ValueError(_A_SPAN) from error
+        raise Unfit(_A_SPAN, text) from error
 
 
 def _bounded(number: Any) -> float:  # noqa: ANN401  # a number of JSON
     if not math.isfinite(number) or abs(number) > _FARTHEST:
-        raise ValueError("a moment or duration within thirty thousand years")
+        raise Unfit("a moment or duration within thirty thousand years", number)
     return float(number)
 
 
-def _fraction(found: Plain) -> float:
+def _read_fraction(found: Plain, _: object) -> float:
     if type(found) in (int, float) and 0 <= _bounded(found) <= 1:
         return _bounded(found)
-    raise ValueError("a share: a number from 0 to 1")
+    raise Unfit("a share: a number from 0 to 1", found)
 
 
-def _named(found: Plain) -> str:
-    if isinstance(found, str) and 0 < len(found) <= _LONGEST_NAME and found.isprintable():
-        return found
-    raise ValueError(f"a name: up to {_LONGEST_NAME} printable characters")
+def _is_name(found: Plain) -> bool:
+    return isinstance(found, str) and 0 < len(found) <= _LONGEST_NAME and found.isprintable()
 
 
-def _text(found: Plain) -> str:
-    if (
+def _is_text(found: Plain) -> bool:
+    return (
         isinstance(found, str)
         and len(found) <= _LONGEST_TEXT
-        and not any("\ud800" <= sign <= "\udfff" for sign in found)
-    ):
-        return found
-    raise ValueError(f"text of up to {_LONGEST_TEXT} characters")
+        and not any("\ud800" <= each <= "\udfff" for each in found)
+    )
 
 
-def _flag(found: Plain) -> bool:
-    if isinstance(found, bool):
-        return found
-    raise ValueError("true or false")
+def _list_reader(kind: object) -> Read:
+    inner = tuple_reader(kind, _CONVERTER)
+
+    def read(found: Plain, _: object) -> object:
+        if isinstance(found, list) and len(found) <= _LONGEST_LIST:
+            return inner(found, kind)
+        raise Unfit(f"a list of at most {_LONGEST_LIST}", found)
+
+    return read
 
 
-def _count(found: Plain) -> int:
-    if type(found) is int and abs(found) <= _MOST:
-        return found
-    raise ValueError("a whole number, and not a huge one")
-
-
-def _word(kind: type[enum.Enum], found: Plain) -> enum.Enum:
-    words = {member.value: member for member in kind}
-    if isinstance(found, str) and found in words:
-        return words[found]
-    raise ValueError(f"one of {', '.join(words)}")
-
-
-_SCALARS: Final[Mapping[object, Callable[[Plain], object]]] = {
-    Fraction: _fraction,
-    float: _span,
-    str: _text,
-    bool: _flag,
-    int: _count,
-}
+_read_name = only(f"a name: up to {_LONGEST_NAME} printable characters", _is_name)
+_CONVERTER.register_structure_hook_factory(is_tuple, _list_reader)
+_CONVERTER.register_structure_hook_func(lambda kind: isinstance(kind, NewType), _read_name)
+for _kind, _read in (
+    (Instant, _read_instant),
+    (Fraction, _read_fraction),
+    (float, _read_span),
+    (str, only(f"text of up to {_LONGEST_TEXT} characters", _is_text)),
+    (bool, only("true or false", lambda found: isinstance(found, bool))),
+    (int, only("a whole number, and not a huge one", lambda found: type(found) is int and abs(found) <= _MOST)),
+):
+    _CONVERTER.register_structure_hook(_kind, _read)

@@ -1,4 +1,4 @@
-"""Frozen dataclasses as JSON text and back, faithfully; cattrs compiles the functions (ADR 0029).
+"""Frozen dataclasses as JSON text and back, faithfully; cattrs compiles the functions (ADR 0031).
 
 What is written says which dataclass it is (``"type"``), so that a field whose type becomes a union later still reads
 what was stored before. Reading is strict: a wrong type is an error, never a guess. Two things are forgiven, since
@@ -28,36 +28,28 @@ import types
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import fields
 from functools import cache
-from itertools import repeat
-from operator import call
-from typing import Any, Final, NewType, NoReturn, TypeVar, Union, cast, get_args, get_origin
+from typing import Any, Final, TypeVar, Union, cast, get_args, get_origin
 
-from cattrs import Converter
 from cattrs.cols import mapping_structure_factory
-from cattrs.errors import AttributeValidationNote, BaseValidationError, IterableValidationNote
+from cattrs.errors import AttributeValidationNote, BaseValidationError
 from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, override
 
+from config.build.strict import Read, Unfit, is_enum, is_tuple, only, strict
 from config.build.wire import name_of
 from config.errors import StoreError
 from handler.store.tags import TAGS
 
 T = TypeVar("T")
 
-Read = Callable[[Any, Any], Any]
-"""From what JSON holds, and the type that it shall have."""
 Write = Callable[[Any], Any]
 
 _TYPE: Final = "type"
 _NOT_FINITE: Final = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 _PLAIN: Final = frozenset({str, float, bool, types.NoneType})
 """What JSON itself tells apart."""
-_CONVERTER: Final = Converter()
+_CONVERTER: Final = strict("cannot be stored: only what has a tag in handler/store/tags.py can")
 _reads = _CONVERTER.register_structure_hook_factory
 _writes = _CONVERTER.register_unstructure_hook_factory
-
-
-class _Unreadable(ValueError):
-    """A stored value is not of the declared type."""
 
 
 def to_text(value: object, kind: object) -> str:
@@ -77,7 +69,7 @@ def from_text(text: str, kind: type[T]) -> T:
     """
     try:
         return cast("T", _reader(cast("Hashable", kind))(json.loads(text), kind))
-    except (BaseValidationError, _Unreadable) as error:
+    except (BaseValidationError, Unfit) as error:
         raise StoreError(f"a stored {_name(kind)} cannot be read: {_explained(error)}") from error
     except json.JSONDecodeError as error:
         raise StoreError(f"a stored {_name(kind)} is not JSON: {error}") from error
@@ -93,51 +85,40 @@ def _explained(error: BaseException) -> str:
     while True:
         notes = reversed(getattr(error, "__notes__", ()))
         where += [str(note.name if isinstance(note, AttributeValidationNote) else note.index) for note in notes]
-        if not isinstance(error, BaseValidationError):
-            return f"{'.'.join(where) or 'the whole'}: {'is missing' if isinstance(error, KeyError) else error}"
-        error = error.exceptions[0]
+        match error:
+            case BaseValidationError():
+                error = error.exceptions[0]
+            case Unfit():
+                return f"{'.'.join(where) or 'the whole'}: {error}, found {_sort_of(error.found)}"
+            case _:
+                return f"{'.'.join(where)}: {'is missing' if isinstance(error, KeyError) else error}"
 
 
-def _refuse(expected: str, found: object) -> NoReturn:
-    """Say what was expected; of what was found only the sort, since a stored value may be anybody's."""
-    shown = repr(found)[:40] if isinstance(found, (str, int, float)) or found is None else type(found).__name__
-    raise _Unreadable(f"expected {expected}, found {shown}")
+def _sort_of(found: object) -> str:
+    """Of what was found say only the sort, if it is long: a stored value may be anybody's."""
+    return repr(found)[:40] if isinstance(found, (str, int, float)) or found is None else type(found).__name__
 
 
 def _object(found: object) -> dict[str, object]:
-    return found if isinstance(found, dict) else _refuse("an object", found)
+    if isinstance(found, dict):
+        return found
+    raise Unfit("an object", found)
 
 
 def _name(kind: object) -> str:
     return kind.__name__ if isinstance(kind, type) else str(kind)
 
 
-def _is_strange(kind: object) -> bool:
-    """Whether nothing below, and nothing of cattrs that keeps to it, has a form for such a type."""
-    return not isinstance(kind, NewType) and get_origin(kind) not in {Mapping, types.UnionType, Union}
-
-
-def _impossible(kind: object) -> NoReturn:
-    raise TypeError(f"{kind!r} cannot be stored: only what has a tag in handler/store/tags.py can")
-
-
-_reads(_is_strange, _impossible)
-_writes(_is_strange, _impossible)  # a factory that is registered later is asked first
-
-
 # Scalars
 
 
 def _exactly(kind: type, article: str) -> None:
-    def read(found: object, _: object) -> object:
-        return found if type(found) is kind else _refuse(article, found)
-
     def write(value: object) -> object:
         if not isinstance(value, kind):
             raise TypeError(f"expected {article}, found {value!r}")
         return value
 
-    _CONVERTER.register_structure_hook(kind, read)
+    _CONVERTER.register_structure_hook(kind, only(article, lambda found: type(found) is kind))
     _CONVERTER.register_unstructure_hook(kind, write)
 
 
@@ -151,7 +132,9 @@ _exactly(types.NoneType, "null")
 def _read_float(found: object, _: object) -> float:
     if type(found) is int or type(found) is float:
         return float(found)
-    return _NOT_FINITE[found] if isinstance(found, str) and found in _NOT_FINITE else _refuse("a number", found)
+    if isinstance(found, str) and found in _NOT_FINITE:
+        return _NOT_FINITE[found]
+    raise Unfit("a number", found)
 
 
 @_CONVERTER.register_unstructure_hook
@@ -162,23 +145,7 @@ def _write_float(value: float) -> object:
     return number if math.isfinite(number) else str(number)
 
 
-def _is_enum(kind: object) -> bool:
-    return isinstance(kind, type) and issubclass(kind, enum.Enum)
-
-
-@_reads(_is_enum)
-def _enum_reader(kind: type[enum.Enum]) -> Read:
-    words = {member.value: member for member in kind}
-
-    def read(found: object, _: object) -> enum.Enum:
-        if isinstance(found, (str, int)) and found in words:
-            return words[found]
-        _refuse(f"one of {', '.join(map(str, words))}", found)
-
-    return read
-
-
-@_writes(_is_enum)
+@_writes(is_enum)
 def _enum_writer(kind: type[enum.Enum]) -> Write:
     def write(value: object) -> object:
         if not isinstance(value, kind):
@@ -199,7 +166,7 @@ def _class_reader(kind: type) -> Read:
     def read(found: object, _: object) -> object:
         stored = _object(found)
         if stored.get(_TYPE) != tag:
-            _refuse(tag, stored.get(_TYPE))
+            raise Unfit(tag, stored.get(_TYPE))
         return inner(stored, kind)
 
     return read
@@ -228,34 +195,7 @@ def _names(kind: type) -> Mapping[str, Any]:
 # Tuples and mappings
 
 
-def _is_tuple(kind: object) -> bool:
-    return get_origin(kind) is tuple
-
-
-@_reads(_is_tuple)
-def _tuple_reader(kind: object) -> Read:
-    kinds = [each for each in get_args(kind) if each is not ...]
-    hooks = [_CONVERTER.get_structure_hook(each) for each in kinds]
-    size = None if ... in get_args(kind) else len(kinds)
-    each = (hooks, kinds) if size is not None else (repeat(*hooks), repeat(*kinds))
-
-    def read(found: object, _: object) -> tuple[object, ...]:
-        if not isinstance(found, list):
-            _refuse("an array", found)
-        if size is not None and len(found) != size:
-            _refuse(f"{size} items", found)
-        done: list[object] = []
-        try:
-            done.extend(map(call, each[0], found, each[1]))
-        except (BaseValidationError, _Unreadable) as error:
-            error.add_note(IterableValidationNote("", len(done), kind))
-            raise
-        return tuple(done)
-
-    return read
-
-
-@_writes(_is_tuple)
+@_writes(is_tuple)
 def _tuple_writer(kind: object) -> Write:
     first, *others = get_args(kind)
     one = _CONVERTER.get_unstructure_hook(first)
@@ -291,7 +231,7 @@ def _choice_reader(kind: object) -> Read:
     def read(found: object, _: object) -> object:
         seen = found.get(_TYPE) if isinstance(found, dict) else type(found)
         if not isinstance(seen, (str, type)) or seen not in readers:
-            _refuse(f"one of {words}", seen if isinstance(found, dict) else found)
+            raise Unfit(f"one of {words}", seen if isinstance(found, dict) else found)
         inner, kind = readers[seen]
         return inner(found, kind)
 
@@ -316,6 +256,6 @@ def _seen_as(kind: object) -> str | type:
     """By what a type is told apart from others of a union: by its tag, or by what JSON holds."""
     if isinstance(kind, type) and (kind in TAGS or kind in _PLAIN):
         return TAGS.get(kind, kind)
-    if _is_tuple(kind):
+    if is_tuple(kind):
         return list
     raise TypeError(f"{_name(kind)} cannot be stored in a union: only dataclasses with a tag say what they are")
