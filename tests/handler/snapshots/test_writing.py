@@ -76,7 +76,7 @@ def test_all_that_planning_reads_of_a_definition_is_written(world: World, size: 
 
     plan(desired(size, deleting=deleting), world, spied, limits(), NOW)
 
-    assert of_group <= {*OF_GROUP}
+    assert of_group <= {*OF_GROUP, "id"}  # the world says whose it is
     assert of_profile <= {"ready", "parts"}
     assert of_probe <= {"within"}
 
