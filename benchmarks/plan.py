@@ -18,7 +18,7 @@ from config.model.catalogue import BalancerUse, Group, ProcessCloud, ProcessReci
 from config.uncollected import uncollected
 from config.units import BalancerId, CloudId, GroupId, Instant, MemberName, ProfileId
 from handler.convergence.converge import Converger
-from handler.convergence.probes import READY
+from handler.convergence.sightings import READY
 from handler.planning.desired import Definition, DesiredState, Limits
 from handler.planning.launches import LaunchId
 from handler.planning.plan import plan

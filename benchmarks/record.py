@@ -17,10 +17,10 @@ from collector.samples import Layout, Reply, Scrape, Series
 from config.model.observability import Recording
 from config.units import CounterId, GroupId, Instant, MemberName, Moment, Monotonic
 from handler.recording import folder as disk
+from handler.recording.events import Wanted
 from handler.recording.exporting import Csv, export_series
 from handler.recording.files import Form
 from handler.recording.intake import Intake
-from handler.recording.wanted import Wanted
 from handler.recording.writer import Writer
 
 INTERVAL = 15.0

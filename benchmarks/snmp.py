@@ -35,7 +35,7 @@ from config.model.access import AuthProtocol, PrivProtocol, SecretRef, SnmpAcces
 from config.model.access import SnmpVersion as Version
 from config.model.catalogue import Catalogue
 from config.units import GroupId
-from handler.daemon import descriptors
+from handler.daemon import connections
 from handler.runtime.deciding import Slot, slots_of
 from tests.support.collector import a_catalogue, a_poller, an_object, rosters
 from tests.support.snmpd import AUTH_PASSWORD, PRIV_PASSWORD, free_udp_port, running_snmpd, user_lines
@@ -60,7 +60,7 @@ Figures = Iterator[tuple[str, float, str]]
 
 def run(part: int = 1) -> Figures:
     """Compare first, then go on for long."""
-    descriptors.take_all()  # as the daemon does: every agent has a socket, four times where four ways are compared
+    connections.take_all_descriptors()  # as the daemon does: each agent has a socket, four where four ways are compared
     some, many = 1000 // part, 10_000 // part
     with tempfile.TemporaryDirectory() as place, _agents(Path(place), some) as port:
         yield from asyncio.run(_compared(port, some))

@@ -16,7 +16,7 @@ from typing import Any
 from config.errors import Permanent, Transient
 from config.model.managed import ManagedBalancer, Part
 from config.units import Instant, MemberName, Seconds
-from handler.balancers.names import ours
+from handler.balancers.seats import ours
 from handler.planning.launches import LaunchId
 from handler.planning.provisioning import PartStatus, Provision, needed_parts
 from handler.planning.world import Seat, SeatState

@@ -30,8 +30,8 @@ from handler.cli.terminal import (
 )
 
 if TYPE_CHECKING:
+    from handler.recording.events import Wanted
     from handler.recording.exporting import Exported, Sink
-    from handler.recording.wanted import Wanted
 
 export = Program("Write what was recorded to files, for replay and other programs.")
 
@@ -106,7 +106,7 @@ def _wanted(groups: list[str] | None, since: str | None, until: str | None, *, j
     from math import inf
 
     from config.units import GroupId
-    from handler.recording.wanted import Wanted
+    from handler.recording.events import Wanted
 
     return Wanted(
         groups=frozenset(GroupId(group) for group in groups or ()),

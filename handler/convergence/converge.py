@@ -16,9 +16,8 @@ from handler.convergence.claiming import Generation, Rival
 from handler.convergence.evidence import Witnesses
 from handler.convergence.execute import Execution, Tools
 from handler.convergence.gather import Gatherer
-from handler.convergence.journal import Journal
 from handler.convergence.leases import Leases
-from handler.convergence.orders import lifted
+from handler.convergence.leftovers import Journal, lifted
 from handler.convergence.passes import (
     Pass,
     all_stopped,
@@ -31,16 +30,15 @@ from handler.convergence.passes import (
     with_tended,
 )
 from handler.convergence.provisions import Provisions, Tended
-from handler.convergence.quotas import Quotas, Reading
-from handler.convergence.remarking import remarks_of
+from handler.convergence.quotas import Quotas, Reading, remarks_of
 from handler.convergence.traffic import Traffic
 from handler.convergence.unseating import unseat
 from handler.planning.causes import told
+from handler.planning.claims import inventory_of
 from handler.planning.desired import Definition, DesiredState, Limits
-from handler.planning.inventory import inventory_of
 from handler.planning.pacing import builds_after, next_in
+from handler.planning.plan import Snapshot
 from handler.planning.records import restored, surrendered, ungiven
-from handler.planning.snapshot import Snapshot
 from handler.planning.steps import Create, MakePart, Outcome, Plan
 from handler.planning.world import Phase, Record, World
 from handler.ports.balancer import Balancer

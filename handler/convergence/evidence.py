@@ -18,9 +18,8 @@ from handler.convergence.ledger import Ledger
 from handler.convergence.sightings import Sightings
 from handler.planning.desired import Definition
 from handler.planning.distrust import Streak, lengthened
-from handler.planning.hearings import Hearing
 from handler.planning.roles import passes_for
-from handler.planning.testimony import NO_LOSSES, Loss, Losses, Saying, Testimony
+from handler.planning.testimony import NO_LOSSES, Hearing, Loss, Losses, Saying, Testimony
 from handler.planning.world import Health, Member, Phase, Server, ServerState, World
 from trigger.moving import moved
 

@@ -50,8 +50,7 @@ from handler.planning.steps import (
 )
 from handler.planning.world import Member, Record, Server, World
 from handler.ports.balancer import Balancer, Batched, Change, Move
-from handler.ports.endings import Endings
-from handler.ports.orchestrator import Launch, Orchestrator
+from handler.ports.orchestrator import Endings, Launch, Orchestrator
 from handler.ports.parts import change_part
 from handler.ports.store import Store
 from handler.ports.stored import Event, EventKind

@@ -12,8 +12,7 @@ from config.errors import DriverError
 from config.units import GroupId, MemberName, PartName
 from handler.planning.assembly import wants_parts
 from handler.planning.desired import Definition
-from handler.planning.parts import MadePart, PartListing
-from handler.planning.world import Member
+from handler.planning.world import MadePart, Member, PartListing
 from handler.ports.orchestrator import Orchestrator
 from handler.ports.parts import PartMaker
 

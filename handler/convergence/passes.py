@@ -9,8 +9,8 @@ from config.causes import MENDING, Cause
 from config.model.catalogue import Mode
 from config.units import BalancerId, Instant, Seconds, format_span
 from handler.convergence.provisions import Tended
+from handler.planning.claims import inventory_of
 from handler.planning.desired import Builds, Rolling
-from handler.planning.inventory import inventory_of
 from handler.planning.removals import words_of
 from handler.planning.steps import MarkLeaving, Outcome, Plan, Wait
 from handler.planning.world import Member, Phase, Record, World

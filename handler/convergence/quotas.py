@@ -19,15 +19,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from config.errors import DriverError
+from config.errors import DriverError, Permanent, Transient
 from config.model.catalogue import Cloud
 from config.units import CloudId, GroupId, Instant, MemberName, Seconds
 from handler.convergence.traffic import Traffic
 from handler.planning.desired import Definition
 from handler.planning.headroom import Headroom, Quota, headroom_of
 from handler.planning.steps import Forget, Outcome
-from handler.ports.metered import Metered
-from handler.ports.orchestrator import Orchestrator
+from handler.ports.orchestrator import Metered, Orchestrator, Remarking
 from trigger.moving import moved
 
 _BELIEVED: Seconds = 5.0
@@ -245,3 +244,18 @@ class Quotas:
         with self._lock:
             if name in self._promises:
                 self._promises[name] = change(self._promises[name])
+
+
+def remarks_of(
+    orchestrator: Orchestrator, definition: Definition, traffic: Traffic, clock: Callable[[], Instant]
+) -> tuple[str, ...]:
+    """Ask a cloud that has remarks for those on a group. That it does not answer is told where more depends on it."""
+    if not isinstance(orchestrator, Remarking):
+        return ()
+    try:
+        with traffic.look(definition.cloud, clock) as may:
+            return tuple(orchestrator.remarks(definition.profile)) if may else ()
+    except Permanent as error:
+        return (str(error),)
+    except Transient:
+        return ()

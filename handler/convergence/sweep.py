@@ -14,8 +14,7 @@ from config.units import BalancerId, CloudId, GroupId, Instant, MemberName
 from handler.planning.desired import Definition
 from handler.planning.garbage import Found, Known, garbage_of
 from handler.planning.launches import LaunchId
-from handler.planning.parts import PartListing
-from handler.planning.world import Listing
+from handler.planning.world import Listing, PartListing
 from handler.ports.balancer import Balancer
 from handler.ports.orchestrator import Orchestrator
 from handler.ports.parts import PartMaker

@@ -1,17 +1,48 @@
-"""The connections of one listening socket: a bounded number, none of which waits for its client without an end."""
+"""The connections of the daemon: a bounded number on its listening socket, none of which waits for its client for ever.
+
+It takes all the files and sockets that it may have open, and says when that is too little. A session with an SNMP agent
+keeps a socket, and one of v3 a second descriptor for gufo-snmp. They are kept up to a third of the limit
+(`collector.sources.snmp`); beyond that each poll opens and closes them, which costs more but loses nothing.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import resource
 from collections.abc import Iterable, Mapping
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from config.model.catalogue import Catalogue
 from config.units import Seconds
 from handler import logs
-from handler.runtime.guard import Guard
+from handler.runtime.loops import Guard
 from handler.web.admission import WITHIN, Phase, evicted, is_overdue
 from handler.web.gate import BEARER, READING
+
+_OTHER_DESCRIPTORS = 200
+"""For the store, HTTP, balancers, and whatever else is open."""
+
+
+def take_all_descriptors() -> int:
+    """Raise the soft limit of this process to the hard one, which needs no right, and say what it is now.
+
+    The usual soft limit of 1,024 is there for programs that call select(2).
+    """
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    return most
+
+
+def wanted_descriptors(catalogue: Catalogue) -> int:
+    """How many make polling cheap with every group at its max.
+
+    >>> from types import SimpleNamespace
+    >>> wanted(SimpleNamespace(groups={"web": SimpleNamespace(maximum=2000)}))
+    6200
+    """
+    return 3 * sum(group.maximum for group in catalogue.groups.values()) + _OTHER_DESCRIPTORS
+
 
 CONNECTIONS = 512
 """Of each listening socket."""

@@ -12,14 +12,14 @@ from pathlib import Path
 
 from config.units import Seconds
 from handler import logs
-from handler.daemon import descriptors
+from handler.daemon import connections
 from handler.daemon.serving import bind_tcp, bind_unix, serving
 from handler.daemon.wiring import engine as build_engine
 from handler.engine.engine import Engine
 from handler.ingest.pushes.receiver import PATH
 from handler.operations.desk import Desk
 from handler.runtime.directory import StateDirectory
-from handler.runtime.guard import Guard
+from handler.runtime.loops import Guard
 from handler.runtime.memory import keep_settled
 
 _TURN: Seconds = 0.001
@@ -75,7 +75,7 @@ def _push_url(host: str, port: int) -> str:
 async def run_until_signal(file: Path, state: Path, *, host: str, port: int) -> None:
     """Run until INT or TERM; HUP reloads. Raises as `running`."""
     sys.setswitchinterval(_TURN)
-    limit = descriptors.take_all()
+    limit = connections.take_all_descriptors()
     stop, reload = asyncio.Event(), asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -84,7 +84,7 @@ async def run_until_signal(file: Path, state: Path, *, host: str, port: int) -> 
     async with running(file, state, host=host, port=port) as daemon:
         reloading = asyncio.create_task(_reload_on(reload, daemon.desk))
         settling = asyncio.create_task(keep_settled(daemon.engine.ingest.alerting.busy))
-        _tell_limit(limit, descriptors.wanted(daemon.engine.catalogue()))
+        _tell_limit(limit, connections.wanted_descriptors(daemon.engine.catalogue()))
         await stop.wait()
         reloading.cancel()
         settling.cancel()

@@ -36,9 +36,8 @@ from handler import logs
 from handler.balancers.table import balancer_for
 from handler.convergence.claiming import Generation
 from handler.convergence.converge import Converger
-from handler.convergence.probes import probe
-from handler.engine.engine import Engine
-from handler.engine.parts import Parts
+from handler.convergence.sightings import probe
+from handler.engine.engine import Engine, Parts
 from handler.ingest.intake import Inbox
 from handler.ingest.pushes.member_keys import MemberKeys
 from handler.observability.courier import Courier

@@ -4,24 +4,31 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
+from collector.clients.circuits import EndpointStatus
+from collector.sources.poll import Poller
 from config.errors import DeclarationError, Refused, StoreError
 from config.load import load
+from config.model.balancers import Balancer
 from config.model.catalogue import Catalogue, Mode
 from config.model.edits import Edit
 from config.settings import loose_secrets
-from config.units import GroupId, Instant, Seconds
+from config.units import GroupId, Instant, Moment, Seconds
 from handler import logs
+from handler.convergence.converge import Converger
 from handler.convergence.passes import Pass
-from handler.engine.furnishing import furnish, share_clouds
-from handler.engine.parts import Parts
-from handler.engine.said import Health, Reloaded
-from handler.ingest.intake import Ingest
+from handler.engine.furnishing import Health, Reloaded, furnish, share_clouds
+from handler.ingest.intake import Inbox, Ingest
+from handler.observability.courier import Courier
 from handler.observability.metrics import Scraped
 from handler.observability.telling import Telling
+from handler.ports.balancer import Balancer as BalancerPort
 from handler.ports.held import HeldClock
+from handler.ports.store import Store
 from handler.recording.recorder import Recordings
 from handler.runtime.balancer_watch import BalancerWatch
 from handler.runtime.clock import boot_id
@@ -29,12 +36,43 @@ from handler.runtime.converging import Keeper
 from handler.runtime.deciding import Decider
 from handler.runtime.definitions import definitions, edited_by
 from handler.runtime.door import Door, Question
-from handler.runtime.guard import Guard
 from handler.runtime.housekeeping import Housekeeping, Job
-from handler.runtime.rooms import Room
-from handler.runtime.services import Services
+from handler.runtime.loops import Guard
+from handler.runtime.rooms import Room, Services
 from handler.runtime.standstill import Standstill
 from handler.runtime.timekeeper import Timekeeper
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retention:
+    """How much history is kept."""
+
+    span: Seconds = 30 * 86400.0
+    bytes_at_most: int = 1 << 30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """What an engine is built from; `handler.daemon.wiring` makes the real ones."""
+
+    file: Path
+    store: Store
+    converger: Converger
+    poller: Poller
+    balancer_for: Callable[[Balancer], BalancerPort]
+    clock: Callable[[], Moment]
+    courier: Courier
+    inbox: Inbox
+    held: HeldClock | None = None
+    """What ``clock`` reads, where the system's clock may be set; ``None``: it never is."""
+    lost: bool = False
+    """The store is new and the installation is not: whatever is declared first may have been known before."""
+    retention: Retention = Retention()
+    recordings: Path | None = None
+    """Where samples are recorded, if they are."""
+    endpoints: Callable[[], Sequence[EndpointStatus]] = tuple
+    """Who is called for clouds and balancers, and whether they answer."""
+
 
 _HEARTBEAT: Seconds = 0.1
 _WATCH: Seconds = 2.0

@@ -1,12 +1,14 @@
-"""The groups in memory, as a file and the store say that they are."""
+"""The groups in memory, as a file and the store say that they are, and what is said of that: readiness, and reloads."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, MutableMapping
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, MutableMapping
+from dataclasses import dataclass, replace
 
+from config.errors import Problem
 from config.model.catalogue import Catalogue
+from config.model.edits import Edit
 from config.units import CloudId, GroupId, PolicyId
 from handler import logs
 from handler.ports.stored import StoredGroup
@@ -52,3 +54,24 @@ def share_clouds(rooms: Iterable[Room]) -> None:
     for room in rooms:
         own = 0 if room.state.orphaned else room.definition.group.maximum
         room.beside = maximum[room.definition.cloud.id] - own
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reloaded:
+    """What a reload did; with problems, nothing."""
+
+    problems: tuple[Problem, ...]
+    added: tuple[GroupId, ...]
+    changed: tuple[GroupId, ...]
+    orphaned: tuple[GroupId, ...]
+    edits: tuple[Edit, ...]
+    """What was edited in the file, in all its sections, since it was taken before."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Health:
+    """Liveness and readiness."""
+
+    ready: bool
+    checks: Mapping[str, str]
+    """Check → ``ok`` or what is wrong."""

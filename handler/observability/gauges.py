@@ -11,10 +11,10 @@ from prometheus_client.registry import Collector
 from collector.outages.outages import members_of
 from config.model.catalogue import Mode
 from config.units import GroupId, Instant
-from handler.planning.doubts import Ground
 from handler.planning.rolls import RollState
 from handler.planning.status import GroupCondition
 from handler.planning.steps import Wait
+from handler.planning.testimony import Ground
 from handler.runtime.rooms import Room
 from handler.runtime.statuses import condition_of, counts_of, progress_of
 from trigger.explain.explanation import ConditionExplanation, ExpressionExplanation, PolicyExplanation

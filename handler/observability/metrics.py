@@ -1,9 +1,15 @@
-"""``/metrics``: Prometheus names under ``trimtab_``. Labels are bounded: no member, address or error text in any."""
+"""``/metrics``: Prometheus names under ``trimtab_``. Labels are bounded: no member, address or error text in any.
+
+They are written here in Prometheus's text format (version 0.0.4), for names and labels that need no checking: our own.
+prometheus-client's writer checks every name of every sample with regular expressions, which is two thirds of its time;
+thousands of groups have a hundred samples each.
+"""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 
@@ -12,6 +18,7 @@ from prometheus_client import (
     Counter,
     Gauge,
     Histogram,
+    Metric,
     ProcessCollector,
     disable_created_metrics,
 )
@@ -26,11 +33,8 @@ from handler.ingest.alerts.payloads import Sender
 from handler.ingest.alerts.replies import Result as KnockResult
 from handler.ingest.pushes.judging import Result as PushResult
 from handler.ingest.pushes.said import Shape
-from handler.observability.endpoint_gauges import EndpointGauges
-from handler.observability.exposition import written
+from handler.observability.daemon_gauges import NOTHING, EndpointGauges, GenerationGauges, RecordingGauges
 from handler.observability.gauges import Gauges
-from handler.observability.generation_gauges import GenerationGauges
-from handler.observability.recording_gauges import NOTHING, RecordingGauges
 from handler.observability.replies import Replies
 from handler.planning.steps import KINDS, Create, Destroy, Drain, Enable, Join, Leave, Mark, Result, Unmark, worst
 from handler.recording.status import Figures
@@ -39,6 +43,37 @@ from handler.runtime.rooms import Room
 from trigger.reasons import Reason
 from trigger.requests import Decision, FleetPause
 from trigger.verdicts import Direction
+
+
+def exposition(families: Iterable[Metric]) -> bytes:
+    """The exposition of these families, in their order."""
+    return "".join(line for family in families for line in _lines_of(family)).encode()
+
+
+def _lines_of(family: Metric) -> Iterator[str]:
+    name = f"{family.name}_total" if family.type == "counter" else family.name
+    yield f"# HELP {name} {_escaped(family.documentation)}\n# TYPE {name} {family.type}\n"
+    for sample in family.samples:
+        if sample.labels:
+            labels = ",".join([f'{label}="{_quoted(value)}"' for label, value in sample.labels.items()])
+            yield f"{sample.name}{{{labels}}} {_figure(sample.value)}\n"
+        else:
+            yield f"{sample.name} {_figure(sample.value)}\n"
+
+
+def _figure(value: float) -> str:
+    if math.isfinite(value):
+        return repr(float(value))
+    return "NaN" if math.isnan(value) else "+Inf" if value > 0 else "-Inf"
+
+
+def _quoted(value: str) -> str:
+    return _escaped(value).replace('"', '\\"') if '"' in value or "\\" in value or "\n" in value else value
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("\n", "\\n")
+
 
 _SECONDS = (0.001, 0.005, 0.02, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300)
 _CALLS = (Create, Destroy, Drain, Enable, Join, Leave, Mark, Unmark)
@@ -161,7 +196,7 @@ class Metrics:
 
     def text(self) -> bytes:
         """The exposition. For thousands of groups it takes a while: call it beside the event loop, from any thread."""
-        return written(self._registry.collect())
+        return exposition(self._registry.collect())
 
     def decided(self, decision: Decision) -> None:
         """Count a decision and every request that it refused."""

@@ -22,10 +22,9 @@ from handler import logs
 from handler.observability.courier import Unsent
 from handler.ports.notices import Filed, Notice, Tried, Watch, channel, delivered, failed, look, watch_after
 from handler.ports.store import Store
-from handler.runtime.guard import Guard
+from handler.runtime.loops import Guard, until_set
 from handler.runtime.rooms import Room
 from handler.runtime.statuses import condition_of, messages_of
-from handler.runtime.waiting import until_set
 from trigger.moving import moved
 
 _LOOK: Seconds = 5.0

@@ -15,7 +15,7 @@ from config.model.catalogue import Adjustment, Verb
 from config.model.counters import source_word
 from config.units import CounterId, GroupId, Instant, PolicyId, Seconds
 from handler.engine.engine import Engine
-from handler.engine.said import Health, Reloaded
+from handler.engine.furnishing import Health, Reloaded
 from handler.operations.balancer_desk import BalancerDesk
 from handler.operations.executing import executable, requested
 from handler.operations.finding import nearest, room_of
@@ -29,12 +29,11 @@ from handler.operations.store_desk import StoreDesk
 from handler.operations.webhook_desk import WebhookDesk
 from handler.operations.wishes import stopping, wish_of
 from handler.planning.desired import Definition
-from handler.planning.snapshot import Snapshot
+from handler.planning.plan import Snapshot
 from handler.planning.status import GroupStatus
 from handler.planning.steps import Plan
 from handler.planning.world import World
-from handler.ports.pauses import told_of, told_of_fleet
-from handler.ports.stored import EVERY_KIND, Event, EventKind, Span
+from handler.ports.stored import EVERY_KIND, Event, EventKind, Span, told_of, told_of_fleet
 from handler.recording.status import RecordingStatus
 from handler.runtime.door import Question
 from handler.runtime.pulse import Pulse

@@ -11,10 +11,10 @@ from config.units import BalancerId, GroupId
 from handler.operations.address import over
 
 if TYPE_CHECKING:
-    from handler.engine.said import Reloaded
+    from handler.engine.furnishing import Reloaded
     from handler.operations.desk import Desk
     from handler.operations.outcomes import Shown, Steered
-    from handler.planning.snapshot import Snapshot
+    from handler.planning.plan import Snapshot
     from handler.planning.steps import Plan
     from handler.planning.world import World
 

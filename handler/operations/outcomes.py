@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from config.units import GroupId, Instant, MemberName
-from handler.engine.said import Reloaded
+from handler.engine.furnishing import Reloaded
 from handler.planning.closeups import CloseUp
-from handler.planning.snapshot import Snapshot
+from handler.planning.plan import Snapshot
 from handler.planning.status import Adoption, GroupStatus, RollStatus
 from handler.planning.steps import Outcome, Plan
 from handler.planning.world import World
-from handler.ports.edits import GroupEdit
+from handler.ports.store import GroupEdit
 from handler.recording.status import RecordingStatus
 from trigger.reasons import Reason
 from trigger.requests import Answer, Decision

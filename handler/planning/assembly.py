@@ -11,10 +11,9 @@ from config.model.parts import OnDelete
 from config.units import Instant, PartName
 from handler.planning.attempts import found
 from handler.planning.desired import Definition
-from handler.planning.parts import PartState
 from handler.planning.seating import Moves, clear
 from handler.planning.steps import Create, Forget, MakePart, ReleasePart, RemovePart, Step, Wait
-from handler.planning.world import Leaving, Member, Phase, Record, World
+from handler.planning.world import Leaving, Member, PartState, Phase, Record, World
 
 
 def assemble(member: Member, record: Record, definition: Definition) -> Moves:

@@ -1,4 +1,4 @@
-"""Which claims on members speak against this daemon, and which members are to bear its own. Pure."""
+"""What speaks against this daemon and its store: claims of others, and a fleet that the store does not know. Pure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 
 from config.units import MemberName
 from handler.planning.launches import Claim
-from handler.planning.world import Server, ServerState
+from handler.planning.world import Member, Phase, Server, ServerState, World
+from trigger.guards.older import Inventory
 
 BEARERS = 3
 """The oldest members of each cloud that bear the claim, besides all that are made under it."""
@@ -50,3 +51,26 @@ def oldest(servers: Iterable[Server]) -> Sequence[Server]:
 def unclaimed(servers: Iterable[Server], own: Claim) -> tuple[MemberName, ...]:
     """Return those of the oldest members that do not bear our own claim yet."""
     return tuple(server.name for server in oldest(servers) if server.claim != own)
+
+
+_SETTLED = (Phase.MADE, Phase.IN_SERVICE)
+
+
+def inventory_of(world: World, desired: int | None) -> Inventory:
+    """Count the machines that are there, and say whether the store remembers exactly these."""
+    present = [member for member in world.members if _is_present(member)]
+    known = sum(_is_remembered(member) for member in present)
+    exact = len(world.members) == len(present) == known == desired
+    return Inventory(
+        found=len(present),
+        ahead=world.ahead,
+        agrees=world.complete and exact and not world.untraced and not world.relisted,
+    )
+
+
+def _is_present(member: Member) -> bool:
+    return member.server is not None and member.server.state is not ServerState.DELETING
+
+
+def _is_remembered(member: Member) -> bool:
+    return member.record is not None and member.record.phase in _SETTLED

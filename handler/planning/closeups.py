@@ -10,10 +10,9 @@ from types import MappingProxyType
 from config.units import BalancerId, Instant, MemberName
 from handler.planning.desired import Definition
 from handler.planning.judgement import Verdict
-from handler.planning.plan import plan
+from handler.planning.plan import Snapshot, plan
 from handler.planning.roles import Cast, Role
 from handler.planning.sizing import Scene, is_doubted, is_left, lowers, scene_of
-from handler.planning.snapshot import Snapshot
 from handler.planning.steps import Step
 from handler.planning.world import Member, Record, Seat, Server, World
 

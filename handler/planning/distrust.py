@@ -19,10 +19,9 @@ from types import MappingProxyType
 from config.model.catalogue import Group
 from config.units import Instant, MemberName, format_span
 from handler.planning.desired import ABSENT_FOR, ABSENT_LISTINGS, Limits
-from handler.planning.doubts import Doubt, Ground
 from handler.planning.judgement import SILENT_FOR, Verdict, named_by, sources_of
 from handler.planning.roles import Cast, Role
-from handler.planning.testimony import Saying
+from handler.planning.testimony import Doubt, Ground, Saying
 from handler.planning.world import Member, Phase, World
 
 _NAMED = 5

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from config.units import BalancerId, CloudId, GroupId, Instant, MemberName, Seconds
 from handler.planning.desired import Definition
 from handler.planning.launches import LaunchId
-from handler.planning.parts import PartListing
 from handler.planning.removals import is_stuck
-from handler.planning.world import Listing, Phase, Record, Server
+from handler.planning.world import Listing, PartListing, Phase, Record, Server
 
 _OPEN_FOR: Seconds = 3600.0
 """How long the intent of a machine may be open beyond its group's build timeout before anybody is told."""

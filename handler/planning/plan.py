@@ -1,4 +1,4 @@
-"""The planner: what to do now so that a group becomes what it is desired to be. Pure.
+"""The planner: what to do now so that a group becomes what it is desired to be; a `Snapshot` has all it goes by. Pure.
 
 Everything hard (races, lost answers, crashes) is left to the next pass: the world is gathered again and planned again.
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from config.units import Instant
 from handler.planning.assembly import bury, dismantle, is_seen_whole
@@ -251,3 +252,19 @@ def _is_newly_missed(member: Member, record: Record, scene: Scene) -> bool:
     if record.phase is Phase.INTENDED or not scene.world.complete:
         return False
     return not is_witnessed(member, scene.world, scene.limits, scene.now)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """One group: what is desired, what was seen, by which definition and within which limits it is planned."""
+
+    desired: DesiredState
+    world: World
+    definition: Definition
+    limits: Limits
+    at: Instant
+    """The moment of planning, shortly after ``world.at``."""
+
+    def plan(self) -> Plan:
+        """Say what to do at that moment. Equal snapshots give equal plans."""
+        return plan(self.desired, self.world, self.definition, self.limits, self.at)

@@ -11,7 +11,6 @@ from config.units import Instant, MemberName
 from handler.planning.assembly import assemble, is_late
 from handler.planning.desired import Definition, DesiredState, Limits
 from handler.planning.distrust import doubts_of
-from handler.planning.doubts import Doubt
 from handler.planning.health import Checkup, Terms, checkup
 from handler.planning.judgement import Lost, Verdict, judge
 from handler.planning.judgement import Terms as LossTerms
@@ -20,6 +19,7 @@ from handler.planning.rolling import WORDS, Batch, batch, going
 from handler.planning.seating import Moves
 from handler.planning.settled import nominees, sifted
 from handler.planning.steps import Create, MakePart, Step, Wait
+from handler.planning.testimony import Doubt
 from handler.planning.victims import REPLACED_ONE_IS_BACK, Preference, successors
 from handler.planning.victims import choose as choose_victims
 from handler.planning.world import Leaving, Member, Phase, World

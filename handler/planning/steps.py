@@ -14,7 +14,7 @@ from typing import Final
 
 from config.causes import Cause
 from config.units import BalancerId, GroupId, Instant, MemberName, PartName, Seconds
-from handler.planning.doubts import Doubt
+from handler.planning.testimony import Doubt
 from handler.planning.world import Attempts, Leaving
 
 

@@ -1,13 +1,13 @@
-"""What sources say of members that seem lost, as values: a world carries them, and planning judges them."""
+"""What sources heard and say of members that seem lost, and what a listing is doubted for: values for planning."""
 
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from config.units import Instant, MemberName
+from config.units import Instant, MemberName, Seconds
 
 
 class Saying(enum.Enum):
@@ -68,3 +68,80 @@ class Losses:
 
 
 NO_LOSSES = Losses()
+
+
+_FRESH = 2
+"""Intervals: a poll that is older than that is not *now*."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Missed:
+    """A member from which a source got no value at its last poll."""
+
+    heard_at: Instant | None
+    """When the source last got one; ``None``: never since the daemon started."""
+    silent_since: Instant | None
+    """When the first poll began that nothing answered, and nothing has since; ``None``: something does, and it is no
+    value."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hearing:
+    """What one source heard of the members of one group at its last poll."""
+
+    source: str
+    at: Instant
+    """When the poll began."""
+    asked: Collection[MemberName]
+    missed: Mapping[MemberName, Missed]
+    """Of those that were asked, those that gave no value."""
+
+    def of(self, name: MemberName, now: Instant, interval: Seconds) -> Testimony | None:
+        """Return what the source says of a member; ``None``: it did not ask that one."""
+        if name not in self.asked:
+            return None
+        missed = self.missed.get(name)
+        fresh = now - self.at <= _FRESH * interval
+        if missed is None:
+            says = Saying.HEARD if fresh else Saying.UNCLEAR
+            return Testimony(source=self.source, heard_at=self.at, says=says, answers=fresh)
+        silent = fresh and missed.silent_since is not None
+        return Testimony(
+            source=self.source,
+            heard_at=missed.heard_at,
+            says=Saying.SILENT if silent else Saying.UNCLEAR,
+            answers=fresh and len(self.missed) < len(self.asked),
+            silent_since=missed.silent_since if silent else None,
+        )
+
+    def hears(self, now: Instant, interval: Seconds) -> bool:
+        """Whether it hears any member now."""
+        return now - self.at <= _FRESH * interval and len(self.missed) < len(self.asked)
+
+
+class Ground(enum.Enum):
+    """What a listing is doubted for."""
+
+    PARTIAL = "partial"
+    """It says itself that it is not all."""
+    SHRUNK = "shrunk"
+    """It lacks a greater share of the members than the group's ``distrust``."""
+    CONTRADICTED = "contradicted"
+    """It lacks members that a balancer gives work."""
+    STALE = "stale"
+    """It shows members that were proved gone."""
+    MANY_LOST = "many_lost"
+    """Many members are gone, broken or being deleted at once, and there is too little evidence of it."""
+    HEARD = "heard"
+    """It says of members that they are gone, and an independent source hears them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Doubt:
+    """One reason why a listing is not believed."""
+
+    ground: Ground
+    members: tuple[MemberName, ...]
+    """Whom it is about, sorted."""
+    words: str
+    """Why, and what would confirm it; for people."""

@@ -1,4 +1,4 @@
-"""What `trimtab doctor` asks of clouds, profiles and balancers, and what it makes of the answers. Pure.
+"""What `trimtab doctor` asks of clouds, profiles and balancers, and what it makes of the answers.
 
 A driver offers checks (`Examined`): each is one question, asked and answered by itself, which changes nothing.
 """
@@ -12,8 +12,10 @@ from email.utils import parsedate_to_datetime
 from typing import Protocol, runtime_checkable
 
 from config.causes import MENDING, Cause
+from config.errors import Transient
+from config.model.access import Trust
 from config.model.catalogue import Profile
-from config.units import Instant, Seconds
+from config.units import CloudId, Instant, Seconds
 from handler.planning.headroom import Limit, Quota, headroom_of
 
 _ASKEW: Seconds = 30.0
@@ -199,3 +201,23 @@ def room_look(quotas: Sequence[Quota], most: int, present: int) -> Look:
         words = f"there is room for {room.members} more members, and groups may want {needed}: {room.by}"
         return wrong(words, MENDING[Cause.QUOTA])
     return fine(", ".join(str(quota.limit) for quota in quotas))
+
+
+def look_at_clock(cloud: CloudId, endpoint: str, trust: Trust, within: Seconds, clock: Callable[[], Instant]) -> Look:
+    """Compare clocks by any answer at all: nothing is asked for, and no secret is sent.
+
+    Raises:
+        Transient: there was no answer.
+    """
+    import requests
+
+    from collector.clients.http.pool import Bounded
+    from collector.clients.http.unanswered import why
+
+    before = clock()
+    try:
+        with Bounded(within) as session:
+            date = session.get(endpoint, verify=trust.ca or not trust.insecure).headers.get("Date")
+    except (requests.RequestException, OSError) as error:
+        raise Transient(f"{cloud}: {endpoint} was not answered: {why(error)}") from None
+    return clock_look(date, before, clock())

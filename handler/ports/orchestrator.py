@@ -1,14 +1,16 @@
-"""The port to a cloud. A driver raises exactly `Transient` and `Permanent`."""
+"""The ports to a cloud: what each driver does, and some do besides. They raise exactly `Transient` and `Permanent`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import signal
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Protocol, runtime_checkable
 
 from config.model.catalogue import Profile
 from config.units import GroupId, MemberName, PartName, Seconds
+from handler.planning.headroom import Quota
 from handler.planning.launches import Claim, LaunchId
 from handler.planning.world import Listing, Server
 
@@ -136,5 +138,69 @@ class Claimable(Protocol):
         Raises:
             Permanent: this account may not write it.
             Transient: it may have been written all the same.
+        """
+        ...
+
+
+@runtime_checkable
+class Metered(Protocol):
+    """What an orchestrator has besides, where its cloud counts. It raises exactly `Transient` and `Permanent`."""
+
+    def quotas(self, profile: Profile) -> Sequence[Quota]:
+        """Read what limits new members of a profile, and what one of them takes of it.
+
+        A limit that the cloud does not tell is left out: not known is not none, and a creation says so if it is met.
+        The names of limits are the same for every profile, since what they count is shared. Nothing is changed.
+        """
+        ...
+
+
+_MEANING = {
+    signal.SIGXCPU: "its limit cpu_time",
+    signal.SIGXFSZ: "its limit file_size",
+    signal.SIGKILL: "from outside, for want of memory, or at the end of its grace",
+}
+
+
+@runtime_checkable
+class Endings(Protocol):
+    """A cloud that may know how a machine ended which it does not list any more."""
+
+    def ending(self, name: MemberName) -> str:
+        """How the last of this name ended, in words; empty: nobody saw it."""
+        ...
+
+
+def ending_of(status: int) -> str:
+    """Say how a process ended.
+
+    >>> ending_of(3), ending_of(-24)
+    ('ended by itself with status 3', 'ended by signal 24 (SIGXCPU): its limit cpu_time')
+
+    Args:
+        status: its exit status; negative: the signal that ended it.
+    """
+    if status >= 0:
+        return f"ended by itself with status {status}"
+    try:
+        number = signal.Signals(-status)
+    except ValueError:
+        return f"ended by signal {-status}"
+    meaning = f": {_MEANING[number]}" if number in _MEANING else ""
+    return f"ended by signal {-status} ({number.name}){meaning}"
+
+
+@runtime_checkable
+class Remarking(Protocol):
+    """What an orchestrator has besides, whose cloud does more than it is told.
+
+    It raises exactly `Transient` and `Permanent`.
+    """
+
+    def remarks(self, profile: Profile) -> Sequence[str]:
+        """Say what stands in the way of new members, or would fight for them, and how to mend it.
+
+        A group that is as large as it should be asks for nothing, and would learn of it only when it must grow. So
+        each pass asks; what was read some seconds ago is good enough. Nothing is changed.
         """
         ...

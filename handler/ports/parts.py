@@ -8,8 +8,8 @@ from config.errors import Permanent
 from config.model.catalogue import Profile
 from config.model.parts import Part
 from config.units import GroupId, MemberName, PartName
-from handler.planning.parts import MadePart, PartListing
 from handler.planning.steps import MakePart, PartStep, ReleasePart, RemovePart
+from handler.planning.world import MadePart, PartListing
 from handler.ports.orchestrator import Orchestrator
 
 

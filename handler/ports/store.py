@@ -6,23 +6,112 @@ Calls block and may come from any thread; writes that wait at the same time shar
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
+from config.document.statement import Statement
+from config.model.edits import Edit
 from config.units import BalancerId, CloudId, GroupId, Instant, MemberName, Seconds
+from handler.planning.attachments import Attachment
+from handler.planning.declared import Converged, Pinned, Revision
 from handler.planning.desired import Builds, Definition
 from handler.planning.garbage import Abandoned
 from handler.planning.launches import Claim
 from handler.planning.lines import OpenStep
+from handler.planning.provisioning import Binding
+from handler.planning.rolls import Roll
 from handler.planning.status import Began
 from handler.planning.steps import Result
 from handler.planning.world import Record
-from handler.ports.behind import BehindStore
-from handler.ports.edits import Edited, EditStore
 from handler.ports.held import Difference
 from handler.ports.outside import OutsideStore
-from handler.ports.rolling import RollingStore
 from handler.ports.stored import EVERY_KIND, Creates, Event, EventKind, Span, StoredAnswer, StoredGroup, Tick
 from trigger.requests import FleetPause, GroupState
+
+
+class BehindStore(Protocol):
+    """Attachments by a person's word, and what was made for groups."""
+
+    def attach(
+        self, act: Event, definition: Definition, attachments: Sequence[Attachment], records: Sequence[Record]
+    ) -> None:
+        """Write behind what a group's members are and will be, and why, in one transaction.
+
+        ``attachments`` are all that the group has then; ``records`` are of the members whom it changes.
+        """
+        ...
+
+    def bindings(self, group: GroupId) -> tuple[Binding, ...]:
+        """What was made for a group, sorted by balancer."""
+        ...
+
+    def bind(self, group: GroupId, binding: Binding) -> None:
+        """Write down what was made for a group, or is about to be; insert or replace."""
+        ...
+
+    def unbind(self, group: GroupId, balancer: BalancerId) -> None:
+        """Forget what was made for a group, once it is gone."""
+        ...
+
+
+class RollingStore(Protocol):
+    """Revisions of definitions, which one is in force, and the roll of each group."""
+
+    def revisions(self, group: GroupId) -> tuple[Revision, ...]:
+        """What a group declared, the newest first."""
+        ...
+
+    def steer(self, act: Event, pinned: Pinned | None, roll: Roll | None) -> None:
+        """Write down which revision is pinned and how the roll stands, and why, in one transaction.
+
+        Raises:
+            StoreError: there is no such group, or it cannot be written.
+        """
+        ...
+
+    def save_roll(self, group: GroupId, roll: Roll) -> None:
+        """Write down how a roll stands; no line of history."""
+        ...
+
+    def save_converged(self, group: GroupId, converged: Converged, *, wholly: bool) -> None:
+        """Write down that nothing was left to do; with ``wholly`` also that every member is made of that revision."""
+        ...
+
+
+EDITED = "edited"
+"""What history calls an edit of the file."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edited:
+    """A file that comes into force, and what was edited in it since the one before."""
+
+    by: str
+    """Who had it read: a person, a signal, or a start."""
+    statement: Statement
+    edits: tuple[Edit, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupEdit:
+    """What one edit of the file changed for one group."""
+
+    at: Instant
+    by: str
+    edits: tuple[Edit, ...]
+    """In the order of keys; without the groups that each touches."""
+
+
+class EditStore(Protocol):
+    """The file as it was taken last, and what was edited for each group."""
+
+    def statement(self) -> Statement | None:
+        """What the file said that was taken last; ``None``: none was, or by a release that did not keep it."""
+        ...
+
+    def edits(self, group: GroupId, limit: int) -> tuple[GroupEdit, ...]:
+        """The newest edits of the file that touched a group, newest first."""
+        ...
 
 
 class Store(BehindStore, EditStore, OutsideStore, RollingStore, Protocol):

@@ -9,8 +9,7 @@ from pathlib import Path
 from config.units import Seconds
 from handler.recording.files import HOUR, Form, Segment
 from handler.recording.folder import written_whole
-from handler.recording.order import Piece, in_order
-from handler.recording.rows import Rows
+from handler.recording.rows import Piece, Rows, in_order
 from handler.recording.thinning import thinned
 
 Remark = Callable[[str], None]

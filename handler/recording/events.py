@@ -1,15 +1,28 @@
-"""The events beside the samples: sizes, acts of people, and who was in service when; as CSV."""
+"""Which part of a recording is wanted, and the events beside its samples: sizes, acts of people, who served when."""
 
 from __future__ import annotations
 
 import csv
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TextIO
 
 from config.units import GroupId, MemberName
-from handler.recording.wanted import Wanted
 from handler.store.timeline import Happening
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """Which part of a recording."""
+
+    groups: frozenset[GroupId] = frozenset()
+    """None: all."""
+    since: float = -math.inf
+    """Seconds since the epoch."""
+    until: float = math.inf
+    """Not included."""
+
 
 COLUMNS = (
     "timestamp", "group", "kind", "name", "cause", "by", "member",

@@ -11,9 +11,9 @@ import numpy as np
 
 from config.units import Instant
 from handler.recording import parquet
+from handler.recording.events import Wanted
 from handler.recording.reading import hours_in, read_hour
 from handler.recording.rows import MISSED, Rows
-from handler.recording.wanted import Wanted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,8 +20,7 @@ import pyarrow.parquet as pq
 
 from config.errors import TrimtabError
 from config.units import Seconds
-from handler.recording.order import Piece
-from handler.recording.rows import NO_REPLY, REPLIES, Rows, Text, nothing, same
+from handler.recording.rows import NO_REPLY, REPLIES, Piece, Rows, Text, nothing, same
 
 _WORDS = pa.dictionary(pa.int32(), pa.string())
 _REPLY = pa.dictionary(pa.int8(), pa.string())

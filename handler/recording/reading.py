@@ -14,8 +14,7 @@ from handler.recording.chunks import Chunker
 from handler.recording.files import Form, Segment
 from handler.recording.folder import found_in, open_standing
 from handler.recording.frames import LogReader
-from handler.recording.order import Piece, in_order
-from handler.recording.rows import Rows, no_rows
+from handler.recording.rows import Piece, Rows, in_order, no_rows
 
 Remark = Callable[[str], None]
 """Told of everything that could not be read, one sentence each."""

@@ -1,13 +1,15 @@
 """Recorded samples as columns: the form between files, thinning and export.
 
 A number that is not there is NaN, a word that is not there has the code -1. Values themselves are finite
-(`collector.samples`), so nothing is lost by that.
+(`collector.samples`), so nothing is lost by that. Pieces of a recording come into the order
+of time without all of them being held.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -164,3 +166,29 @@ def no_rows() -> Rows:
         minimum=none,
         maximum=none,
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """Some rows that have not been read yet."""
+
+    first: float
+    """The earliest timestamp among them."""
+    load: Callable[[], Rows]
+
+
+def in_order(pieces: Sequence[Piece]) -> Iterator[Rows]:
+    """Hand out all rows sorted by time, then group, counter and member.
+
+    What is held is what overlaps: rows of pieces that were loaded, not earlier than the next piece begins.
+    """
+    ordered = sorted(pieces, key=lambda piece: piece.first)
+    waiting: list[Rows] = []
+    for piece, until in zip(ordered, [*(piece.first for piece in ordered), math.inf][1:], strict=True):
+        waiting.append(piece.load())
+        if not any(len(rows) and rows.timestamp.min() < until for rows in waiting):
+            continue
+        known = joined(waiting).in_order()
+        ripe = int(np.searchsorted(known.timestamp, until))
+        yield known.take(np.arange(ripe))
+        waiting = [known.take(np.arange(ripe, len(known)))] if ripe < len(known) else []

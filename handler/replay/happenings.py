@@ -12,7 +12,7 @@ from config.model.adjustments import outright
 from config.model.catalogue import Adjustment, Catalogue, Group, Policy, QuietScope, Verb
 from config.model.schedules import ScheduledChange
 from config.units import GroupId, Instant, Moment, Monotonic, PolicyId, Seconds
-from handler.ports.pauses import direction_of, fleet_pause_of, pause_of
+from handler.ports.stored import direction_of, fleet_pause_of, pause_of
 from trigger.decide import returned, vanished
 from trigger.explain.given import Given
 from trigger.guards.pauses import fleet_paused, fleet_resumed, paused, resumed

@@ -19,8 +19,8 @@ import pyarrow.parquet as pq
 from collector.samples import Reply
 from config.model.catalogue import Catalogue
 from config.units import GroupId
-from handler.replay.instants import instant_of, is_number
 from handler.replay.samples import Index, Samples, Unreplayable, Words, joined, nothing, taken
+from handler.replay.tables import instant_of, is_number
 
 REQUIRED = ("timestamp", "group", "member", "counter", "value")
 _FURTHER = ("reply", "counted", "steady", "replied_at", "uptime", "resolution")

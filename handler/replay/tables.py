@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import math
 from collections.abc import Collection, Iterator, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
@@ -13,10 +14,33 @@ from collector.samples import Floats
 from config.errors import StoreError
 from config.units import GroupId, Instant
 from handler.replay.happenings import Course, Happening
-from handler.replay.instants import instant_of
 from handler.replay.samples import Unreplayable
 from handler.store.codec import from_text
 from trigger.explain.given import FORM, Given
+
+
+def instant_of(text: str) -> float:
+    """Read epoch seconds, or ISO 8601 (UTC where it names no zone), as seconds since the epoch.
+
+    Raises:
+        ValueError: neither.
+
+    >>> instant_of("2026-03-01T12:00:00Z"), instant_of("1772366400.5")
+    (1772366400.0, 1772366400.5)
+    """
+    if is_number(text):
+        return float(text)
+    moment = datetime.fromisoformat(text)
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+
+
+def is_number(text: str) -> bool:
+    """Whether it spells a finite number."""
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
+
 
 _EVENTS = ("timestamp", "group", "kind", "name")
 _LOAD = ("timestamp_s", "rate")

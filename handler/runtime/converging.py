@@ -16,19 +16,17 @@ from config.units import BalancerId, MemberName, Moment, Seconds
 from handler import logs
 from handler.convergence.converge import Converger
 from handler.convergence.passes import Pass
-from handler.planning.doubts import Doubt
 from handler.planning.roles import state_of
 from handler.planning.status import MemberState
+from handler.planning.testimony import Doubt
 from handler.planning.world import Record, Seating, World
 from handler.ports.store import Store
 from handler.ports.stored import Event, EventKind, StoredGroup
 from handler.runtime.door import Door, Question
-from handler.runtime.guard import Guard
+from handler.runtime.loops import Guard, until_set, whole
 from handler.runtime.roll_progress import news_of, write
 from handler.runtime.rooms import Room, Seen
 from handler.runtime.state_begins import state_begins
-from handler.runtime.waiting import until_set
-from handler.runtime.whole import whole
 from trigger.decide import lowered, returned, vanished
 from trigger.guards.older import compared, say_older
 from trigger.requests import Fleet, GroupState, Pause

@@ -15,6 +15,7 @@ from functools import partial
 from typing import assert_never
 
 from aggregator.aggregate import Aggregator
+from collector.outages.heard import Heard
 from collector.outages.heard import heard as heard_by
 from collector.outages.misses import misses_of, without
 from collector.outages.outages import Began, Ended, Hearing, hearing_of, observe, unheard
@@ -23,13 +24,13 @@ from collector.samples import Layout, Scrape
 from collector.sources.poll import Poller
 from collector.targets import Roster
 from config.model.catalogue import Catalogue, Mode
-from config.model.counters import AlertedValue, source_word
-from config.units import CounterId, GroupId, Moment, Seconds
+from config.model.counters import AlertedValue, Per, asks_members, source_word
+from config.units import CounterId, GroupId, MemberName, Moment, Seconds
 from handler import logs
-from handler.planning.hearings import Hearing as MemberHearing
+from handler.planning.testimony import Hearing as MemberHearing
+from handler.planning.testimony import Missed
 from handler.runtime.door import Door, Question
-from handler.runtime.evidence import direct_sources, hearings_of
-from handler.runtime.guard import Guard
+from handler.runtime.loops import Guard
 from handler.runtime.rooms import Room
 from trigger.policies.evaluate import evaluate
 
@@ -236,3 +237,29 @@ def _tell(change: Began | Ended) -> None:
             logs.say(event, group=change.group, member=member, counter=change.counter, source=source)
         case _:
             assert_never(change)
+
+
+def direct_sources(catalogue: Catalogue) -> Set[str]:
+    """Return the words for the sources that members themselves answer.
+
+    What a balancer or another system says of a member goes on when the member is gone; what the cloud measures comes
+    from where its listing comes from. A word that also stands for such a place is left out.
+    """
+    of_members = [counter for counter in catalogue.counters.values() if counter.per is Per.MEMBER]
+    others = {source_word(counter) for counter in of_members if not asks_members(counter)}
+    return {source_word(counter) for counter in of_members} - others
+
+
+def hearings_of(heard: Heard) -> Sequence[MemberHearing]:
+    """Say in convergence's words what was heard at the last poll of a group."""
+    if heard.at is None:
+        return ()
+    missed: dict[str, dict[MemberName, Missed]] = {}
+    for channel, each in heard.unanswered.items():
+        if channel.member is not None:
+            told = Missed(heard_at=each.heard_at, silent_since=each.silent_since)
+            missed.setdefault(channel.source, {})[channel.member] = told
+    return tuple(
+        MemberHearing(source=source, at=heard.at, asked=members, missed=missed.get(source, {}))
+        for source, members in heard.asked.items()
+    )

@@ -14,8 +14,7 @@ from config.model.edits import used
 from config.units import BalancerId, GroupId
 from handler.planning.attachments import Attachment, attached
 from handler.planning.desired import Definition
-from handler.ports.edits import Edited
-from handler.ports.store import Store
+from handler.ports.store import Edited, Store
 from handler.ports.stored import StoredGroup
 
 

@@ -20,8 +20,8 @@ from handler.planning.world import Record
 from handler.ports.held import LEAST_STEP
 from handler.ports.store import Store
 from handler.ports.stored import Event, Tick
+from handler.runtime.loops import whole
 from handler.runtime.rooms import Room
-from handler.runtime.whole import whole
 from trigger.decide import decide
 from trigger.explain.explanation import Explanation, explain
 from trigger.explain.given import Given, Track, given_to

@@ -19,7 +19,7 @@ from apscheduler.schedulers.asyncio import AsyncIOScheduler
 from apscheduler.triggers.cron import CronTrigger
 
 from config.units import Seconds
-from handler.runtime.guard import Guard
+from handler.runtime.loops import Guard
 
 _PARTED: Seconds = 5.0
 """A clock that was set by less makes a job no later than that."""

@@ -23,6 +23,7 @@ from handler.ports.stored import StoredGroup
 from trigger.conditions.timers import Kept, restarted
 from trigger.explain.explanation import Explanation
 from trigger.explain.given import Track
+from trigger.guards.turns import Peer, ahead, peer
 from trigger.policies.schedules import bounded
 from trigger.requests import Fleet, GroupState
 from trigger.verdicts import Evaluation
@@ -186,3 +187,38 @@ class Room:
             counted = not warming
             members.append(PolledMember(name=member.name, address=self.addresses.get(member.name, ""), counted=counted))
         return Roster(group=self.id, members=tuple(sorted(members, key=lambda member: member.name)))
+
+
+class Services:
+    """Knows who belongs together; `arrange` after every change of the file or of the groups."""
+
+    def __init__(self, rooms: Mapping[GroupId, Room]) -> None:
+        self._rooms = rooms
+        self._together: dict[str, tuple[Room, ...]] = {}
+
+    def arrange(self) -> None:
+        """Look anew at which service each group names."""
+        found: dict[str, list[Room]] = {}
+        for room in self._rooms.values():
+            service = room.definition.group.service
+            if service is not None:
+                found.setdefault(service, []).append(room)
+        self._together = {service: tuple(rooms) for service, rooms in found.items()}
+
+    def ahead(self, room: Room, states: Mapping[GroupId, GroupState], now: Instant) -> GroupId | None:
+        """Which group of the same service comes before this one.
+
+        Args:
+            room: who wants to know.
+            states: of groups that were decided about in the same breath; of all others memory counts.
+            now: this moment.
+        """
+        service = room.definition.group.service
+        if service is None:
+            return None
+        others = [_peer(other, states, now) for other in self._together.get(service, ()) if other is not room]
+        return ahead(_peer(room, states, now), others)
+
+
+def _peer(room: Room, states: Mapping[GroupId, GroupState], now: Instant) -> Peer:
+    return peer(room.definition.group, states.get(room.id, room.state), room.fleet(), now)

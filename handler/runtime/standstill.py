@@ -10,8 +10,8 @@ from config.units import GroupId, Instant
 from handler import logs
 from handler.ports.store import Store
 from handler.runtime.door import Door
+from handler.runtime.loops import whole
 from handler.runtime.rooms import Room
-from handler.runtime.whole import whole
 from trigger.requests import FleetPause
 
 Change = Callable[[FleetPause | None], FleetPause | None]

@@ -14,10 +14,21 @@ from config.model.repair import HealthRepair, Repair
 from config.units import BalancerId, CloudId, GroupId, Instant, MemberName, PartName, ProfileId, Seconds
 from handler.planning.desired import Definition, DesiredState, Limits, Rolling
 from handler.planning.headroom import Headroom
-from handler.planning.parts import MadePart
-from handler.planning.snapshot import Snapshot
+from handler.planning.plan import Snapshot
 from handler.planning.testimony import Loss, Losses, Testimony
-from handler.planning.world import Attempts, Leaving, Member, Phase, Record, Seat, Seating, Server, ServerState, World
+from handler.planning.world import (
+    Attempts,
+    Leaving,
+    MadePart,
+    Member,
+    Phase,
+    Record,
+    Seat,
+    Seating,
+    Server,
+    ServerState,
+    World,
+)
 from handler.snapshots.parts import Part, Told
 from handler.snapshots.text import read_text
 from handler.snapshots.writing import FORMAT, OF_GROUP

@@ -8,7 +8,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from config.build.wire import name_of
-from handler.planning.snapshot import Snapshot
+from handler.planning.plan import Snapshot
 from handler.planning.testimony import Losses, Testimony
 from handler.planning.world import Member, Record, Seating
 

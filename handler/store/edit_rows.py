@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from config.document.statement import Statement
 from config.units import GroupId
-from handler.ports.edits import GroupEdit
+from handler.ports.store import GroupEdit
 from handler.store.editing import read_edits, read_statement
 from handler.store.session import Session
 

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, func, insert, select
 from config.document.statement import Statement
 from config.model.edits import Edit
 from config.units import GroupId, Instant
-from handler.ports.edits import EDITED, Edited, GroupEdit
+from handler.ports.store import EDITED, Edited, GroupEdit
 from handler.store.schema import edits, notes, statements
 from handler.store.upserts import insert_or_update
 

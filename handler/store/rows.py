@@ -15,7 +15,7 @@ from handler.planning.desired import Definition
 from handler.planning.launches import LaunchId
 from handler.planning.status import Began
 from handler.planning.world import Phase, Record
-from handler.ports.edits import Edited
+from handler.ports.store import Edited
 from handler.ports.stored import Creates, StoredGroup
 from handler.store.declared import overrides, revise
 from handler.store.editing import last_edits, write_edited

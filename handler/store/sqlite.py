@@ -18,8 +18,8 @@ from config.units import GroupId, Instant, MemberName, Seconds
 from handler.planning.desired import Builds, Definition
 from handler.planning.launches import Claim
 from handler.planning.status import Began
-from handler.ports.edits import Edited
 from handler.ports.held import Difference
+from handler.ports.store import Edited
 from handler.ports.stored import EVERY_KIND, Event, EventKind, Span, StoredAnswer, StoredGroup, Tick
 from handler.store import fleet, history, outbox, retention, rows
 from handler.store.alert_rows import AlertRows

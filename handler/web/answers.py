@@ -6,11 +6,11 @@ import asyncio
 
 from fastapi.responses import JSONResponse, Response
 
-from handler.engine.said import Reloaded
+from handler.engine.furnishing import Reloaded
 from handler.operations.address import Address
 from handler.operations.outcomes import Asked, Done, MemberPass
 from handler.planning.closeups import CloseUp
-from handler.planning.snapshot import Snapshot
+from handler.planning.plan import Snapshot
 from handler.planning.steps import Plan
 from handler.snapshots.writing import written
 from handler.web.render import Json, carried_out, closed_up, plain, planned, text_of

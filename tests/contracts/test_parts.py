@@ -13,7 +13,7 @@ from config.errors import Transient
 from config.model.catalogue import Profile
 from config.model.parts import Address, Part, Port, Volume
 from config.units import GroupId, MemberName, PartName
-from handler.planning.parts import PartState
+from handler.planning.world import PartState
 from handler.ports.parts import PartMaker
 from tests.support.openstack import openstack_stage
 from tests.support.openstack_bed import BEDS

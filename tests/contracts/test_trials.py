@@ -16,8 +16,7 @@ from config.model.catalogue import Cloud
 from config.units import GroupId
 from handler.planning.headroom import headroom_of
 from handler.planning.world import Listing, ServerState
-from handler.ports.metered import Metered
-from handler.ports.orchestrator import Orchestrator
+from handler.ports.orchestrator import Metered, Orchestrator
 from tests.support.cloud_columns import COLUMNS
 from tests.support.orchestrators import Stage
 from tests.support.trials import Column, Trial

@@ -16,7 +16,7 @@ from handler.operations.outcomes import NoSuch
 from handler.planning.rolls import RollState
 from handler.planning.status import GroupCondition, GroupStatus, MemberState, RollbackStatus, RollStatus
 from handler.planning.steps import Wait
-from handler.ports.edits import EDITED
+from handler.ports.store import EDITED
 from handler.ports.stored import Event, EventKind
 from handler.runtime.series import Series
 from handler.web.pages.routes import Console

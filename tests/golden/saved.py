@@ -10,12 +10,12 @@ from typing import Final
 
 import pyarrow.parquet as pq
 
-from handler.planning.snapshot import Snapshot
+from handler.planning.plan import Snapshot
 from handler.planning.world import Phase, SeatState, ServerState
+from handler.recording.events import Wanted
 from handler.recording.exporting import Csv, export_series
-from handler.recording.order import in_order
 from handler.recording.parquet import Sheets, pieces_of
-from handler.recording.wanted import Wanted
+from handler.recording.rows import in_order
 from handler.snapshots.writing import laid_out
 from handler.web.render import planned
 from tests.support.filled import filled

@@ -22,12 +22,11 @@ from handler.planning.launches import Claim
 from handler.planning.provisioning import Binding
 from handler.planning.rolls import Roll
 from handler.planning.status import Began
-from handler.ports.edits import Edited
 from handler.ports.held import Difference
 from handler.ports.notices import Filed
+from handler.ports.store import Edited
 from handler.ports.stored import Event
-from handler.recording.events import write_events
-from handler.recording.wanted import Wanted
+from handler.recording.events import Wanted, write_events
 from handler.store.sqlite import SqliteStore
 from handler.store.timeline import read_timeline
 from tests.support.filled import filled

@@ -15,9 +15,8 @@ from config.model.simulation import Happening, Incident
 from config.units import GroupId, Instant, MemberName
 from handler.convergence.passes import Pass
 from handler.planning.desired import Definition
-from handler.planning.doubts import Ground
-from handler.planning.hearings import Hearing, Missed
 from handler.planning.steps import Result, Wait
+from handler.planning.testimony import Ground, Hearing, Missed
 from handler.planning.world import Health, Leaving, Listing, Phase, ServerState
 from handler.ports.stored import EventKind
 from handler.snapshots.reading import read_snapshot

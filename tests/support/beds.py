@@ -13,7 +13,7 @@ from config.units import BalancerId, MemberName, PartName
 from handler.convergence.claiming import Generation
 from handler.convergence.converge import Converger
 from handler.convergence.passes import Pass
-from handler.convergence.probes import READY
+from handler.convergence.sightings import READY
 from handler.operations.fates import evicted, given
 from handler.planning.desired import Definition
 from handler.planning.launches import LaunchId

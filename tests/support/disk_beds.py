@@ -16,7 +16,7 @@ from typing import Any, cast
 
 from config.units import BalancerId, MemberName
 from handler.convergence.converge import Converger
-from handler.convergence.probes import READY
+from handler.convergence.sightings import READY
 from handler.planning.desired import Definition
 from handler.planning.world import Leaving, Phase, SeatState
 from handler.ports.store import Store

@@ -18,9 +18,8 @@ from collector.sources.pushed import PushedSource
 from collector.targets import Round
 from config.units import GroupId, Instant, MemberName, Moment, Seconds
 from handler.convergence.converge import Converger
-from handler.convergence.probes import READY
-from handler.engine.engine import Engine
-from handler.engine.parts import Parts
+from handler.convergence.sightings import READY
+from handler.engine.engine import Engine, Parts
 from handler.ingest.intake import Inbox
 from handler.ingest.pushes.member_keys import MemberKeys
 from handler.observability.courier import Courier

@@ -17,8 +17,7 @@ from config.units import GroupId, Instant, MemberName, PartName, Seconds
 from handler.orchestrators.simulated.machines import Machine
 from handler.orchestrators.simulated.simulation import Answer, Simulation
 from handler.planning.launches import Claim, LaunchId
-from handler.planning.parts import MadePart, PartListing
-from handler.planning.world import Health, Listing, Seat, SeatState, Server, ServerState
+from handler.planning.world import Health, Listing, MadePart, PartListing, Seat, SeatState, Server, ServerState
 from handler.ports.orchestrator import Launch
 from tests.support.worlds import INSTALLATION, NOW
 

@@ -25,7 +25,7 @@ from config.model.catalogue import BalancerUse, Budget, Group, ProcessCloud, Pro
 from config.units import BalancerId, CloudId, GroupId, Instant, ProfileId
 from handler.balancers.shared_listener.driver import SharedListenerBalancer
 from handler.convergence.converge import Converger
-from handler.convergence.probes import READY
+from handler.convergence.sightings import READY
 from handler.orchestrators.process.driver import ProcessOrchestrator
 from handler.planning.desired import Definition
 from handler.planning.world import SeatState

@@ -23,10 +23,10 @@ from handler.planning.rolls import Roll
 from handler.planning.status import Began
 from handler.planning.steps import Result
 from handler.planning.world import Phase, Record
-from handler.ports.edits import Edited, GroupEdit
 from handler.ports.held import Difference
 from handler.ports.notices import Filed, Notice, Tried
 from handler.ports.outside import AlertStatus, Delivery, StoredHook
+from handler.ports.store import Edited, GroupEdit
 from handler.ports.stored import EVERY_KIND, Creates, Event, EventKind, Span, StoredAnswer, StoredGroup, Tick
 from tests.support.fake_cloud import Instants
 from tests.support.worlds import INSTALLATION

@@ -29,8 +29,7 @@ from handler.orchestrators.openstack.nova import Nova
 from handler.orchestrators.openstack.part_answers import ADDRESSES, PORTS, SHELVES, VOLUMES
 from handler.orchestrators.openstack.request import request_of
 from handler.planning.launches import LaunchId
-from handler.planning.parts import MadePart, PartListing, PartState
-from handler.planning.world import Server, ServerState
+from handler.planning.world import MadePart, PartListing, PartState, Server, ServerState
 from handler.ports.orchestrator import Launch
 from tests.support.openstack import marked
 from tests.support.orchestrators import installation

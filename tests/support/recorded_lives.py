@@ -20,9 +20,9 @@ from handler.ingest.alerts.receiver import Knock
 from handler.ingest.alerts.tokens import Wanted
 from handler.observability.telling import Telling
 from handler.planning import pacing
+from handler.recording.events import Wanted as WantedRows
 from handler.recording.events import write_events
 from handler.recording.exporting import Csv, export_series
-from handler.recording.wanted import Wanted as WantedRows
 from handler.replay.outcomes import line_of
 from handler.replay.reading import Span, read_series
 from handler.replay.recorded import Run

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from handler.planning.snapshot import Snapshot
+from handler.planning.plan import Snapshot
 from handler.planning.world import World
 from handler.snapshots.reading import read_snapshot
 from handler.snapshots.writing import laid_out, written

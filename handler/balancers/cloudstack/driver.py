@@ -8,13 +8,14 @@ To drain is to take the member off the rule: it gets no new connections. Whether
 balances (the virtual router's HAProxy lets them), and how many there are is not known: a drain waits its time out.
 
 Source: CloudStack API 4.22, assignToLoadBalancerRule, removeFromLoadBalancerRule, listLoadBalancerRuleInstances,
-createTags (resource type LoadBalancer).
+createTags (resource type LoadBalancer), listCapabilities.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 
 from collector.clients.circuits import Circuits
@@ -25,14 +26,30 @@ from config.causes import Cause
 from config.errors import DriverError, NotFound, Permanent, Transient
 from config.model.access import SecretRef
 from config.model.balancers import CloudstackRuleBalancer
+from config.model.catalogue import CloudstackCloud
 from config.units import Instant, MemberName, Seconds
-from handler.balancers.cloudstack.examined import checks_of
-from handler.balancers.names import ours
+from handler.balancers.seats import ours
 from handler.orchestrators.cloudstack.machines import Machine, machine_of
 from handler.orchestrators.cloudstack.names import mark_of, member_of
 from handler.planning.launches import LaunchId
 from handler.planning.world import Seat, SeatState
-from handler.ports.examination import Check
+from handler.ports.examination import About, Check, Look, fine, look_at_clock, untold
+
+
+def checks_of(name: str, cloud: CloudstackCloud, wire: Wire, clock: Callable[[], Instant]) -> Sequence[Check]:
+    """Checks of one account; ``name``: the balancer's id in the file."""
+    named = partial(Check, about=About.BALANCER, name=name)
+    here = (cloud.id, cloud.endpoint, cloud.trust, cloud.timeout, clock)
+    return (
+        named(what="version", look=partial(_version, wire)),
+        named(what="clock", look=lambda: look_at_clock(*here)),
+    )
+
+
+def _version(wire: Wire) -> Look:
+    version = text(wire.ask("listCapabilities").get("capability"), "cloudstackversion")
+    return fine(f"CloudStack {version}") if version else untold("CloudStack does not tell its version")
+
 
 _PREFIXES: Mapping[SeatState, str] = MappingProxyType(
     {SeatState.PARKED: "trimtab-parked-", SeatState.DRAINING: "trimtab-draining-"}

@@ -31,7 +31,7 @@ from handler.balancers.cloudstack.parts import (
     rule_of,
     stickiness_given,
 )
-from handler.balancers.names import mark_of
+from handler.balancers.seats import mark_of
 from handler.planning.provisioning import PartStatus, Provision
 from handler.planning.world import Seat
 

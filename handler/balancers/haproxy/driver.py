@@ -23,10 +23,9 @@ from collections.abc import Mapping, Sequence
 from config.causes import Cause
 from config.errors import DriverError, Permanent, Transient
 from config.units import MemberName
-from handler.balancers.batches import one_by_one
 from handler.balancers.haproxy.answers import Load, Server
 from handler.balancers.haproxy.runtime import NO_SERVER, Runtime, numeric
-from handler.balancers.names import ours
+from handler.balancers.seats import one_by_one, ours
 from handler.planning.launches import LaunchId
 from handler.planning.world import Health, Seat, SeatState
 from handler.ports.balancer import Change

@@ -7,15 +7,28 @@ by the command without an address, which it examines after the algorithm and the
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 from config.errors import DriverError
 from config.model.balancers import HaproxyBalancer, ServerTemplate
+from config.units import BalancerId
 from handler.balancers.haproxy.answers import Server
 from handler.balancers.haproxy.driver import NOT_DYNAMIC, not_dynamic, weight_note
 from handler.balancers.haproxy.runtime import Runtime
 from handler.balancers.haproxy.template import look, lost
-from handler.balancers.remarks import Remark
 from handler.planning.launches import LaunchId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remark:
+    """One finding, as a value."""
+
+    balancer: BalancerId
+    grave: bool
+    """Members cannot be served as declared. Otherwise: they can, and it could be better."""
+    words: str
+    """What is so, and how to mend it; never a secret."""
+
 
 _PROBE = "trimtab-probe"
 _WOULD_DO = "'server' expects"

@@ -23,7 +23,7 @@ from config.units import MemberName
 from handler.balancers.haproxy.driver import HaproxyDriver
 from handler.balancers.haproxy.runtime import Runtime
 from handler.balancers.haproxy.slots import HaproxySlots
-from handler.balancers.names import ours
+from handler.balancers.seats import ours
 from handler.planning.world import Health, Seat, SeatState
 from handler.ports.balancer import Attendance, Balancer, Batched, Change, Mending, Move, Reverting
 

@@ -30,12 +30,11 @@ from ipaddress import IPv4Address, IPv6Address
 from config.errors import DriverError, Permanent, Transient
 from config.model.balancers import ServerTemplate
 from config.units import MemberName
-from handler.balancers.batches import one_by_one
 from handler.balancers.haproxy.answers import Server
 from handler.balancers.haproxy.driver import HaproxyDriver, Steering, restore, seat_of
 from handler.balancers.haproxy.runtime import Runtime, numeric
 from handler.balancers.haproxy.template import NOWHERE, Slots, is_nowhere, look, lost, place, place_of
-from handler.balancers.names import ours
+from handler.balancers.seats import one_by_one, ours
 from handler.planning.world import Seat
 from handler.ports.balancer import Change
 

@@ -22,9 +22,9 @@ from config.errors import DriverError, NotFound, Permanent, Transient
 from config.model.access import SecretRef
 from config.model.balancers import NetscalerBalancer
 from config.units import Instant, MemberName
-from handler.balancers.names import ours
 from handler.balancers.netscaler.answers import Binding, Unreadable, bindings, connections, members
 from handler.balancers.netscaler.examined import checks_of
+from handler.balancers.seats import ours
 from handler.planning.world import Health, Seat, SeatState
 from handler.ports.examination import Check
 

@@ -12,8 +12,8 @@ from typing import assert_never
 
 from config.errors import DriverError, Permanent, Transient
 from config.units import MemberName
-from handler.balancers.names import ours
 from handler.balancers.octavia.answers import Entry, shortest
+from handler.balancers.seats import ours
 from handler.planning.world import SeatState
 from handler.ports.balancer import Change, Move
 

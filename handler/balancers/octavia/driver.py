@@ -5,6 +5,8 @@ connections of listeners only: how many a member has is not known.
 
 Note [One change at a time]: while anything in a load balancer's tree is being changed, all of it is immutable. Calls
 that wait for that wait together, and whoever's turn it is makes the changes of all in one batch.
+
+Source: Octavia API v2, version discovery, ``provisioning_status`` of pools and load balancers.
 """
 
 from __future__ import annotations
@@ -12,19 +14,51 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from collector.clients.circuits import Circuits
-from collector.clients.openstack.connection import Connection
+from collector.clients.openstack.connection import LOAD_BALANCER, Connection
+from config.causes import MENDING, Cause
 from config.errors import DriverError, Permanent, Transient
 from config.model.access import SecretRef
 from config.model.openstack import OctaviaBalancer
 from config.units import CloudId, Instant, MemberName, Seconds
-from handler.balancers.octavia import examined as octavia_examined
+from handler.balancers.octavia.answers import Tree
 from handler.balancers.octavia.changes import Stock, planned
 from handler.balancers.octavia.pool import Place, Pool, wait
 from handler.planning.world import Seat
 from handler.ports.balancer import Change, Move
-from handler.ports.examination import Check
+from handler.ports.examination import About, Check, Look, clock_look, fine, untold
+
+_MEND = MENDING[Cause.BALANCER]
+
+
+def checks_of(name: str, connection: Connection, pool: Pool, clock: Callable[[], Instant]) -> Sequence[Check]:
+    """Checks of one pool; ``name``: the balancer's id in the file."""
+    named = partial(Check, about=About.BALANCER, name=name, mend=_MEND)
+    return (
+        named(what="version", look=partial(_version, connection)),
+        named(what="clock", look=partial(_clock, connection, clock)),
+        named(what="state", look=partial(_state, pool)),
+    )
+
+
+def _version(connection: Connection) -> Look:
+    offered = connection.offered(LOAD_BALANCER)
+    return fine(f"Octavia {offered[0]}.{offered[1]}") if offered else untold("Octavia does not tell its version")
+
+
+def _clock(connection: Connection, clock: Callable[[], Instant]) -> Look:
+    connection.offered(LOAD_BALANCER)  # logging in may take a while: not between the two looks at our clock
+    before = clock()
+    answer = connection.ask(LOAD_BALANCER, "GET", "/lbaas/pools?fields=id&limit=1")
+    return clock_look(answer.date, before, clock())
+
+
+def _state(pool: Pool) -> Look:
+    if pool.state() is Tree.ACTIVE:
+        return fine("pool and load balancer take changes")
+    return untold("pool or load balancer is being changed just now, and takes no changes meanwhile")
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -74,7 +108,7 @@ class OctaviaDriver:
 
     def checks(self, name: str) -> Sequence[Check]:
         """As `handler.ports.examination.Inspected`."""
-        return octavia_examined.checks_of(name, self._connection, self._pool, self._clock)
+        return checks_of(name, self._connection, self._pool, self._clock)
 
     def join(self, member: MemberName, address: str, port: int) -> None:
         """Add a member that is down. One of that name with another address makes way."""

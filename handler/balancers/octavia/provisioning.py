@@ -18,9 +18,9 @@ from config.model.access import SecretRef
 from config.model.managed import ManagedBalancer, Part, made_parts
 from config.model.openstack import OctaviaBalancer, OpenstackAccess
 from config.units import CloudId, Instant, MemberName
-from handler.balancers.names import mark_of
 from handler.balancers.octavia.driver import OctaviaDriver
 from handler.balancers.octavia.parts import KEYS, PATHS, Found, body_of, listed
+from handler.balancers.seats import mark_of
 from handler.planning.launches import LaunchId
 from handler.planning.provisioning import PartStatus
 from handler.planning.world import Seat

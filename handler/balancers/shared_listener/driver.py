@@ -15,7 +15,7 @@ from config.errors import Permanent, Transient
 from config.model.balancers import SharedListener
 from config.units import MemberName
 from handler.balancers.exchange import exchange
-from handler.balancers.names import ours
+from handler.balancers.seats import ours
 from handler.balancers.shared_listener import protocol
 from handler.planning.launches import LaunchId
 from handler.planning.world import Seat, SeatState

@@ -27,7 +27,7 @@ from handler.ingest.alerts.payloads import Payload, Sender
 from handler.ingest.alerts.receiver import Knock
 from handler.ingest.alerts.replies import Done, Reply, Result
 from handler.ports.outside import StoredHook
-from handler.runtime.guard import Guard
+from handler.runtime.loops import Guard
 
 _BATCH = 256
 _PACE: Seconds = 0.02

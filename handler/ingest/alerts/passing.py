@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 from collector.boards.alerts import Board, Brought
@@ -13,15 +14,40 @@ from config.units import GroupId, Instant, Moment, Seconds
 from handler.ingest.alerts.episodes import Episodes
 from handler.ingest.alerts.mapping import Begin, Bring, End, Fire, Meaning, Nothing, Why
 from handler.ingest.alerts.replies import Done
-from handler.ingest.alerts.states import told
 from handler.ports.outside import AlertStatus, Delivery
 from handler.ports.store import Store
 from handler.ports.stored import StoredAnswer
 from handler.runtime.door import Door, Question
-from handler.runtime.guard import Guard
+from handler.runtime.loops import Guard, until_set
 from handler.runtime.rooms import Room
-from handler.runtime.waiting import until_set
-from trigger.requests import Cause, Decision, GroupState, Request
+from trigger.policies.signals import ended, signalled
+from trigger.requests import Cause, Decision, GroupState, Request, Signal
+
+SIGNALS_AT_MOST = 50
+"""Of one declared alert in one group. Fifty alerts that shield a group shield it no better than one."""
+MORE = "more"
+"""The key that all beyond those share. It ends by its time to live alone."""
+
+
+def told(state: GroupState, meanings: Iterable[Meaning], now: Instant) -> GroupState:
+    """Have meanings of one group, in their order, begin and end what lasts."""
+    for meaning in meanings:
+        match meaning.act:
+            case Begin(signals=signals):
+                for signal in signals:
+                    state = signalled(state, _bounded(state, signal), now)
+            case End():
+                state = ended(state, meaning.alert, meaning.told.fingerprint, now)
+            case _:
+                pass
+    return state
+
+
+def _bounded(state: GroupState, signal: Signal) -> Signal:
+    """The signal, or, with too many of its kind, one that stands for all the rest."""
+    keys = {known.key for known in state.signals if (known.alert, known.kind) == (signal.alert, signal.kind)}
+    return signal if signal.key in keys or len(keys) < SIGNALS_AT_MOST else replace(signal, key=MORE)
+
 
 _AUDIT_AT_MOST = 20_000
 _AUDIT_AT_ONCE = 200

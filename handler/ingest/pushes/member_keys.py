@@ -1,8 +1,18 @@
-"""The keys that members' tokens are made with: one, and while it is being replaced the one before it, too."""
+"""Tokens of members, and the keys they are made with: one, and while it is being replaced the one before it, too.
+
+A token is made out of a key of the installation and the member's name, so none is kept anywhere. It is ``NAME.MAC``: it
+says whose it is, and the key proves it. It speaks for that one member; whether that is still a member is for others to
+say. Names are never used twice, so an old token never comes to mean somebody else.
+
+Source: RFC 2104 (HMAC), RFC 6234 (SHA-256).
+"""
 
 from __future__ import annotations
 
 import asyncio
+import base64
+import hashlib
+import hmac
 import secrets
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,8 +20,33 @@ from pathlib import Path
 from config.errors import Refused
 from config.units import MemberName
 from handler import logs
-from handler.ingest.pushes.bearers import bearer_of, token_of
 from handler.runtime.ownership import read_private, write_private
+
+_PURPOSE = b"trimtab member token 1\0"
+_LONGEST = 300
+
+
+def token_of(key: bytes, member: MemberName) -> str:
+    """A member's token, fit for a header and for the environment.
+
+    >>> token_of(b"key", MemberName("web-k3f9ab-1"))
+    'web-k3f9ab-1.SD4LJQ_kqmoejyK76zJIaCikWakItcIudGAFuF81eiE'
+    """
+    mac = hmac.digest(key, _PURPOSE + _bytes(member), hashlib.sha256)
+    return f"{member}.{base64.urlsafe_b64encode(mac).rstrip(b'=').decode()}"
+
+
+def bearer_of(keys: Sequence[bytes], token: str) -> MemberName | None:
+    """Whose token it is, by any of these keys; each is tried, in constant time, whether or not one fits."""
+    offered = token if len(token) <= _LONGEST else ""
+    member = MemberName(offered.rpartition(".")[0])
+    fits = [hmac.compare_digest(_bytes(token_of(key, member)), _bytes(offered)) for key in keys]
+    return member if any(fits) else None
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
 
 _SHORTEST = 32
 """Characters; those that are minted have 43, which are 256 random bits."""

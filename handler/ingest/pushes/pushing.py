@@ -19,12 +19,44 @@ from handler.ingest.alerts.hooks import Hooks
 from handler.ingest.pushes import replies
 from handler.ingest.pushes.judging import Listener, Members, Reading, Refusal, Result, Speaker, judged
 from handler.ingest.pushes.member_keys import MemberKeys
-from handler.ingest.pushes.pace import Pace, Rate
 from handler.ingest.pushes.receiver import Push, read
 from handler.ingest.pushes.replies import Reply
 from handler.ingest.pushes.said import Shape, Unreadable
 from handler.planning.launches import LaunchId
 from handler.runtime.rooms import Room, Seen
+
+_KEPT = 100_000
+"""Buckets; where there are more, the full ones are forgotten: they are like new ones."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rate:
+    """So many in the long run, and so many at once."""
+
+    per_second: float
+    at_once: float
+
+
+class Pace:
+    """Counts by whoever knocks."""
+
+    def __init__(self) -> None:
+        self._left: dict[str, tuple[float, Monotonic]] = {}
+
+    def admits(self, who: str, rate: Rate, now: Monotonic) -> bool:
+        """Say whether one more is within the rate, and count it if it is."""
+        left, at = self._left.get(who, (rate.at_once, now))
+        left = min(left + max(now - at, 0.0) * rate.per_second, rate.at_once)
+        admitted = left >= 1.0
+        self._left[who] = (left - admitted, now)
+        if len(self._left) > _KEPT:
+            self._forget(rate, now)
+        return admitted
+
+    def _forget(self, rate: Rate, now: Monotonic) -> None:
+        full: Seconds = rate.at_once / rate.per_second
+        self._left = {who: (left, at) for who, (left, at) in self._left.items() if now - at < full}
+
 
 _MEMBER = Rate(per_second=5.0, at_once=60.0)
 _APPLICATION = Rate(per_second=500.0, at_once=2_000.0)

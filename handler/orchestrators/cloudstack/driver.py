@@ -194,7 +194,7 @@ class CloudstackOrchestrator:
     # For whoever is about to make members.
 
     def quotas(self, profile: Profile) -> Sequence[Quota]:
-        """The limits of the account or project, as `handler.ports.metered.Metered` has them."""
+        """The limits of the account or project, as `handler.ports.orchestrator.Metered` has them."""
         return self._meter.quotas(profile)
 
     # Making.

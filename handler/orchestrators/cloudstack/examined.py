@@ -18,8 +18,7 @@ from config.model.catalogue import CloudstackCloud, CloudstackRecipe, Profile
 from config.units import Instant
 from handler.orchestrators.cloudstack.ids import AFFINITY_GROUP, NETWORK, OFFERING, TEMPLATE, ZONE, Ids, Kind
 from handler.planning.headroom import Limit
-from handler.ports.clocks import look_at_clock
-from handler.ports.examination import About, Check, Look, fine, found, quota_look, untold, wrong
+from handler.ports.examination import About, Check, Look, fine, found, look_at_clock, quota_look, untold, wrong
 
 _COUNTED = (("cpu", "cores"), ("memory", "MiB of memory"))
 

@@ -121,7 +121,7 @@ class OneflowOrchestrator(OpennebulaOrchestrator):
         return (Quota(limit=nodes, each=1), *others)
 
     def remarks(self, profile: Profile) -> Sequence[str]:
-        """What the service waits for, and who else scales the role (`handler.convergence.remarking.Remarking`)."""
+        """What the service waits for, and who else scales the role (`handler.convergence.quotas.Remarking`)."""
         recipe = self._recipe(profile)
         service = self._services.lately(recipe.service)
         role, waits = self._role(service, recipe), ""

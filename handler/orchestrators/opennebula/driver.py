@@ -212,7 +212,7 @@ class OpennebulaOrchestrator:
     # For whoever is about to make members.
 
     def quotas(self, profile: Profile) -> Sequence[Quota]:
-        """The quotas of the user and of its group, as `handler.ports.metered.Metered` has them."""
+        """The quotas of the user and of its group, as `handler.ports.orchestrator.Metered` has them."""
         return self._meter.quotas(profile)
 
     # Making and removing.

@@ -19,8 +19,7 @@ from config.units import Instant
 from handler.orchestrators.opennebula.answers import id_of
 from handler.orchestrators.opennebula.ids import NETWORK, TEMPLATE, Ids, Kind
 from handler.planning.headroom import Limit
-from handler.ports.clocks import look_at_clock
-from handler.ports.examination import About, Check, Look, fine, found, quota_look, untold
+from handler.ports.examination import About, Check, Look, fine, found, look_at_clock, quota_look, untold
 
 _DEFAULT, _NONE = -1.0, -2.0
 _OWN = -1

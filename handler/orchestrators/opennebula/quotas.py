@@ -28,7 +28,7 @@ class Meter:
     ids: Ids
 
     def quotas(self, profile: Profile) -> tuple[Quota, ...]:
-        """As `handler.ports.metered.Metered`."""
+        """As `handler.ports.orchestrator.Metered`."""
         recipe = profile.recipe
         if not isinstance(recipe, OpennebulaRecipe):
             return ()

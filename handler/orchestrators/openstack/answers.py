@@ -1,6 +1,8 @@
 """What Nova's answers mean. Pure: each function takes decoded JSON, of which nothing is certain.
 
 Source: Compute API reference, microversions 2.37 to 2.69; the shapes were read off Nova 26.2 (Zed).
+For states, the Compute API guide, "Server concepts"; their roles are those of Otter's planner, with the words that it
+forgot.
 """
 
 from __future__ import annotations
@@ -8,13 +10,51 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from types import MappingProxyType
+from typing import Final
 
 from collector.clients.openstack.answers import entries, mapping, shown, text
 from config.model.recipes import Reach
 from config.units import Instant, MemberName
-from handler.orchestrators.openstack.nova_states import GONE, nova_state
 from handler.planning.launches import Claim, LaunchId
 from handler.planning.world import ServerState
+
+STATES: Final[Mapping[str, ServerState]] = MappingProxyType(
+    {
+        "ACTIVE": ServerState.RUNNING,
+        "BUILD": ServerState.BUILDING,
+        "ERROR": ServerState.ERROR,
+        "SHUTOFF": ServerState.STOPPED,
+        **dict.fromkeys(
+            ("REBOOT", "HARD_REBOOT", "MIGRATING", "PASSWORD", "REBUILD", "RESIZE", "REVERT_RESIZE"),
+            ServerState.PASSING,
+        ),
+        **dict.fromkeys(
+            ("RESCUE", "VERIFY_RESIZE", "SUSPENDED", "PAUSED", "SHELVED", "SHELVED_OFFLOADED"), ServerState.PARKED
+        ),
+        "UNKNOWN": ServerState.UNKNOWN,
+    }
+)
+"""``status`` → state, of servers that are there."""
+
+GONE: Final = frozenset({"DELETED", "SOFT_DELETED"})
+"""``status`` of servers that are not there any more, though Nova may still show them: a definite not-found."""
+
+_GOING: Final = frozenset({"deleting", "soft-deleting", "force_deleting"})
+
+
+def nova_state(status: str, task: str | None = None) -> ServerState | None:
+    """Say what ``status`` and ``OS-EXT-STS:task_state`` of a server mean; ``None``: it is gone, and is not listed.
+
+    A word that is not known says nothing: the server counts as present and is left alone.
+
+    >>> nova_state("SHELVED_OFFLOADED"), nova_state("ACTIVE", "deleting"), nova_state("SOFT_DELETED")
+    (<ServerState.PARKED: 'parked'>, <ServerState.DELETING: 'deleting'>, None)
+    """
+    if status in GONE:
+        return None
+    return ServerState.DELETING if task in _GOING else STATES.get(status, ServerState.UNKNOWN)
+
 
 MEMBER, INSTALLATION, GROUP = "trimtab.member", "trimtab.installation", "trimtab.group"
 """Keys of the metadata that holds the mark."""

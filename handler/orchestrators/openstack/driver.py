@@ -28,8 +28,7 @@ from handler.orchestrators.openstack.quotas import Meter
 from handler.orchestrators.openstack.request import request_of
 from handler.planning.headroom import Quota
 from handler.planning.launches import Claim, LaunchId
-from handler.planning.parts import MadePart, PartListing
-from handler.planning.world import Listing, Server, ServerState
+from handler.planning.world import Listing, MadePart, PartListing, Server, ServerState
 from handler.ports.examination import Check
 from handler.ports.orchestrator import Launch
 
@@ -223,7 +222,7 @@ class OpenstackOrchestrator:
     # For whoever is about to make members.
 
     def quotas(self, profile: Profile) -> Sequence[Quota]:
-        """The limits of the project, as `handler.ports.metered.Metered` has them."""
+        """The limits of the project, as `handler.ports.orchestrator.Metered` has them."""
         return self._meter.quotas(profile)
 
     # Making.

@@ -22,7 +22,7 @@ from collector.clients.openstack.pages import Collection
 from config.model.parts import Address, Port, Spec, Volume
 from config.units import MemberName, PartName
 from handler.planning.launches import LaunchId
-from handler.planning.parts import PartState
+from handler.planning.world import PartState
 
 KEY: Final = "trimtab.part"
 """Of a volume's metadata."""

@@ -37,7 +37,7 @@ from handler.orchestrators.openstack.part_answers import (
     mark_of,
 )
 from handler.planning.launches import LaunchId
-from handler.planning.parts import MadePart, PartListing, PartState
+from handler.planning.world import MadePart, PartListing, PartState
 
 _SHELF: Final = {shelf.kind: shelf for shelf in SHELVES}
 _GIB: Final = 2**30

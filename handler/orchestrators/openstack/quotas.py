@@ -39,7 +39,7 @@ class Meter:
     _flavors: dict[str, Mapping[str, object]] = field(default_factory=dict, init=False, repr=False)
 
     def quotas(self, profile: Profile) -> tuple[Quota, ...]:
-        """As `handler.ports.metered.Metered`."""
+        """As `handler.ports.orchestrator.Metered`."""
         recipe = profile.recipe
         if not isinstance(recipe, OpenstackRecipe):
             return ()

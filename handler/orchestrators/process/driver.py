@@ -25,9 +25,8 @@ from handler.orchestrators.process.member_logs import MemberLogs
 from handler.orchestrators.process.roll import Bearer, Muster, Roll, await_mark
 from handler.planning.launches import LaunchId
 from handler.planning.world import Listing, Server, ServerState
-from handler.ports.endings import ending_of
 from handler.ports.examination import Check
-from handler.ports.orchestrator import Launch, Papers, no_papers
+from handler.ports.orchestrator import Launch, Papers, ending_of, no_papers
 
 _LEFT_GRACE: Seconds = 10.0
 """For what a member leaves behind when it ends by itself."""
@@ -116,7 +115,7 @@ class ProcessOrchestrator:
         return True
 
     def ending(self, name: MemberName) -> str:
-        """As `handler.ports.endings.Endings`: known of those whose start and end this very process saw."""
+        """As `handler.ports.orchestrator.Endings`: known of those whose start and end this very process saw."""
         self._attend()
         status = children.ending(name)
         return "" if status is None else ending_of(status)

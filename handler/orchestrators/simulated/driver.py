@@ -16,8 +16,7 @@ from handler.orchestrators.simulated.ledger import Ledger
 from handler.orchestrators.simulated.simulation import Answer, Simulation
 from handler.planning.headroom import Quota
 from handler.planning.launches import Claim, LaunchId
-from handler.planning.parts import MadePart, PartListing
-from handler.planning.world import Listing, Server
+from handler.planning.world import Listing, MadePart, PartListing, Server
 from handler.ports.orchestrator import Launch
 
 T = TypeVar("T")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from config.units import MemberName, PartName
-from handler.planning.parts import MadePart, PartListing, PartState
+from handler.planning.world import MadePart, PartListing, PartState
 
 _Key = tuple[str, str]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from config.units import GroupId, Instant
 from handler.operations.desk import Desk
 from handler.planning.status import GroupStatus
-from handler.ports.edits import EDITED
+from handler.ports.store import EDITED
 from handler.ports.stored import Event, EventKind, Span
 from handler.runtime.series import Picture
 from handler.web.pages.charts import Mark

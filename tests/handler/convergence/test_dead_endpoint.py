@@ -16,7 +16,7 @@ from collector.clients.circuits import Circuits
 from config.model.clouds import Budget
 from config.units import CloudId, GroupId
 from handler.convergence.converge import Converger, Pass
-from handler.convergence.probes import READY
+from handler.convergence.sightings import READY
 from handler.orchestrators.cloudstack.driver import CloudstackOrchestrator
 from handler.planning.steps import Create, Result, Wait
 from handler.ports.orchestrator import Orchestrator

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from handler.planning.inventory import inventory_of
+from handler.planning.claims import inventory_of
 from handler.planning.steps import Create, Destroy, Forget, MarkLeaving, Wait
 from handler.planning.world import Phase, ServerState
 from tests.support.beds import grown

@@ -9,8 +9,8 @@ import pytest
 from config.model.repair import HealthRepair, Repair
 from config.units import BalancerId
 from handler.planning.closeups import close_up
+from handler.planning.plan import Snapshot
 from handler.planning.roles import Role
-from handler.planning.snapshot import Snapshot
 from handler.planning.steps import Destroy, MarkLeaving, NoteHealth
 from handler.planning.world import Health, Leaving, Member, Phase, Seating, ServerState
 from tests.support.snapshots import a_snapshot

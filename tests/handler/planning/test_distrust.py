@@ -6,9 +6,9 @@ import pytest
 
 from config.units import Instant, MemberName
 from handler.planning.distrust import Streak, lengthened, whom
-from handler.planning.doubts import Doubt, Ground
 from handler.planning.plan import plan
 from handler.planning.steps import Create, MarkLeaving, Wait
+from handler.planning.testimony import Doubt, Ground
 from handler.planning.world import Phase, SeatState, ServerState, World
 from tests.support.worlds import (
     EDGE,

@@ -10,8 +10,17 @@ import pytest
 
 from config.units import CloudId, GroupId, Instant, MemberName, PartName
 from handler.planning.garbage import Abandoned, Item, Kind, Known, garbage_of
-from handler.planning.parts import MadePart, PartListing, PartState
-from handler.planning.world import Attempts, Listing, Phase, Record, Server, ServerState
+from handler.planning.world import (
+    Attempts,
+    Listing,
+    MadePart,
+    PartListing,
+    PartState,
+    Phase,
+    Record,
+    Server,
+    ServerState,
+)
 from tests.support.worlds import EDGE, INSTALLATION, NOW, WEB, a_definition, a_record, a_server, name_of
 
 BOX = CloudId("box")

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from handler.planning.desired import Rolling
 from handler.planning.headroom import Headroom, Limit, Quota, headroom_of
-from handler.planning.plan import plan
-from handler.planning.snapshot import Snapshot
+from handler.planning.plan import Snapshot, plan
 from handler.planning.steps import Create, MakePart, Plan, Wait
 from handler.planning.world import Leaving, Phase, World
 from tests.support.planning import SIZES, worlds

@@ -11,8 +11,7 @@ from config.errors import Refused
 from config.units import GroupId
 from handler.planning.steps import Result
 from handler.planning.world import Leaving, Phase
-from handler.recording.events import COLUMNS, write_events
-from handler.recording.wanted import Wanted
+from handler.recording.events import COLUMNS, Wanted, write_events
 from handler.store.timeline import read_timeline
 from tests.support.store import (
     LOCAL,

@@ -10,9 +10,9 @@ import pytest
 from collector.samples import Reply
 from config.model.observability import Recording
 from config.units import GroupId
+from handler.recording.events import Wanted
 from handler.recording.exporting import Csv, Exported, export_series
 from handler.recording.parquet import Sheets
-from handler.recording.wanted import Wanted
 from tests.support.recording import NINE, WEB, Recorded, a_layout, a_scrape, at
 
 LAYOUT = a_layout(("web", "cpu", "m-1"), ("web", "cpu", "m-2"), ("web", "queue", None), counted=[True, False, True])

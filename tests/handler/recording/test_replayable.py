@@ -19,8 +19,8 @@ from collector.samples import Layout, Reply, Scrape, Series
 from collector.targets import Member, Roster, layout_for
 from config.load import parse
 from config.units import CounterId, GroupId, Instant, MemberName, Moment, Monotonic
+from handler.recording.events import Wanted
 from handler.recording.exporting import Csv, export_series
-from handler.recording.wanted import Wanted
 from tests.support.recording import WEB, Recorded, a_scrape, at
 
 CATALOGUE = parse(

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from config.load import load
-from handler.recording.events import write_events
+from handler.recording.events import Wanted, write_events
 from handler.recording.exporting import Csv, export_series
-from handler.recording.wanted import Wanted
 from handler.replay.outcomes import line_of
 from handler.replay.reading import Span, read_series
 from handler.replay.running import recorded_runs

@@ -10,7 +10,7 @@ from config.model.edits import Act, Edit
 from config.units import GroupId
 from handler.planning.steps import Result
 from handler.planning.world import Phase
-from handler.ports.edits import Edited
+from handler.ports.store import Edited
 from handler.store.schema import METADATA
 from tests.support.store import (
     LOCAL,

@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 
 from config.errors import NotFound, Permanent, Transient
+from handler.operations.examining import asked
 from handler.planning.world import SeatState
 from tests.support.balancers import a_name, state_of
 from tests.support.cloudstack_rules import RuleStage, rule_stage
 from tests.support.cloudstack_wire import error
+from tests.support.examined import OK
 
 PARKED, SERVING, DRAINING = SeatState.PARKED, SeatState.SERVING, SeatState.DRAINING
 
@@ -133,3 +135,12 @@ def test_a_rule_that_was_renamed_is_told_and_is_no_rule_that_is_missing(stage: R
     ) as renamed:
         stage.balancer.seats()
     assert not isinstance(renamed.value, NotFound)
+
+
+def test_the_account_of_a_rule_tells_its_version_and_what_time_it_is(tmp_path: Path) -> None:
+    with rule_stage(tmp_path) as stage:
+        version, clock = asked(stage.driver().checks("front"), 10.0)
+
+    assert version.verdict is OK
+    assert version.words.startswith("CloudStack 4.")
+    assert clock.words.startswith("its clock ")

@@ -14,8 +14,7 @@ from config.errors import Permanent, Transient
 from config.model.openstack import CloudsYaml
 from config.model.recipes import BootVolume, Reach
 from config.units import GroupId, MemberName
-from handler.orchestrators.openstack.answers import machine_of, page_of
-from handler.orchestrators.openstack.nova_states import STATES
+from handler.orchestrators.openstack.answers import STATES, machine_of, page_of
 from handler.planning.world import ServerState
 from tests.support.openstack import OpenstackStage, openstack_stage
 from tests.support.openstack_wire import error, mint

@@ -11,7 +11,7 @@ from config.model.parts import Address, Part, Port, Volume
 from config.units import GroupId, MemberName, PartName
 from handler.orchestrators.openstack.driver import OpenstackOrchestrator
 from handler.orchestrators.openstack.part_answers import KEY, description_of
-from handler.planning.parts import PartState
+from handler.planning.world import PartState
 from tests.support.openstack import OpenstackStage, openstack_stage
 from tests.support.openstack_wire import error, mint
 from tests.support.waiting import PATIENT

@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 from config.model.effects import Effect, RaiseFloor, Shield
 from config.units import Instant
 from handler.ingest.alerts.mapping import EVERYTHING, Meaning, mapped
+from handler.ingest.alerts.passing import MORE, SIGNALS_AT_MOST
+from handler.ingest.alerts.passing import told as told_to
 from handler.ingest.alerts.payloads import ToldAlert
-from handler.ingest.alerts.states import MORE, SIGNALS_AT_MOST
-from handler.ingest.alerts.states import told as told_to
 from tests.support.hooks import declared, resolved, rules, told
 from tests.support.trigger import NOON
 from trigger.requests import GroupState

@@ -1,12 +1,15 @@
-"""The loop guard: the one place that catches everything, so that one group's bad luck never stops a loop."""
+"""What loops are made of: a guard that catches everything, waiting with an end to it, and work that is done whole."""
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import logging
-from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, TypeVar
 
 from config.errors import StoreError
+from config.units import Seconds
 from handler import logs
 
 _Result = TypeVar("_Result")
@@ -40,3 +43,29 @@ class Guard:
         if trouble != self._trouble:
             self._trouble = trouble
             logs.warn(f"{self._what}_{how}", error=trouble, **self._fields)
+
+
+async def until_set(event: asyncio.Event, within: Seconds) -> None:
+    """Wait until an event is set, or a span is over.
+
+    Not by ``asyncio.wait_for``: before Python 3.12 it forgets a cancellation that comes in the same turn as the event,
+    and a loop that is stopped just when it is woken would then go on for ever.
+    """
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(within):
+            await event.wait()
+
+
+async def whole(work: Coroutine[Any, Any, _Result]) -> _Result:
+    """Run ``work`` to its end. Whoever is cancelled meanwhile is cancelled only after that.
+
+    A lock that is held around it therefore stays held until the work, in its thread, really is over.
+    """
+    task = asyncio.create_task(work)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait({task})
+        if not task.cancelled():
+            task.exception()  # nobody is left to hear it
+        raise

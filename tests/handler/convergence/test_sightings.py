@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import pytest
 
 from config.model.catalogue import ReadyProbe
-from handler.convergence.probes import READY, probe
+from handler.convergence.sightings import READY, probe
 from tests.support.waiting import PATIENT
 
 

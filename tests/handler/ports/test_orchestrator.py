@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from handler.ports.endings import ending_of
+from handler.ports.orchestrator import ending_of
 from tests.support.beds import grown
 from tests.support.worlds import name_of
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from config.units import Instant, MemberName
-from handler.planning.hearings import Hearing, Missed
-from handler.planning.testimony import Saying, Testimony
+from handler.planning.testimony import Hearing, Missed, Saying, Testimony
 
 ONE, TWO, THREE = (MemberName(name) for name in ("one", "two", "three"))
 NOW = Instant(1000.0)

@@ -1,4 +1,4 @@
-"""Many changes of one balancer, made one after the other."""
+"""Seats on a balancer: which are ours to touch, what is called ours, and many changes made one after the other."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Protocol, assert_never
 
 from config.errors import DriverError, Permanent
-from config.units import MemberName
+from config.units import BalancerId, MemberName
+from handler.planning.launches import LaunchId
 from handler.ports.balancer import Change, Move
 
 
@@ -63,3 +64,23 @@ def make(balancer: Steered, change: Change) -> None:
             balancer.leave(change.member)
         case _:
             assert_never(change.move)
+
+
+def ours(member: MemberName) -> MemberName:
+    """The member's name, if it is a launch id: the seats of others are never touched.
+
+    Raises:
+        Permanent: it is not.
+    """
+    if LaunchId.parse(member) is None:
+        raise Permanent(f"{member!r} is not a launch id: seats of others are never touched")
+    return member
+
+
+def mark_of(installation: str, balancer: BalancerId) -> str:
+    """The name that all parts of a balancer bear that is made.
+
+    >>> mark_of("k3f9ab", BalancerId("front"))
+    'trimtab-k3f9ab-front'
+    """
+    return f"trimtab-{installation}-{balancer}"

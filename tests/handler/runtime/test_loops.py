@@ -8,7 +8,7 @@ import pytest
 
 from config.errors import StoreError
 from handler import logs
-from handler.runtime.guard import Guard
+from handler.runtime.loops import Guard, until_set, whole
 
 
 @pytest.fixture
@@ -59,4 +59,67 @@ def test_what_libraries_say_becomes_one_line_like_ours(log: io.StringIO) -> None
         logging.getLogger("asyncio").exception("a task\nfailed")
     [line] = log.getvalue().splitlines()
     assert 'event=library logger=asyncio message="a task\\nfailed" error="RuntimeError: two\\nlines"' in line
-    assert "test_guard.py:" in line
+    assert "test_loops.py:" in line
+
+
+def test_a_cancellation_is_not_lost_though_the_event_comes_in_the_same_turn() -> None:
+    async def scene() -> None:
+        event = asyncio.Event()
+        waiting = asyncio.create_task(until_set(event, 60.0))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        event.set()
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+
+    asyncio.run(scene())
+
+
+def test_the_event_or_the_span_ends_the_waiting() -> None:
+    async def scene() -> list[bool]:
+        event, ended_by_event = asyncio.Event(), []
+        for span in (0.001, 3600.0):
+            async with asyncio.timeout(30.0):
+                await until_set(event, span)
+            ended_by_event.append(event.is_set())
+            event.set()
+        return ended_by_event
+
+    assert asyncio.run(scene()) == [False, True]
+
+
+def test_whoever_is_cancelled_is_so_only_after_the_work() -> None:
+    done: list[str] = []
+
+    async def scene() -> None:
+        began, go_on = asyncio.Event(), asyncio.Event()
+
+        async def work() -> None:
+            began.set()
+            await go_on.wait()
+            done.append("work")
+
+        waiting = asyncio.create_task(whole(work()))
+        await began.wait()
+        waiting.cancel()
+        await asyncio.sleep(0)
+        assert not waiting.done()
+        go_on.set()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        assert done == ["work"]
+
+    asyncio.run(scene())
+
+
+def test_results_and_errors_pass_through() -> None:
+    async def give() -> int:
+        return 7
+
+    async def fail() -> int:
+        raise ValueError("odd")
+
+    assert asyncio.run(whole(give())) == 7
+    with pytest.raises(ValueError, match="odd"):
+        asyncio.run(whole(fail()))

@@ -5,8 +5,7 @@ from hypothesis import strategies as st
 
 from handler.recording.chunks import Chunker
 from handler.recording.frames import Named, Taken
-from handler.recording.order import Piece, in_order
-from handler.recording.rows import Rows
+from handler.recording.rows import Piece, Rows, in_order
 from tests.support.recording import a_layout, a_scrape, at, rows_of
 
 LAYOUT = a_layout(("web", "cpu", "m-1"), ("api", "cpu", "a-1"))

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from handler.orchestrators.openstack.nova_states import GONE, STATES, nova_state
+from handler.orchestrators.openstack.answers import GONE, STATES, nova_state
 from handler.planning.world import ServerState
 
 _OF_THE_GUIDE = {

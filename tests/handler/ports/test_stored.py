@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from handler.ports.pauses import direction_of, fleet_pause_of, pause_of, told_of, told_of_fleet
+from handler.ports.stored import direction_of, fleet_pause_of, pause_of, told_of, told_of_fleet
 from trigger.requests import Pause
 from trigger.verdicts import Direction
 
