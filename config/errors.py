@@ -4,7 +4,6 @@
 
     TrimtabError
     ├── DeclarationError      the YAML cannot be read as a catalogue; carries every Problem
-    ├── SourceError           a source of counters cannot be used at all
     ├── DriverError           a cloud or a balancer did not do what was asked
     │   ├── Transient         try again, after `retry_after`; also everything unknown
     │   │   ├── Unsent        its endpoint answers nobody, so nothing was sent there now
@@ -68,10 +67,6 @@ def first_lines(lines: Sequence[str], kind: str) -> tuple[str, ...]:
     if more <= 0:
         return tuple(lines)
     return (*lines[:MOST_SHOWN], f"and {more:,} more {kind}{'' if more == 1 else 's'}")
-
-
-class SourceError(TrimtabError):
-    """A source of counters cannot be used at all, for example for want of a library."""
 
 
 class DriverError(TrimtabError):

@@ -38,7 +38,7 @@ def wanted_descriptors(catalogue: Catalogue) -> int:
     """How many make polling cheap with every group at its max.
 
     >>> from types import SimpleNamespace
-    >>> wanted(SimpleNamespace(groups={"web": SimpleNamespace(maximum=2000)}))
+    >>> wanted_descriptors(SimpleNamespace(groups={"web": SimpleNamespace(maximum=2000)}))
     6200
     """
     return 3 * sum(group.maximum for group in catalogue.groups.values()) + _OTHER_DESCRIPTORS

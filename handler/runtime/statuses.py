@@ -65,10 +65,6 @@ def status_of(room: Room, now: Instant) -> GroupStatus:
     )
 
 
-def _unbelieved(room: Room) -> tuple[str, ...]:
-    return tuple(f"{whose(miss)} was not heard: {miss.said}" for miss in room.misses if miss.reply in UNBELIEVED)
-
-
 def _rollback(room: Room) -> RollbackStatus | None:
     pinned = room.pinned
     return None if pinned is None else RollbackStatus(revision=pinned.revision, at=pinned.at, by=pinned.by)

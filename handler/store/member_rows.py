@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 
 from sqlalchemy import Connection, bindparam, insert, select, update
 
@@ -14,10 +14,31 @@ from handler.planning.steps import Result
 from handler.planning.world import Record
 from handler.ports.stored import Creates, Event
 from handler.store import rows
-from handler.store.abandoned import read_abandoned, read_names, write_abandoned
-from handler.store.schema import steps
+from handler.store.schema import abandoned, steps
 from handler.store.session import Session, write_note
+from handler.store.upserts import insert_or_ignore
 from trigger.requests import GroupState
+
+_ABANDONED = tuple(field.name for field in fields(Abandoned))
+_ALL_ABANDONED = select(*(abandoned.c[name] for name in _ABANDONED)).order_by(abandoned.c.name)
+_ABANDONED_OF_GROUP = select(abandoned.c.name).where(abandoned.c.group == bindparam("of"))
+_ABANDON = insert_or_ignore(abandoned)
+
+
+def read_abandoned(connection: Connection) -> tuple[Abandoned, ...]:
+    """Everything, by name."""
+    return tuple(Abandoned(**dict(zip(_ABANDONED, row, strict=True))) for row in connection.execute(_ALL_ABANDONED))
+
+
+def read_abandoned_of(connection: Connection, group: GroupId) -> frozenset[MemberName]:
+    """Who of one group."""
+    return frozenset(MemberName(name) for name in connection.execute(_ABANDONED_OF_GROUP, {"of": group}).scalars())
+
+
+def write_abandoned(connection: Connection, what: Abandoned) -> None:
+    """Write it once: the first time holds."""
+    _ABANDON.write(connection, {name: getattr(what, name) for name in _ABANDONED})
+
 
 # Built once: putting a statement together takes about as long as running it.
 _NEW_STEP = insert(steps)
@@ -84,7 +105,7 @@ class MemberRows(Session):
     def abandoned_of(self, group: GroupId) -> frozenset[MemberName]:
         """Who of one group was abandoned."""
         with self._snapshot() as connection:
-            return read_names(connection, group)
+            return read_abandoned_of(connection, group)
 
     def intend(
         self,

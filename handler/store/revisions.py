@@ -1,4 +1,4 @@
-"""Creating the tables, and bringing an older store up to this release.
+"""Creating the tables, bringing an older store up to this release, and whose store it is.
 
 A migration is all or nothing: one transaction, and before it a copy of the file beside it
 (``trimtab.sqlite.before-0002``). A store of a newer release is refused: an older one would not know what it destroys.
@@ -12,11 +12,12 @@ import sqlite3
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sqlalchemy import Connection, inspect
+from sqlalchemy import Connection, func, inspect, select
 
 from config.errors import Refused, StoreError
 from handler.store.database import RECOVERY, migrating_engine
-from handler.store.schema import HEAD
+from handler.store.schema import HEAD, meta, spans
+from handler.store.upserts import insert_or_ignore
 
 if TYPE_CHECKING:
     from alembic.config import Config
@@ -138,3 +139,21 @@ def _sync(directory: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+_CLAIM = insert_or_ignore(meta)
+
+
+def claimed(connection: Connection, path: Path, installation: str) -> int:
+    """Write down whose store it is, or refuse a stranger; returns the first free id for spans.
+
+    Under another installation's id no member would be found again on its cloud: the fleet would be made twice.
+    """
+    _CLAIM.write(connection, {"name": "installation", "value": installation})
+    owner = connection.execute(select(meta.c.value).where(meta.c.name == "installation")).scalar_one()
+    if owner != installation:
+        raise Refused(
+            f"store {path} belongs to installation {owner}, not {installation}: "
+            f"write {owner} into the file 'installation' beside it, or move the store away"
+        )
+    return int(connection.execute(select(func.max(spans.c.id))).scalar() or 0) + 1

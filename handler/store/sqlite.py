@@ -23,15 +23,12 @@ from handler.ports.store import Edited
 from handler.ports.stored import EVERY_KIND, Event, EventKind, Span, StoredAnswer, StoredGroup, Tick
 from handler.store import fleet, history, outbox, retention, rows
 from handler.store.alert_rows import AlertRows
-from handler.store.behind_rows import BehindRows
 from handler.store.database import checkpoint, reader_engine, translated, writer_engine
-from handler.store.edit_rows import EditRows
+from handler.store.declared_rows import BehindRows, EditRows, RollingRows
 from handler.store.member_rows import MemberRows
-from handler.store.ownership import claimed
 from handler.store.recording import Recorder
 from handler.store.retiming import difference_of, difference_text, retime
-from handler.store.revisions import create_file, to_head
-from handler.store.rolling_rows import RollingRows
+from handler.store.revisions import claimed, create_file, to_head
 from handler.store.schema import groups
 from handler.store.session import Fleets, write_note
 from handler.store.writer import Writer

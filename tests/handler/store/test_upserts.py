@@ -13,7 +13,7 @@ from handler.planning.garbage import Abandoned
 from handler.planning.launches import Claim
 from handler.planning.status import Began, MemberState
 from handler.planning.world import Phase
-from handler.store import abandoned, alerts, fleet, rows
+from handler.store import alerts, fleet, member_rows, rows
 from handler.store.schema import METADATA, deliveries, sequences
 from handler.store.upserts import insert_or_ignore, insert_or_update
 from tests.support.postgresql import running
@@ -133,8 +133,8 @@ def test_a_member_is_in_one_state_at_a_time(declared):
 def test_what_was_abandoned_first_holds(connection):
     what = Abandoned(name=MemberName("web-1"), group=WEB, cloud=LOCAL, server_id=None, at=at(0), by="alice")
     for by in ("alice", "bob"):
-        abandoned.write_abandoned(connection, replace(what, by=by))
-    assert abandoned.read_abandoned(connection) == (what,)
+        member_rows.write_abandoned(connection, replace(what, by=by))
+    assert member_rows.read_abandoned(connection) == (what,)
 
 
 def test_the_newest_claim_replaces_the_one_before(connection):

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from handler.store.kept import Kept
+from handler.store.session import Kept
 
 
 class Shelf:
