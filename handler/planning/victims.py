@@ -60,7 +60,7 @@ def choose(candidates: Iterable[Cast], count: int, preference: Preference) -> tu
     What a preference needs and is not known is never made up: as soon as one of those alike has an unknown number of
     connections, or an unknown zone, the oldest of them leave, and the words say so.
 
-    Source: DESIGN.md "Who leaves"; Otter's planner: building, passing, parked, available, oldest first.
+    Source: DESIGN.md "Removal order"; Otter's planner: building, passing, parked, available, oldest first.
     """
     if count <= 0:
         return ()
