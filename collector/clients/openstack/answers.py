@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from collector.clients.said import shown as one_line
 from config.causes import Cause
 from config.errors import DriverError, Full, Permanent, Transient
 from config.units import Seconds
 
-_LONGEST = 300
+MEMBER = "trimtab.member"
+"""The key of a server's metadata that holds the member's name."""
 _SAID = ("message", "faultstring", "title")
 _QUOTA = {403: ("quota", "exceeded"), 409: ("quota",), 413: ("quota",)}
 _USED_UP = ("no more ip addresses available", "unable to find any ip address on external network")
@@ -41,6 +43,31 @@ def entries(body: object, key: str) -> tuple[object, ...] | None:
     """
     listed = body.get(key) if isinstance(body, Mapping) else None
     return tuple(listed) if isinstance(listed, list) else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """One page of a listing."""
+
+    entries: tuple[object, ...]
+    marker: str
+    """After which entry the next one begins; empty: this is the last."""
+
+
+def page_of(body: object, key: str) -> Page | None:
+    """Read one page; ``None``: malformed. Links are not followed: they may name a host that only the cloud knows.
+
+    >>> page_of({"servers": [{"id": "1"}], "servers_links": [{"rel": "next", "href": "http://in/"}]}, "servers").marker
+    '1'
+    >>> page_of({"servers": []}, "servers")
+    Page(entries=(), marker='')
+    """
+    read = entries(body, key)
+    if read is None:
+        return None
+    more = any(text(link, "rel") == "next" for link in entries(body, f"{key}_links") or ())
+    marker = text(read[-1], "id") if read and more else ""
+    return None if more and not marker else Page(entries=read, marker=marker)
 
 
 def text(entry: object, key: str) -> str:
@@ -75,9 +102,8 @@ def _reasons(body: object) -> Iterator[str]:
 
 
 def shown(said: str) -> str:
-    """What another side said, fit for one line of a message."""
-    line = " ".join("".join(character if character.isprintable() else " " for character in said).split()).rstrip(".:")
-    return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
+    """What another side said, fit for one line of a message that goes on behind it."""
+    return one_line(said).rstrip(".:")
 
 
 def refusal(answer: Answer, about: str) -> DriverError:

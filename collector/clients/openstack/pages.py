@@ -13,7 +13,7 @@ import urllib.parse
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from collector.clients.openstack.answers import entries, text
+from collector.clients.openstack.answers import Page, page_of
 from collector.clients.openstack.connection import Connection
 from config.errors import DriverError, Transient
 
@@ -54,31 +54,24 @@ def read_whole(connection: Connection, collection: Collection, query: Mapping[st
         asked = urllib.parse.urlencode({**query, **({"marker": marker} if marker else {})})
         sign = "&" if "?" in collection.path else "?"
         try:
-            page, following = _page(connection, collection, f"{collection.path}{sign if asked else ''}{asked}")
-            if marker and not page:  # Note [The entry that went]
+            page = _page(connection, collection, f"{collection.path}{sign if asked else ''}{asked}")
+            if marker and not page.entries:  # Note [The entry that went]
                 connection.ask(collection.service, "GET", f"{collection.one}/{marker}")
         except DriverError as error:
             if not marker:
                 raise
             return Read(entries=tuple(read), because=str(error))
-        read += page
-        if not following:
+        read += page.entries
+        if not page.marker:
             return Read(entries=tuple(read))
-        if following == marker:
+        if page.marker == marker:
             break
-        marker = following
+        marker = page.marker
     return Read(entries=tuple(read), because=f"{connection.id}: the listing of {collection.key} does not end")
 
 
-def _page(connection: Connection, collection: Collection, path: str) -> tuple[tuple[object, ...], str]:
-    """One page, and behind which entry the next one begins; empty: it is the last.
-
-    Links are not followed: they may name a host that only the cloud knows.
-    """
-    body = connection.ask(collection.service, "GET", path).body
-    page = entries(body, collection.key)
-    more = any(text(link, "rel") == "next" for link in entries(body, f"{collection.key}_links") or ())
-    marker = text(page[-1], "id") if page and more else ""
-    if page is None or (more and not marker):
+def _page(connection: Connection, collection: Collection, path: str) -> Page:
+    page = page_of(connection.ask(collection.service, "GET", path).body, collection.key)
+    if page is None:
         raise Transient(f"{connection.id}: {collection.key}: the answer makes no sense")
-    return page, marker
+    return page

@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeGuard
-from urllib.parse import parse_qs, urlsplit
 
 from collector.clients.http.failures import Failure
+from collector.clients.openstack.answers import MEMBER, mapping, page_of, text
 from collector.parsing import loads
 from collector.samples import Reply
 from collector.sources.reducing import Number
 
-_MARK = "trimtab.member"
 _NAMES = {"cpu_details": "id", "nic_details": "mac_address"}
 """What the entries of a part are known by; disks have nothing of the kind."""
 
@@ -25,45 +24,32 @@ _MOST = 1e300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
+class Servers:
     """Some of a project's servers."""
 
     ids: Mapping[str, Sequence[str]]
     """Member, of whatever installation → its servers."""
-    marker: str | None
-    """What the next page is asked with; ``None``: this is the last."""
+    marker: str
+    """What the next page is asked with; empty: this is the last."""
 
 
-def decode_servers(body: bytes) -> Page | Failure:
+def decode_servers(body: bytes) -> Servers | Failure:
     """Read one page of a listing.
 
     >>> import json
     >>> server = {"id": "b06a53f2", "name": "web-k3f9ab-1", "metadata": {"trimtab.member": "web-k3f9ab-1"}}
     >>> decode_servers(json.dumps({"servers": [server]}).encode())
-    Page(ids={'web-k3f9ab-1': ['b06a53f2']}, marker=None)
+    Servers(ids={'web-k3f9ab-1': ['b06a53f2']}, marker='')
     """
-    said = _object(body)
-    listed = said.get("servers")
-    if not isinstance(listed, list):
+    page = page_of(_object(body), "servers")
+    if page is None:
         return Failure(reply=Reply.MALFORMED, said="what answers there is no listing of servers")
     ids: dict[str, list[str]] = {}
-    for server in listed:
-        own_id = server.get("id") if isinstance(server, dict) else None
-        metadata = server.get("metadata") if isinstance(server, dict) else None
-        member = metadata.get(_MARK) if isinstance(metadata, dict) else None
-        if isinstance(own_id, str) and isinstance(member, str) and own_id:
+    for server in page.entries:
+        own_id, member = text(server, "id"), text(mapping(server, "metadata"), MEMBER)
+        if own_id and member:
             ids.setdefault(member, []).append(own_id)
-    return Page(ids=ids, marker=_marker(said.get("servers_links")))
-
-
-def _marker(links: object) -> str | None:
-    for link in links if isinstance(links, list) else ():
-        if isinstance(link, dict) and link.get("rel") == "next" and isinstance(link.get("href"), str):
-            try:
-                return parse_qs(urlsplit(link["href"]).query).get("marker", [None])[0]
-            except ValueError:
-                return None
-    return None
+    return Servers(ids=ids, marker=page.marker)
 
 
 Diagnostics = Mapping[str, object]

@@ -10,7 +10,7 @@ from collector.clients.http.failures import Failure
 from collector.samples import Reply
 from collector.sources.openstack.keystone import Call, Keystone
 from collector.sources.openstack.keystone_grants import COMPUTE
-from collector.sources.openstack.nova_answers import Page, decode_servers
+from collector.sources.openstack.nova_answers import Servers, decode_servers
 from collector.targets import Round
 from config.model.clouds import OpenstackCloud
 from config.model.openstack import OpenstackAccess
@@ -56,7 +56,7 @@ class NovaServers:
     async def _listed(self, asked: Round, cloud: OpenstackCloud) -> Mapping[str, Collection[str]] | Failure:
         """List the whole project. Servers that come and go meanwhile may be on two pages: they count once."""
         found: dict[str, set[str]] = {}
-        marker: str | None = ""
+        marker = ""
         for _ in range(_PAGES):
             page = await self._page(asked, cloud, marker)
             if isinstance(page, Failure):
@@ -68,7 +68,7 @@ class NovaServers:
                 return found
         return Failure(reply=Reply.INCOMPLETE, said="the listing of servers does not end")
 
-    async def _page(self, asked: Round, cloud: OpenstackCloud, marker: str | None) -> Page | Failure:
+    async def _page(self, asked: Round, cloud: OpenstackCloud, marker: str) -> Servers | Failure:
         query = urlencode({"limit": str(_PAGE), **({"marker": marker} if marker else {})})
         call = Call(service=COMPUTE, path=f"/servers/detail?{query}", headers=NOVA)
         answer = await self._keystone.ask(asked, cloud, call)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 
 from collector.clients.openstack.answers import entries, mapping, text
+from collector.clients.openstack.answers import page_of as listed
 from config.units import MemberName
 from handler.planning.launches import LaunchId
 from handler.planning.world import Health, SeatState
@@ -109,15 +110,11 @@ def page_of(body: object) -> tuple[tuple[Entry, ...], str] | None:
     >>> page_of({"members": [], "members_links": []})
     ((), '')
     """
-    listed = entries(body, "members")
-    read = [entry_of(said) for said in listed or ()]
-    if listed is None or None in read:
+    page = listed(body, "members")
+    read = [entry_of(said) for said in page.entries] if page is not None else []
+    if page is None or None in read:
         return None
-    more = any(text(link, "rel") == "next" for link in entries(body, "members_links") or ())
-    found = tuple(entry for entry in read if entry is not None)
-    if more and not found:
-        return None
-    return found, found[-1].id if more else ""
+    return tuple(entry for entry in read if entry is not None), page.marker
 
 
 def tree_of(status: str) -> Tree:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from collector.clients.openstack.answers import Answer, entries, mapping, text
+from collector.clients.openstack.answers import page_of as listed
 from collector.clients.openstack.connection import LOAD_BALANCER, Connection
 from collector.clients.openstack.ids import LOAD_BALANCER_KIND, POOL, Ids, Kind
 from config.causes import Cause
@@ -276,14 +277,13 @@ class Pool:
         for _ in range(_PAGES):
             after = f"&{urllib.parse.urlencode({'marker': marker})}" if marker else ""
             body = self._connection.ask(kind.service, "GET", f"{kind.path}?fields=id&fields=name{after}").body
-            page = entries(body, kind.key)
-            if page is None or not all(text(entry, "id") for entry in page):
+            page = listed(body, kind.key)
+            if page is None or not all(text(entry, "id") for entry in page.entries):
                 raise Transient(f"{self._connection.id}: {kind.word}s: the answer makes no sense")
-            read += page
-            more = any(text(link, "rel") == "next" for link in entries(body, f"{kind.key}_links") or ())
-            if not more or not page:
+            read += page.entries
+            if not page.marker:
                 return tuple(read)
-            marker = text(page[-1], "id")
+            marker = page.marker
         raise Transient(f"{self._connection.id}: the listing of {kind.word}s does not end")
 
     def _check_version(self) -> None:

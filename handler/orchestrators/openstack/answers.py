@@ -13,7 +13,7 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Final
 
-from collector.clients.openstack.answers import entries, mapping, shown, text
+from collector.clients.openstack.answers import MEMBER, entries, mapping, shown, text
 from config.model.recipes import Reach
 from config.units import Instant, MemberName
 from handler.planning.launches import Claim, LaunchId
@@ -56,8 +56,8 @@ def nova_state(status: str, task: str | None = None) -> ServerState | None:
     return ServerState.DELETING if task in _GOING else STATES.get(status, ServerState.UNKNOWN)
 
 
-MEMBER, INSTALLATION, GROUP = "trimtab.member", "trimtab.installation", "trimtab.group"
-"""Keys of the metadata that holds the mark."""
+INSTALLATION, GROUP = "trimtab.installation", "trimtab.group"
+"""Keys of the metadata that holds the mark, beside `MEMBER`."""
 CLAIM = "trimtab.claim"
 KEYS = (MEMBER, INSTALLATION, GROUP, CLAIM)
 _NETWORK, _VERSION = "trimtab.network", "trimtab.ip"
@@ -197,34 +197,7 @@ def _instant(said: str) -> Instant | None:
         return None
 
 
-# Pages.
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
-    """One page of a listing."""
-
-    entries: tuple[object, ...]
-    marker: str
-    """After which entry the next one begins; empty: this is the last."""
-
-
-def page_of(body: object) -> Page | None:
-    """Read one page; ``None``: malformed. Links are not followed: they may name a host that only the cloud knows.
-
-    >>> page_of({"servers": [{"id": "1"}], "servers_links": [{"rel": "next", "href": "http://inside/servers"}]}).marker
-    '1'
-    >>> page_of({"servers": []})
-    Page(entries=(), marker='')
-    """
-    read = entries(body, "servers")
-    if read is None:
-        return None
-    more = any(text(link, "rel") == "next" for link in entries(body, "servers_links") or ())
-    if not more:
-        return Page(entries=read, marker="")
-    marker = text(read[-1], "id") if read else ""
-    return Page(entries=read, marker=marker) if marker else None
+# Answers.
 
 
 def id_of(body: object) -> str:

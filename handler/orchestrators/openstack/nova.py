@@ -13,11 +13,11 @@ import urllib.parse
 from dataclasses import dataclass
 from typing import Final
 
-from collector.clients.openstack.answers import Answer
+from collector.clients.openstack.answers import Answer, Page, page_of
 from collector.clients.openstack.connection import COMPUTE, Connection
 from collector.clients.openstack.ids import UUID
 from config.errors import DriverError, Permanent, Transient
-from handler.orchestrators.openstack.answers import Machine, Page, is_stub, machine_of, page_of, server_in
+from handler.orchestrators.openstack.answers import Machine, is_stub, machine_of, server_in
 
 _PAGES = 1000
 _READINGS = 4
@@ -110,7 +110,7 @@ class Nova:
 
     def _page(self, query: dict[str, str]) -> Page:
         asked = f"?{urllib.parse.urlencode(query)}" if query else ""
-        page = page_of(self.ask("GET", f"/servers/detail{asked}").body)
+        page = page_of(self.ask("GET", f"/servers/detail{asked}").body, "servers")
         if page is None:
             raise Transient(f"{self._connection.id}: servers: the answer makes no sense")
         return page

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from collector.clients.http.failures import Failure
 from collector.samples import Reply
-from collector.sources.openstack.nova_answers import Page, decode_diagnostics, decode_servers, look_up
+from collector.sources.openstack.nova_answers import Servers, decode_diagnostics, decode_servers, look_up
 from collector.sources.reducing import Number
 from config.counters.cloud_measures import NOVA_FIELDS
 from tests.support.openstack_measures_wire import FAKE
@@ -55,11 +55,15 @@ def test_what_is_no_number_is_malformed(value: object) -> None:
 
 
 @pytest.mark.parametrize("href", [None, 7, "http://[", "http://x/?marker=", "http://x/?limit=2"])
-def test_a_link_without_a_marker_ends_the_listing(href: object) -> None:
-    page = decode_servers(json.dumps({"servers": [], "servers_links": [{"rel": "next", "href": href}]}).encode())
+def test_what_a_link_names_plays_no_part_since_the_next_page_begins_behind_the_last_server(href: object) -> None:
+    links = [{"rel": "next", "href": href}]
 
-    assert isinstance(page, Page)
-    assert page.marker is None
+    page = decode_servers(json.dumps({"servers": [{"id": "b06a"}], "servers_links": links}).encode())
+    empty = decode_servers(json.dumps({"servers": [], "servers_links": links}).encode())
+
+    assert isinstance(page, Servers)
+    assert page.marker == "b06a"
+    assert isinstance(empty, Failure)
 
 
 leaves = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8)
@@ -77,11 +81,11 @@ trees = st.recursive(
 def test_whatever_is_said_has_a_meaning_or_a_reason(said: object, field: str) -> None:
     body = json.dumps(said).encode()
 
-    assert isinstance(decode_servers(body), Page | Failure)
+    assert isinstance(decode_servers(body), Servers | Failure)
     assert isinstance(read(said, field), list | Reply)
 
 
 @given(st.binary(max_size=64))
 def test_whatever_comes_is_read_or_refused(body: bytes) -> None:
-    assert isinstance(decode_servers(body), Page | Failure)
+    assert isinstance(decode_servers(body), Servers | Failure)
     assert isinstance(decode_diagnostics(body), dict | Failure)

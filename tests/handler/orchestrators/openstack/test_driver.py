@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from collector.clients.openstack.answers import page_of
 from config.errors import Permanent, Transient
 from config.model.openstack import CloudsYaml
 from config.model.recipes import BootVolume, Reach
 from config.units import GroupId, MemberName
-from handler.orchestrators.openstack.answers import STATES, machine_of, page_of
+from handler.orchestrators.openstack.answers import STATES, machine_of
 from handler.planning.world import ServerState
 from tests.support.openstack import OpenstackStage, openstack_stage
 from tests.support.openstack_wire import error, mint
@@ -353,7 +354,7 @@ def test_a_listing_that_makes_no_sense_proves_nothing(stage: OpenstackStage, bod
 
 @given(JSON)
 def test_whatever_is_answered_is_read_or_not_a_server(body: Any) -> None:
-    page = page_of(body)
+    page = page_of(body, "servers")
     odd = {"id": "1", "status": "ACTIVE", "created": "2026-01-31T10:00:00Z", "metadata": body, "addresses": body}
     for entry in (body, odd, *(() if page is None else page.entries)):
         machine = machine_of(entry)
