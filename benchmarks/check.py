@@ -1,4 +1,4 @@
-"""What `trimtab check` and a reload spend on a large file, and that it grows linearly.
+"""How quickly the command line answers, and what `trimtab check` and a reload spend on a large file: it grows linearly.
 
 1,000 and 10,000 groups that follow the same two policies, each with bounds of its own; 6,000 and 60,000 counters, each
 of which is declared and read by no condition, so that each is warned of. Measured is the processor time from the text
@@ -8,8 +8,12 @@ costs as much for each entry as the smaller one.
 
 from __future__ import annotations
 
+import statistics
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 from config.checks.lint import lint
 from config.load import parse
@@ -35,7 +39,10 @@ _GROUP = "{{profile: web, min: 2, max: {most}, interval: 30s, policies: [out, in
 
 
 def run(part: int = 1) -> Iterator[tuple[str, float, str]]:
-    """Measure each kind of file in two sizes."""
+    """Measure whole processes (`trimtab --help`, and Python itself beside it), then each kind of file in two sizes."""
+    trimtab, rounds = str(Path(sys.executable).parent / "trimtab"), max(7 // part, 1)
+    yield f"python -c pass, median of {rounds}", _median([sys.executable, "-c", "pass"], rounds), "s"
+    yield f"trimtab --help, median of {rounds}", _median([trimtab, "--help"], rounds), "s"
     yield from _grown("groups", _of_groups, 1_000 // part)
     yield from _grown("counters", _of_counters, 6_000 // part)
 
@@ -66,3 +73,12 @@ def _of_groups(count: int) -> str:
 def _of_counters(count: int) -> str:
     counters = "".join(f"  c{number}: {{push: C{number}}}\n" for number in range(count))
     return f"{_HEAD}{counters}groups:\n  web: {_GROUP.format(most=40)}\n"
+
+
+def _median(command: list[str], rounds: int) -> float:
+    times = []
+    for _ in range(rounds):
+        began = time.perf_counter()
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        times.append(time.perf_counter() - began)
+    return statistics.median(times)

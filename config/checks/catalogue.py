@@ -13,7 +13,7 @@ from itertools import chain, islice
 
 from config.bounds import MOST_PROBLEMS
 from config.build.targets import owner_of
-from config.checks import alerts, answering, balancers, contradictions, programs, ranks, shares, thresholds, timings
+from config.checks import alerts, answering, balancers, contradictions, programs, ranks, thresholds, timings
 from config.checks.findings import Finding, as_written, followed_at, problem_of
 from config.errors import Problem
 from config.model.adjustments import Adjustment
@@ -296,9 +296,9 @@ _RULES: tuple[Callable[[Catalogue], Iterator[Finding]], ...] = (
     thresholds.units,
     thresholds.ranges,
     ranks.unreachable,
-    shares.shared,
-    shares.targets,
-    shares.fired,
+    thresholds.shared,
+    thresholds.targets,
+    thresholds.fired,
     _least_amounts,
     contradictions.unreachable_counts,
     _counted,

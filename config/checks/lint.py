@@ -12,8 +12,7 @@ from config.checks.balancers import unpinned
 from config.checks.findings import Finding, problem_of
 from config.checks.reach import Certain, certainties
 from config.checks.swings import Resize, overlapping
-from config.checks.unseen import unchecked, unheard
-from config.checks.unused import unused
+from config.checks.vain_entries import unchecked, unheard, unused
 from config.errors import Problem
 from config.model.adjustments import Verb, outright
 from config.model.catalogue import Catalogue, Group, Policy, ProcessCloud, Profile, SimulatedCloud, Victims

@@ -12,11 +12,10 @@ from config.errors import DriverError, NotFound, Permanent
 from config.model.balancers import Balancer as DeclaredBalancer
 from config.model.catalogue import Cloud, ReadyProbe
 from config.units import BalancerId, GroupId, Instant, MemberName, Seconds
-from handler.convergence.absence import Absence, missed
 from handler.convergence.evidence import Witnesses
 from handler.convergence.gather_parts import with_parts
+from handler.convergence.lost_balancers import Absence, check_made, missed
 from handler.convergence.traffic import Traffic
-from handler.convergence.vanished import check_made
 from handler.planning.desired import Definition
 from handler.planning.distrust import Streak, lengthened
 from handler.planning.launches import LaunchId

@@ -16,8 +16,7 @@ from config.errors import DriverError, NotFound, Permanent
 from config.model.balancers import Balancer as DeclaredBalancer
 from config.model.managed import ManagedBalancer, Part
 from config.units import BalancerId, GroupId, Instant, Seconds
-from handler.convergence.absence import Absence, missed
-from handler.convergence.vanished import check_made, said_remade
+from handler.convergence.lost_balancers import Absence, check_made, missed, said_remade
 from handler.planning.provisioning import (
     Act,
     Await,

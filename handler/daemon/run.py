@@ -19,8 +19,7 @@ from handler.engine.engine import Engine
 from handler.ingest.pushes.receiver import PATH
 from handler.operations.desk import Desk
 from handler.runtime.directory import StateDirectory
-from handler.runtime.loops import Guard
-from handler.runtime.memory import keep_settled
+from handler.runtime.loops import Guard, keep_settled
 
 _TURN: Seconds = 0.001
 """How long a thread may keep the interpreter from the others. The event loop gives it up at every call to the system,

@@ -141,7 +141,7 @@ class Seating:
     because: str = ""
     """Why ``seats`` is ``None``."""
     not_found: bool = False
-    """The balancer is proved missing (`handler.convergence.absence`): no member can be registered or drained there."""
+    """It is proved missing (`handler.convergence.lost_balancers`): no member can be registered or drained there."""
     closed: str = ""
     """Why nobody can be seated there now, since it is being made or changed; empty: they can."""
 

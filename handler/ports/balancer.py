@@ -20,8 +20,8 @@ class Balancer(Protocol):
     def seats(self) -> Mapping[MemberName, Seat]:
         """Everyone seated under a name that is a launch id. Never partial: what cannot be read whole raises.
 
-        A balancer is registered, unreadable or not found (`handler.convergence.absence`): it returns seats, raises
-        `Transient` or `Permanent`, or raises `NotFound` with proof.
+        A balancer is registered, unreadable or not found (`handler.convergence.lost_balancers`): it returns seats,
+        raises `Transient` or `Permanent`, or raises `NotFound` with proof.
 
         A seat's health is ``None`` where nobody checks it, and only a word that means *this member does not answer* is
         FAILING; any other word, and any word that is not known, is UNKNOWN:

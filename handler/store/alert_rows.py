@@ -3,13 +3,78 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
+
+from sqlalchemy import Connection, bindparam, select, update
 
 from config.model.observability import NotifyTarget
 from config.units import AlertId, GroupId, HookId, Instant
 from handler.ports.notices import Filed, Notice, Tried
 from handler.ports.outside import Delivery, StoredHook
-from handler.store import alerts, outbox
+from handler.store import outbox
+from handler.store.rows import named
+from handler.store.schema import deliveries, every, hooks
 from handler.store.session import Session
+from handler.store.upserts import greater, insert_or_update
+
+_HOOK = tuple(field.name for field in fields(StoredHook))
+_DELIVERY = tuple(field.name for field in fields(Delivery))
+_TOLD = tuple(deliveries.c[name].label(name) for name in _DELIVERY)
+_WRITE_HOOK = insert_or_update(hooks, rising=("last_used_at",))
+_USED = (
+    update(hooks)
+    .where(hooks.c.id == bindparam("row"))
+    .values(last_used_at=greater(hooks.c.last_used_at, bindparam("used_at", type_=hooks.c.last_used_at.type)))
+)
+_WRITE_DELIVERIES = insert_or_update(deliveries, only=("last_at",), rising=("last_at",), returning=_TOLD)
+
+
+def read_hooks(connection: Connection) -> tuple[StoredHook, ...]:
+    """Every webhook, sorted by name."""
+    rows = connection.execute(every(hooks).order_by(hooks.c.name)).mappings()
+    return tuple(StoredHook(**named(row)) for row in rows)
+
+
+def write_hook(connection: Connection, hook: StoredHook) -> None:
+    """Insert or replace a webhook; its last use only ever moves forward."""
+    _WRITE_HOOK.write(connection, {name: getattr(hook, name) for name in _HOOK})
+
+
+def write_uses(connection: Connection, used: Mapping[HookId, Instant]) -> None:
+    """Move the last uses of webhooks forward."""
+    if not used:
+        return
+    connection.execute(_USED, [{"row": hook, "used_at": at} for hook, at in used.items()])
+
+
+def write_deliveries(connection: Connection, told: Sequence[Delivery]) -> tuple[Delivery, ...]:
+    """Insert those that are new, and say of each how it was first told.
+
+    That it was told again is kept for retention: an alert that goes on firing is not forgotten.
+    """
+    if not told:
+        return ()
+    new: dict[object, Delivery] = {}
+    for delivery in told:
+        new.setdefault(_same(delivery), delivery)
+    rows = [{name: getattr(each, name) for name in _DELIVERY} | {"last_at": each.at} for each in new.values()]
+    written = _WRITE_DELIVERIES.write(connection, rows).mappings()
+    first = {_same(delivery): delivery for delivery in (Delivery(**named(row)) for row in written)}
+    return tuple(first[_same(delivery)] for delivery in told)
+
+
+def read_deliveries(connection: Connection, group: GroupId, alert: AlertId, fingerprint: str) -> tuple[Delivery, ...]:
+    """What was told of one alert, the latest start first, FIRING before RESOLVED."""
+    wanted = select(*_TOLD).where(
+        deliveries.c.group == group, deliveries.c.alert == alert, deliveries.c.fingerprint == fingerprint
+    )
+    rows = connection.execute(wanted.order_by(deliveries.c.starts_at.desc(), deliveries.c.status)).mappings()
+    return tuple(Delivery(**named(row)) for row in rows)
+
+
+def _same(delivery: Delivery) -> tuple[object, ...]:
+    """What makes two deliveries one and the same."""
+    return delivery.group, delivery.alert, delivery.fingerprint, delivery.starts_at, delivery.status
 
 
 class AlertRows(Session):
@@ -18,24 +83,24 @@ class AlertRows(Session):
     def hooks(self) -> tuple[StoredHook, ...]:
         """Every webhook ever made, revoked ones too, sorted by name."""
         with self._snapshot() as connection:
-            return alerts.read_hooks(connection)
+            return read_hooks(connection)
 
     def save_hook(self, hook: StoredHook) -> None:
         """Write a webhook whole (insert or replace); its last use only ever moves forward."""
-        self._writer.do(lambda connection: alerts.write_hook(connection, hook))
+        self._writer.do(lambda connection: write_hook(connection, hook))
 
     def use_hooks(self, used: Mapping[HookId, Instant]) -> None:
         """Write down when webhooks were last used, in one transaction; those that are not there are left out."""
-        self._writer.do(lambda connection: alerts.write_uses(connection, used))
+        self._writer.do(lambda connection: write_uses(connection, used))
 
     def deliver(self, deliveries: Sequence[Delivery]) -> tuple[Delivery, ...]:
         """Write down what was told, in one transaction; what was told before keeps its first decision."""
-        return self._writer.do(lambda connection: alerts.write_deliveries(connection, deliveries))
+        return self._writer.do(lambda connection: write_deliveries(connection, deliveries))
 
     def delivered(self, group: GroupId, alert: AlertId, fingerprint: str) -> tuple[Delivery, ...]:
         """What was ever told of one alert, until retention; the latest start first, FIRING before RESOLVED."""
         with self._snapshot() as connection:
-            return alerts.read_deliveries(connection, group, alert, fingerprint)
+            return read_deliveries(connection, group, alert, fingerprint)
 
     # Notices
 

@@ -2,15 +2,82 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from config.importers.oneflow import counters, roles
 from config.importers.oneflow.names import group_names, service_name
 from config.importers.oneflow.policies import Entry
-from config.importers.oneflow.readings import readings
+from config.importers.oneflow.roles import Group
 from config.importers.oneflow.template import Fate, Note, Role, Template
+from config.model.adjustments import Verb
 from config.units import Seconds
+
+
+def readings(groups: Sequence[Group], timezone: str | None) -> Iterator[Note]:
+    """Say both, of what the groups have and of nothing else; ``timezone``: where schedules are read."""
+    yield from (Note(fate=Fate.KEPT, where=(), said=said) for said in _kept(groups))
+    yield from (Note(fate=Fate.DIFFERS, where=(), said=said) for said in _differs(groups, timezone))
+
+
+def _kept(groups: Sequence[Group]) -> Iterator[str]:
+    policies = [policy for group in groups for policy in group.policies]
+    followed = [policy for group in groups for policy in group.followed]
+    if policies:
+        yield (
+            "dialect: oneflow. No precedence, ! negates all to its right, means are rounded to two decimals, "
+            "and what is absent compares false"
+        )
+    if any("rounding" in policy.entry for policy in followed):
+        yield "rounding: truncate. A percentage is rounded toward zero, and is one member at least"
+    if any("in_a_row" in policy.entry for policy in policies):
+        yield "in_a_row: period_number and period. A change of size by a policy sets the counts back to zero"
+    if groups:
+        yield "on_vanish: shrink. A member that is gone lowers the size, and min brings it back"
+        yield "victims: oldest, the default. The oldest members leave first"
+    if len(groups) > 1:
+        yield "service: the groups of one service change size one at a time"
+    if len(followed) > len(policies):
+        yield "missed: once. A time that passed while the daemon did not run is met once, late"
+    if followed:
+        yield "quiet_time: the policy's cooldown, else the role's; left out, it is 5m, as the server's cooldown is"
+
+
+def _differs(groups: Sequence[Group], timezone: str | None) -> Iterator[str]:
+    followed = [policy for group in groups for policy in group.followed]
+    yield from _of_policies(groups)
+    if timezone is None and any(policy.local for group in groups for policy in group.scheduled):
+        yield "times are UTC, where OneFlow reads them in the zone of its server: --timezone names it"
+    if any(policy.verb is Verb.SET for policy in followed):
+        yield "set: a size above max is brought to max, as in OneFlow; one below min to min, where OneFlow does nothing"
+    if followed:
+        yield (
+            "a quiet time begins with the decision and is the group's own, where a cooldown begins when VMs run and "
+            "stops the whole service; growth does not wait for the quiet time of a scale-in"
+        )
+    if len(groups) > 1:
+        yield "groups take turns, and what waits is kept ten minutes; in OneFlow the first role may starve the others"
+
+
+def _of_policies(groups: Sequence[Group]) -> Iterator[str]:
+    """Of those that go by conditions."""
+    policies = [policy for group in groups for policy in group.policies]
+    shrinking = [policy.name for policy in policies if policy.verb is not Verb.ADD]
+    if any(len(group.followed) > 1 for group in groups):
+        yield "the order of policies means nothing: out beats in, and of several outs the largest wins"
+    for group in groups:
+        names = [policy.name for policy in group.policies if policy.verb is not Verb.ADD]
+        if len(names) > 1:
+            yield f"{group.name} loses members only when all of these are ready, not one: {', '.join(names)}"
+    if shrinking:
+        yield (
+            "nobody leaves because a value is absent: a policy that may remove members waits until every member was "
+            f"heard; quorum in its condition says how many are enough ({', '.join(shrinking)})"
+        )
+    if policies:
+        yield "a new member counts in averages only after warm_up, 60s unless written; in OneFlow at once"
+        yield "policies are judged at every interval, 30s unless written; OneFlow's own is 90s unless changed"
+        yield "a pushed value counts for 3 intervals (freshness); OneFlow keeps it until the next one"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

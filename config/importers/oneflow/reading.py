@@ -14,7 +14,7 @@ from config.document.places import Plain, Reading
 from config.document.wording import show
 from config.errors import DeclarationError, Problem
 from config.importers.oneflow import keys
-from config.importers.oneflow.crons import refusal
+from config.importers.oneflow.schedules import refusal
 from config.importers.oneflow.template import (
     Adjust,
     AdjustmentType,

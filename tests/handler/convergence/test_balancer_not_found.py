@@ -10,7 +10,7 @@ import pytest
 
 from config.errors import DriverError, NotFound, Permanent, Transient
 from config.units import BalancerId, Instant
-from handler.convergence.absence import Absence, missed
+from handler.convergence.lost_balancers import Absence, missed
 from handler.planning.plan import plan
 from handler.planning.steps import Destroy, Detach, Drain, Enable, EnterService, Forget, Join, Step, Unmark, Wait
 from handler.planning.world import Leaving, Phase, Seating, SeatState, ServerState, World

@@ -13,7 +13,7 @@ from handler.planning.garbage import Abandoned
 from handler.planning.launches import Claim
 from handler.planning.status import Began, MemberState
 from handler.planning.world import Phase
-from handler.store import alerts, fleet, member_rows, rows
+from handler.store import alert_rows, fleet, member_rows, rows
 from handler.store.schema import METADATA, deliveries, sequences
 from handler.store.upserts import insert_or_ignore, insert_or_update
 from tests.support.postgresql import running
@@ -83,27 +83,27 @@ def test_a_rising_column_is_never_lowered(connection, before, new, after):
 )
 def test_saving_a_webhook_moves_its_last_use_only_forward(connection, before, new, after):
     for seconds in (before, new):
-        alerts.write_hook(connection, replace(a_hook(), last_used_at=None if seconds is None else at(seconds)))
-    assert alerts.read_hooks(connection)[0].last_used_at == (None if after is None else at(after))
+        alert_rows.write_hook(connection, replace(a_hook(), last_used_at=None if seconds is None else at(seconds)))
+    assert alert_rows.read_hooks(connection)[0].last_used_at == (None if after is None else at(after))
 
 
 @pytest.mark.parametrize(("before", "used", "after"), [(None, 5, 5), (5, 9, 9), (9, 5, 9)])
 def test_using_a_webhook_moves_its_last_use_only_forward(connection, before, used, after):
-    alerts.write_hook(connection, replace(a_hook(), last_used_at=None if before is None else at(before)))
-    alerts.write_uses(connection, {HookId("h1"): at(used)})
-    assert alerts.read_hooks(connection)[0].last_used_at == at(after)
+    alert_rows.write_hook(connection, replace(a_hook(), last_used_at=None if before is None else at(before)))
+    alert_rows.write_uses(connection, {HookId("h1"): at(used)})
+    assert alert_rows.read_hooks(connection)[0].last_used_at == at(after)
 
 
 def test_a_delivery_keeps_its_first_decision_and_is_remembered_for_longer(connection):
     first, again = replace(a_delivery(), at=at(0)), replace(a_delivery(), at=at(60), decision="another")
-    alerts.write_deliveries(connection, [first])
-    assert alerts.write_deliveries(connection, [again]) == (first,)
+    alert_rows.write_deliveries(connection, [first])
+    assert alert_rows.write_deliveries(connection, [again]) == (first,)
     assert connection.execute(select(deliveries.c.last_at)).scalar_one() == at(60)
 
 
 def test_two_deliveries_of_one_alert_in_one_message_are_one(connection):
     first, again = a_delivery(), replace(a_delivery(), decision="another")
-    assert alerts.write_deliveries(connection, [first, again]) == (first, first)
+    assert alert_rows.write_deliveries(connection, [first, again]) == (first, first)
 
 
 def test_a_record_is_replaced_whole(declared):

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from config.errors import DeclarationError
+from config.importers.oneflow.schedules import read_start_time, refusal
 from config.importers.oneflow.template import Fate
 from tests.support.oneflow import Object, a_role, a_service, catalogue_of, elastic, imported_from, said
 
@@ -101,3 +103,124 @@ def test_schedules_come_before_conditions_as_oneflow_looks_at_them() -> None:
     names = ["web-schedule", "web-schedule-2", "web-out"]
     assert imported_from(service).document["groups"]["web"]["policies"] == names
     assert {*catalogue_of(service).schedules} == {*names[:2]}
+
+
+def recurring(recurrence: str) -> Object:
+    return a_service(a_role(scheduled_policies=[{"type": "CARDINALITY", "adjust": 3, "recurrence": recurrence}]))
+
+
+@pytest.mark.parametrize(
+    ("recurrence", "unread"),
+    [
+        ("5/15 * * * *", "'5/15' as a minute; write '5-59/15'"),
+        ("0 2/6 * * *", "'2/6' as an hour; write '2-23/6'"),
+        ("0 9 L * *", "'L' as a day of the month"),
+        ("0 9 LW * *", "'LW' as a day of the month"),
+        ("0 9 * * 5#2", "'5#2' as a day of the week"),
+        ("0 9 * * 5L", "'5L' as a day of the week"),
+        ("0 9 ? * 1", "'?' as a day of the month"),
+        ("0 9 * * monday", "'monday' as a day of the week"),
+        ("0 9 * january *", "'january' as a month"),
+        ("*/0 * * * *", "'*/0' as a minute"),
+        ("1-5/0 * * * *", "'1-5/0' as a minute"),
+        ("0 9 1,L * *", "'L' as a day of the month"),
+        ("0 9 * *", "4 fields: it wants five"),
+        ("0 9 * * * * *", "7 fields: it wants five"),
+        (" 0 9 * * * *", "7 fields: it wants five"),
+        ("@reboot", "one field: it wants five"),
+        ("@Daily", "one field: it wants five"),
+    ],
+)
+def test_what_oneflow_does_not_read_is_a_problem_of_the_template(recurrence: str, unread: str) -> None:
+    assert refusal(recurrence) == unread
+    with pytest.raises(DeclarationError) as refused:
+        imported_from(recurring(recurrence))
+    (problem,) = refused.value.problems
+    assert problem.message.endswith(f"OneFlow refuses the recurrence {recurrence!a}: it does not read {unread}")
+
+
+@pytest.mark.parametrize(
+    "recurrence",
+    [
+        "0 9 * * *",
+        "*/15 8-18 * * MON-FRI",
+        "0,30 9 1,15 jan-mar 0",
+        "10-50/10 * * * 7",
+        "0 9 * * 1 *",
+        " 0 9 * * 1",
+        "@hourly",
+        "@annually",
+    ],
+)
+def test_what_oneflow_reads_is_taken(recurrence: str) -> None:
+    assert refusal(recurrence) == ""
+    assert imported_from(recurring(recurrence)).document["policies"]
+
+
+@pytest.mark.parametrize(
+    ("text", "moment"),
+    [
+        ("2nd oct 2017 15:45", "2017-10-02 15:45:00"),
+        ("2017-10-02 15:45", "2017-10-02 15:45:00"),
+        ("2017-10-02, 15:45", "2017-10-02 15:45:00"),
+        ("2017-1-2 5:06", "2017-01-02 05:06:00"),
+        ("2017-10-02", "2017-10-02 00:00:00"),
+        ("2017-10-02T15:45:30Z", "2017-10-02 15:45:30+00:00"),
+        ("2017-10-02T15:45:30+02:00", "2017-10-02 15:45:30+02:00"),
+        ("2017-10-02 15:45:30 -0530", "2017-10-02 15:45:30-05:30"),
+        ("2017-10-02 15:45 UTC", "2017-10-02 15:45:00+00:00"),
+        ("2017-10-02 15:45:30.25", "2017-10-02 15:45:30"),
+        ("2017/10/02 15:45", "2017-10-02 15:45:00"),
+        ("02/10/2017 15:45", "2017-10-02 15:45:00"),
+        ("Mon, 02 Oct 2017 15:45:00 +0200", "2017-10-02 15:45:00+02:00"),
+        ("Mon Oct 2 2017 15:45", "2017-10-02 15:45:00"),
+        ("Oct 2 2017 3:45pm", "2017-10-02 15:45:00"),
+        ("Oct 2, 2017 3:45 PM", "2017-10-02 15:45:00"),
+        ("October 2nd, 2017 15:45", "2017-10-02 15:45:00"),
+        ("2017-10-02 12:30am", "2017-10-02 00:30:00"),
+        ("2017-10-02 12:30 pm", "2017-10-02 12:30:00"),
+        ("2 October 2017", "2017-10-02 00:00:00"),
+        ("2-Oct-2017 15:45", "2017-10-02 15:45:00"),
+        ("1st sept 2017 9:00", "2017-09-01 09:00:00"),
+        ("20171002T154500", "2017-10-02 15:45:00"),
+        ("20171002T154500Z", "2017-10-02 15:45:00+00:00"),
+        (" 2017-10-02 15:45 ", "2017-10-02 15:45:00"),
+    ],
+)
+def test_a_moment_is_read_as_ruby_reads_it(text: str, moment: str) -> None:
+    assert str(read_start_time(text)) == moment
+
+
+@pytest.mark.parametrize(
+    ("text", "moment"),
+    [
+        ("1506959100", "2017-10-02 15:45:00+00:00"),
+        ("2017", "1970-01-01 00:33:37+00:00"),
+        ("0", "1970-01-01 00:00:00+00:00"),
+    ],
+)
+def test_nothing_but_digits_are_seconds(text: str, moment: str) -> None:
+    assert str(read_start_time(text)) == moment
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("15:45", id="today, whenever that was"),
+        pytest.param("tomorrow", id="refused by Ruby, too"),
+        pytest.param("10/25/2017 15:45", id="no such month; refused by Ruby, too"),
+        pytest.param("30 feb 2017 10:00", id="no such day; Ruby takes it for the 2nd of March"),
+        pytest.param("2017-10-02 15:45 pm", id="two ways to say the hour"),
+        pytest.param("2017-10-02 24:00", id="no such hour"),
+        pytest.param("2017-10-02 15:45 CET", id="a zone that Ruby does not look at"),
+        pytest.param("2017-10-02 15:45 +99:99", id="no such offset"),
+        pytest.param("9999999999", id="another century"),
+        pytest.param("0000-00-00", id="noughts"),
+        pytest.param("", id="nothing"),
+        pytest.param("٢٠١٧-10-02", id="other digits"),
+        pytest.param("1" * 100_000, id="many"),
+        pytest.param(" " * 100_000 + "x", id="blanks"),
+    ],
+)
+def test_what_both_would_not_read_alike_is_none(text: str) -> None:
+    assert read_start_time(text) is None
