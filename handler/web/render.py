@@ -5,17 +5,28 @@ from __future__ import annotations
 import enum
 import json
 import math
-from collections.abc import Mapping
+import types
+from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
+from typing import TYPE_CHECKING, Any, Final, NewType, Union, cast, get_origin
+
+from cattrs import Converter
+from cattrs.gen import make_dict_unstructure_fn, override
 
 from config.build.wire import name_of
 from handler.planning.closeups import CloseUp
 from handler.planning.steps import KINDS, Outcome, Plan, Step
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
 
-def plain(value: object) -> Json:  # noqa: PLR0911  # one return a kind of value reads best
+_CONVERTER: Final = Converter()
+
+
+def plain(value: object) -> Json:
     """Turn a value into what JSON can say.
 
     Dataclasses become objects, enums their value, tuples arrays. An infinity or NaN becomes null. A step is
@@ -24,28 +35,53 @@ def plain(value: object) -> Json:  # noqa: PLR0911  # one return a kind of value
     Raises:
         TypeError: for a type that no value of ours has.
     """
-    match value:
-        case None | bool() | str():
-            return value
-        case enum.Enum():
-            return plain(value.value)
-        case int():
-            return value
-        case float():
-            return value if math.isfinite(value) else None
-        case Mapping():
-            return {_key(key): plain(item) for key, item in value.items()}
-        case tuple() | list() | frozenset():
-            return [plain(item) for item in value]
-        case _ if is_dataclass(value) and not isinstance(value, type):
-            return {name_of(field): plain(getattr(value, field.name)) for field in fields(value)}
-        case _:
+    return cast("Json", _CONVERTER.unstructure(value))
+
+
+def _is_any(*kinds: type) -> Callable[[object], bool]:
+    return lambda kind: isinstance(each := get_origin(kind) or kind, type) and issubclass(each, kinds)
+
+
+_is_scalar = _is_any(types.NoneType, bool, int, str)
+
+
+def _is_other(kind: object) -> bool:
+    return not (_is_scalar(kind) or isinstance(kind, NewType) or get_origin(kind) in {types.UnionType, Union})
+
+
+def _by_class(kind: object) -> Callable[[object], Json]:
+    """Go by what a value is, where its declared type says nothing."""
+
+    def write(value: object) -> Json:
+        if type(value) is kind:
             raise TypeError(f"no JSON for {type(value).__name__}")
+        return plain(value)
+
+    return write
+
+
+def _object(kind: type[DataclassInstance]) -> Callable[[Any], dict[str, Any]]:
+    names: dict[str, Any] = {field.name: override(rename=name_of(field)) for field in fields(kind)}
+    return make_dict_unstructure_fn(kind, _CONVERTER, _cattrs_include_init_false=True, **names)
+
+
+# What is registered later is asked first.
+_CONVERTER.register_unstructure_hook_factory(_is_other, _by_class)
+_CONVERTER.register_unstructure_hook(bytes, _by_class(bytes))  # which cattrs would leave as they are
+_CONVERTER.register_unstructure_hook_func(_is_any(float), lambda value: value if math.isfinite(value) else None)
+_CONVERTER.register_unstructure_hook_func(
+    _is_any(Mapping), lambda value: {_key(key): plain(item) for key, item in value.items()}
+)
+_CONVERTER.register_unstructure_hook_func(
+    _is_any(tuple, list, frozenset), lambda value: [plain(item) for item in value]
+)
+_CONVERTER.register_unstructure_hook_func(_is_any(enum.Enum), lambda value: plain(value.value))
+_CONVERTER.register_unstructure_hook_factory(lambda kind: isinstance(kind, type) and is_dataclass(kind), _object)
 
 
 def tagged(step: Step) -> Json:
     """Like `plain`, for a step: its kind comes first."""
-    return {"kind": KINDS[type(step)], **{name_of(each): plain(getattr(step, each.name)) for each in fields(step)}}
+    return {"kind": KINDS[type(step)], **cast("dict[str, Json]", plain(step))}
 
 
 def text_of(value: object) -> bytes:
@@ -71,8 +107,7 @@ def planned(plan: Plan) -> dict[str, Json]:
 
 def closed_up(seen: CloseUp) -> dict[str, Json]:
     """One member from all its sides."""
-    shown = {name_of(field): plain(getattr(seen, field.name)) for field in fields(seen)}
-    return {**shown, "steps": [tagged(step) for step in seen.steps]}
+    return {**cast("dict[str, Json]", plain(seen)), "steps": [tagged(step) for step in seen.steps]}
 
 
 def carried_out(outcome: Outcome) -> dict[str, Json]:
