@@ -22,10 +22,10 @@ run: ## the demo fleet: real processes, real SNMP, a short day of load; BALANCER
 	@.ci/environment requirements.txt
 	@$(BIN)/trimtab demo --balancer $(BALANCER) --port $(PORT) $(if $(LOAD_PORT),--load-port $(LOAD_PORT))
 
-test: ## all tests, JOBS files of them side by side; JOBS=0: one after another, as a debugger needs it
+test: ## all tests, JOBS of them side by side; JOBS=0: one after another, as a debugger needs it
 	@.ci/environment requirements-dev.txt
 	@.ci/real-parts
-	@$(BIN)/pytest --numprocesses $(JOBS) --dist loadfile $(PYTEST)
+	@$(BIN)/pytest --numprocesses $(JOBS) $(PYTEST)
 
 test-real: ## the drivers' promises, kept on real clouds: CLOUD=demo of OS_CLIENT_CONFIG_FILE, and TRIMTAB_REAL_OPENNEBULA
 	@.ci/environment requirements-dev.txt

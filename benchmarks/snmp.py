@@ -38,7 +38,8 @@ from config.units import GroupId
 from handler.daemon import connections
 from handler.runtime.deciding import Slot, slots_of
 from tests.support.collector import a_catalogue, a_poller, an_object, rosters
-from tests.support.snmpd import AUTH_PASSWORD, PRIV_PASSWORD, free_udp_port, running_snmpd, user_lines
+from tests.support.ports import free_tcp_port, free_udp_port
+from tests.support.snmpd import AUTH_PASSWORD, PRIV_PASSWORD, running_snmpd, user_lines
 from tests.support.waiting import stopped, until
 
 OIDS = tuple(f"1.3.6.1.4.1.8072.9999.9999.{number}.0" for number in range(1, 9))
@@ -208,7 +209,7 @@ def _exporter(place: Path, port: int, agents: int, watched: float) -> Figures:
     if not all(map(shutil.which, ("prometheus", "prometheus-snmp-exporter"))):
         return
     every = 2.0
-    listening, scraping = _free_port(), _free_port()
+    listening, scraping = free_tcp_port(), free_tcp_port()
     (place / "snmp.yml").write_text(_exporter_file())
     (place / "prometheus.yml").write_text(_prometheus_file(port, agents, every, listening))
     exporter = [
@@ -288,13 +289,6 @@ def _running(command: Sequence[str], log: Path, port: int) -> Iterator[int]:
 def _listens(port: int) -> bool:
     with socket.socket() as probe:
         return probe.connect_ex(("127.0.0.1", port)) == 0
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 # Silence

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import shutil
+import zlib
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from xdist.scheduler import LoadScopeScheduling
 
 from tests.support.real_clouds import NAMES, is_here
 
@@ -22,6 +26,31 @@ _PLACES = ("/usr/sbin", *map(str, sorted(Path("/usr/lib/postgresql").glob("*/bin
 """Where Debian keeps daemons; not on everybody's path."""
 
 os.environ["PATH"] += "".join(os.pathsep + place for place in _PLACES)
+
+_TESTS = Path(__file__).parent
+_PARTS = 8
+"""Into so many parts the tests of one file are split at most: each part is one worker's."""
+
+
+class _Parts(LoadScopeScheduling):
+    """Spread the tests of a file over workers, unless they share what a fixture of the whole file starts.
+
+    xdist's own ``loadgroup`` marks tests through a field of nodes that pytest 9.2 no longer has (xdist 3.8 does nothing
+    there), and ``loadfile`` leaves one worker alone with the file that waits longest.
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        path, _, _ = nodeid.partition("::")
+        return path if _shares(path) else f"{path}#{zlib.crc32(nodeid.encode()) % _PARTS}"
+
+
+@functools.cache
+def _shares(path: str) -> bool:
+    return 'scope="module"' in (_TESTS.parent / path).read_text()
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> _Parts:
+    return _Parts(config, log)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

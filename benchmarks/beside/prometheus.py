@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import signal
-import socket
 import subprocess
 import time
 import urllib.request
@@ -18,6 +17,7 @@ import pyarrow as pa
 
 from benchmarks.beside.machine import processor
 from collector.samples import Floats
+from tests.support.ports import free_tcp_port
 
 Series = tuple[Mapping[str, str], Floats]
 """Labels, sorted by name, and values."""
@@ -104,9 +104,7 @@ _PATIENCE = 60.0
 def running(home: Path) -> Iterator[Server]:
     """Run one on loopback, without targets, until the block ends."""
     (home / "prometheus.yaml").write_text(f"rule_files: ['{home}/*.rules']\n")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_tcp_port()
     command = [
         "prometheus", f"--config.file={home}/prometheus.yaml", f"--storage.tsdb.path={home}/series",
         f"--web.listen-address=127.0.0.1:{port}", "--web.enable-remote-write-receiver", "--web.enable-lifecycle",

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import http.server
 import shutil
-import socket
 import subprocess
 import threading
 from collections.abc import Callable, Iterator
@@ -19,6 +18,7 @@ from handler.daemon.run import Running, running
 from handler.demo.fleet import end
 from handler.ingest.alerts.tokens import Wanted
 from handler.planning.status import MemberState
+from tests.support.ports import free_tcp_port
 from tests.support.waiting import PATIENT, stopped
 from trigger.reasons import Reason
 
@@ -88,11 +88,6 @@ class Load:
             self.server.server_close()
 
 
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as door:
-        return int(door.getsockname()[1])
-
-
 @contextlib.contextmanager
 def program(place: Path, name: str, *options: str) -> Iterator[subprocess.Popen[bytes]]:
     """One real program in this directory, its words in a file."""
@@ -107,7 +102,7 @@ def program(place: Path, name: str, *options: str) -> Iterator[subprocess.Popen[
 @contextlib.contextmanager
 def watching(place: Path, daemon: Running, load: Load, path: str) -> Iterator[None]:
     """Prometheus and Alertmanager, on ports of their own, known to nobody else."""
-    ports = {"app": load.port, "alertmanager": free_port(), "trimtab": daemon.port, "path": path}
+    ports = {"app": load.port, "alertmanager": free_tcp_port(), "trimtab": daemon.port, "path": path}
     (place / "prometheus.yml").write_text(PROMETHEUS % ports)
     (place / "rules.yml").write_text(RULES)
     (place / "alertmanager.yml").write_text(ALERTMANAGER % ports)
@@ -119,7 +114,7 @@ def watching(place: Path, daemon: Running, load: Load, path: str) -> Iterator[No
     prometheus = program(
         place, "prometheus",
         "--config.file=prometheus.yml", "--storage.tsdb.path=series",
-        f"--web.listen-address=127.0.0.1:{free_port()}",
+        f"--web.listen-address=127.0.0.1:{free_tcp_port()}",
     )  # fmt: skip
     with load.told(), alertmanager, prometheus:
         yield

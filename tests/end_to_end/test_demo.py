@@ -16,8 +16,8 @@ import pytest
 
 from tests.support.daemon import TRIMTAB
 from tests.support.demo import listening
-from tests.support.haproxy import free_tcp_port
 from tests.support.orchestrators import bearing
+from tests.support.ports import free_tcp_port
 from tests.support.waiting import until
 
 _WITHIN = 60.0

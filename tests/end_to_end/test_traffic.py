@@ -16,7 +16,8 @@ import pytest
 
 from handler.demo.load import Tally, drive
 from tests.support.daemon import Daemon, a_daemon
-from tests.support.haproxy import Haproxy, free_tcp_port, running_haproxy
+from tests.support.haproxy import Haproxy, running_haproxy
+from tests.support.ports import free_tcp_port
 from tests.support.waiting import PATIENT, until
 
 ROOT = Path(__file__).parents[2]

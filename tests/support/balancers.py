@@ -25,7 +25,8 @@ from handler.balancers.shared_listener import protocol
 from handler.balancers.shared_listener.driver import SharedListenerBalancer
 from handler.planning.world import SeatState
 from handler.ports.balancer import Balancer
-from tests.support.haproxy import Haproxy, free_tcp_port, running_haproxy
+from tests.support.haproxy import Haproxy, running_haproxy
+from tests.support.ports import free_tcp_port
 from tests.support.waiting import PATIENT, stop, until
 
 ROOT = Path(__file__).parents[2]

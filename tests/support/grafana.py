@@ -6,7 +6,6 @@ import contextlib
 import json
 import re
 import shutil
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -21,6 +20,7 @@ from ruamel.yaml import YAML
 from config.units import Instant
 from handler.observability.metrics import Metrics
 from tests.support.daemon import a_daemon
+from tests.support.ports import free_tcp_port
 from tests.support.waiting import PATIENT, stopped, until
 
 ROOM = Path(__file__).parent.parent.parent / "grafana"
@@ -220,7 +220,7 @@ def watched_fleet(folder: Path) -> Iterator[Prometheus]:
     command = [sys.executable, "-m", "handler.demo.member", "--listener", "edge", "--snmp-port", "1161"]
     command += ["--health-port", "8081", "--slots", "1", "--service-time", "10ms"]
     clock = "interval: 1s, warm_up: 0s, grace: 2s, drain: 1s"
-    text = _FLEET.format(service=_free_port(), command=json.dumps(command), clock=clock)
+    text = _FLEET.format(service=free_tcp_port(), command=json.dumps(command), clock=clock)
     with a_daemon(text, {"SNMP_COMMUNITY": "public"}) as daemon, _prometheus(folder, daemon.start().port) as prometheus:
         until(lambda: prometheus.values("trimtab_group_edited_timestamp_seconds"))
         daemon.declare(text.replace("remove: 1", "remove: 2"))
@@ -230,7 +230,7 @@ def watched_fleet(folder: Path) -> Iterator[Prometheus]:
 
 @contextlib.contextmanager
 def _prometheus(folder: Path, scraped: int) -> Iterator[Prometheus]:
-    program, port, log = shutil.which("prometheus"), _free_port(), folder / "prometheus.log"
+    program, port, log = shutil.which("prometheus"), free_tcp_port(), folder / "prometheus.log"
     assert program is not None
     config = folder / "prometheus.yaml"
     config.write_text(_SCRAPES.format(port=scraped))
@@ -242,10 +242,3 @@ def _prometheus(folder: Path, scraped: int) -> Iterator[Prometheus]:
             prometheus = Prometheus(f"http://127.0.0.1:{port}")
             until(prometheus.ready, process=process, log=log)
             yield prometheus
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

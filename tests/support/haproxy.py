@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+from tests.support.ports import free_tcp_port
 from tests.support.waiting import stop, until
 
 _CONFIG = """
@@ -240,14 +241,6 @@ def requests(running: Haproxy, count: int) -> None:
     for _ in range(count):
         with urllib.request.urlopen(f"http://127.0.0.1:{running.frontend_port}/") as response:
             assert response.read() == b"hello"
-
-
-def free_tcp_port() -> int:
-    """A TCP port of the loopback that nobody held a moment ago."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def _start(config: Path, log: Path, *options: str) -> subprocess.Popen[bytes]:

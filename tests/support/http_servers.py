@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import os
 import queue
-import socket
 import subprocess
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
@@ -16,16 +15,10 @@ from pathlib import Path
 from collector.clients.http.client import HttpClient
 from config.model.access import SecretRef
 from tests.support.collector import no_secret, real_clock
+from tests.support.ports import free_tcp_port
 from tests.support.waiting import PATIENT, stopped, until
 
 Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
-
-
-def free_tcp_port() -> int:
-    """A TCP port of the loopback that nobody held a moment ago."""
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port: int = probe.getsockname()[1]
-        return port
 
 
 @contextlib.asynccontextmanager

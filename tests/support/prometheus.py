@@ -21,7 +21,8 @@ from config.model.counters import Counter, Kind, Per, PrometheusQuery
 from config.model.reductions import Reduce
 from config.units import CounterId, SourceId
 from tests.support.collector import a_catalogue, a_poller, rosters
-from tests.support.http_servers import Handler, a_client, a_response, free_tcp_port, in_a_thread, request
+from tests.support.http_servers import Handler, a_client, a_response, in_a_thread, request
+from tests.support.ports import free_tcp_port
 from tests.support.waiting import PATIENT, stop, until
 
 PROM = SourceId("prom")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import socket
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
@@ -12,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from config.model.access import AuthProtocol, PrivProtocol
+from tests.support.ports import free_udp_port
 from tests.support.waiting import stopped, until
 
 
@@ -23,14 +23,6 @@ class Snmpd:
     port: int
     community: str
     process: subprocess.Popen[bytes]
-
-
-def free_udp_port() -> int:
-    """A UDP port of the loopback that nobody held a moment ago."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 AUTH_PASSWORD = "maple-syrup"

@@ -37,10 +37,11 @@ from tests.support.collector import (
     real_clock,
     rosters,
 )
+from tests.support.ports import free_udp_port
 from tests.support.snmp import a_column as a_table_column
 from tests.support.snmp import scripted
 from tests.support.snmp_relay import relayed
-from tests.support.snmpd import Snmpd, free_udp_port, running_snmpd
+from tests.support.snmpd import Snmpd, running_snmpd
 from tests.support.waiting import PATIENT, until
 
 pytestmark = pytest.mark.real("snmpd")

@@ -15,9 +15,10 @@ from config.model.access import AuthProtocol, Engine, PrivProtocol, SnmpAccess
 from config.model.counters import Counter
 from config.model.reductions import Reduce
 from tests.support.collector import Answers, a_catalogue, an_object, answers, rosters
+from tests.support.ports import free_udp_port
 from tests.support.snmp import a_column, a_source, a_user, snmp_poller
 from tests.support.snmp_relay import Spoil, relayed
-from tests.support.snmpd import Snmpd, free_udp_port, running_snmpd, user_lines
+from tests.support.snmpd import Snmpd, running_snmpd, user_lines
 from tests.support.waiting import PATIENT
 
 pytestmark = pytest.mark.real("snmpd")

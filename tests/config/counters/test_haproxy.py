@@ -9,7 +9,8 @@ import pytest
 
 from config.counters.haproxy import BACKEND_COLUMNS, COLUMNS, TOGETHER
 from config.model.counters import Kind
-from tests.support.haproxy import free_tcp_port, running_haproxy
+from tests.support.haproxy import running_haproxy
+from tests.support.ports import free_tcp_port
 from tests.support.waiting import until
 
 NO_MEASURE = frozenset({"pid", "iid", "sid", "type", "lastchg"})

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.support.daemon import Daemon, a_daemon
-from tests.support.haproxy import free_tcp_port
+from tests.support.ports import free_tcp_port
 from tests.support.waiting import until
 
 _MODEL = """\

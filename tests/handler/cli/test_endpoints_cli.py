@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.support.daemon import Daemon, a_daemon
-from tests.support.http_servers import free_tcp_port
+from tests.support.ports import free_tcp_port
 from tests.support.waiting import until
 
 NAMES = [f"web{number}" for number in range(6)]

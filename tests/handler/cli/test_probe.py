@@ -7,7 +7,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from handler.cli.main import app
-from tests.support.snmpd import free_udp_port, running_snmpd
+from tests.support.ports import free_udp_port
+from tests.support.snmpd import running_snmpd
 
 LOAD = "1.3.6.1.4.1.8072.9999.9999.7.0"
 NAME = "1.3.6.1.4.1.8072.9999.9999.8.0"

@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -19,17 +18,12 @@ from typing import Any
 import pytest
 
 from tests.support.kill_points import SIZES
+from tests.support.ports import free_tcp_port
 
 _LANES = 2
 """Enumerators side by side: lane k takes every second instant from k on."""
 
 _INSTANTS_AT_MOST = 400
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @pytest.fixture
@@ -43,7 +37,7 @@ def place() -> Iterator[Path]:
 
 def _lane(first: int, place: Path) -> list[dict[str, Any]]:
     place.mkdir()
-    command = [sys.executable, "-m", "tests.support.kill_points", str(place), str(_free_port())]
+    command = [sys.executable, "-m", "tests.support.kill_points", str(place), str(free_tcp_port())]
     lives = []
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1) as enumerator:
         assert enumerator.stdin is not None

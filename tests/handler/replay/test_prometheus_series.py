@@ -18,7 +18,7 @@ from config.units import GroupId
 from handler.command import app
 from handler.replay.prometheus_series import read_prometheus
 from handler.replay.samples import Samples, Unreplayable
-from tests.support.http_servers import free_tcp_port
+from tests.support.ports import free_tcp_port
 from tests.support.prometheus import Prometheus, running_prometheus
 
 MODEL = """\

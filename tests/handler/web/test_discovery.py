@@ -19,8 +19,8 @@ from handler.planning.desired import Definition
 from handler.planning.status import MemberState, MemberStatus
 from handler.web.discovery import doubt, port_of, target_groups
 from tests.support.daemon import Daemon, a_daemon
-from tests.support.haproxy import free_tcp_port
 from tests.support.pages import a_member, a_status
+from tests.support.ports import free_tcp_port
 from tests.support.store import a_definition
 from tests.support.waiting import PATIENT, stopped, until
 

@@ -29,7 +29,8 @@ from tests.support.collector import (
     real_clock,
     rosters,
 )
-from tests.support.haproxy import Haproxy, free_tcp_port, requests, running_haproxy, two_servers
+from tests.support.haproxy import Haproxy, requests, running_haproxy, two_servers
+from tests.support.ports import free_tcp_port
 from tests.support.waiting import PATIENT, until
 
 MEMBERS = {"a": "127.0.0.1", "b": "127.0.0.2"}

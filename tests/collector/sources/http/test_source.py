@@ -19,7 +19,8 @@ from config.model.counters import Counter, FixedAddress, HttpValue, JsonPick, Ki
 from config.model.reductions import Reduce
 from config.units import CounterId
 from tests.support.collector import a_catalogue, a_poller, answers, rosters
-from tests.support.http_servers import a_client, a_response, a_server, free_tcp_port, says
+from tests.support.http_servers import a_client, a_response, a_server, says
+from tests.support.ports import free_tcp_port
 from tests.support.prometheus import running_prometheus
 from tests.support.waiting import PATIENT
 

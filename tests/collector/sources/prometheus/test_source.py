@@ -16,7 +16,8 @@ from config.model.access import Bearer, HttpAccess, SecretRef
 from config.model.counters import Kind
 from config.model.reductions import Reduce
 from tests.support.collector import a_poller, answers, no_secret, real_clock, rosters
-from tests.support.http_servers import a_client, a_response, a_server, free_tcp_port, request
+from tests.support.http_servers import a_client, a_response, a_server, request
+from tests.support.ports import free_tcp_port
 from tests.support.prometheus import Prometheus, a_query, a_vector, asking, replying, running_prometheus, scraped
 from tests.support.waiting import PATIENT, until
 

@@ -15,7 +15,7 @@ from handler.balancers.haproxy.driver import HaproxyDriver
 from handler.balancers.haproxy.runtime import Runtime
 from handler.planning.world import Health
 from tests.support.balancers import HaproxyStage, a_name, connections_of, get, haproxy_stage
-from tests.support.haproxy import free_tcp_port
+from tests.support.ports import free_tcp_port
 from tests.support.waiting import until
 
 NAME = MemberName("web-k3f9ab-1")
