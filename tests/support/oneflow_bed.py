@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from collector.clients.opennebula.client import Wire
+from collector.clients.opennebula.client import OpennebulaClient
 from config.errors import Transient
 from config.model.access import SecretRef
 from config.model.catalogue import OneflowCloud, OneflowRecipe, Profile
@@ -74,7 +74,7 @@ class FlowBedStage:
     cloud: OneflowCloud = field(default_factory=a_cloud)
 
     def __post_init__(self) -> None:
-        self.wire, self.flow = Wire(self.cloud.nebula, a_secret), FlowWire(self.cloud, a_secret)
+        self.wire, self.flow = OpennebulaClient(self.cloud.nebula, a_secret), FlowWire(self.cloud, a_secret)
 
     def driver(self, *, elsewhere: bool = False) -> Any:
         return Patient(OneflowOrchestrator(self.cloud, self.there if elsewhere else self.here, wall, a_secret))

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from collector.clients.opennebula.client import Wire
+from collector.clients.opennebula.client import OpennebulaClient
 from config.model.access import SecretRef
 from config.model.catalogue import OpennebulaCloud, OpennebulaRecipe, Profile
 from config.units import CloudId, GroupId, Instant, MemberName, ProfileId
@@ -90,7 +90,7 @@ class NebulaBedStage:
     cloud: OpennebulaCloud = field(default_factory=a_bed)
 
     def __post_init__(self) -> None:
-        self.wire = Wire(self.cloud, a_secret)
+        self.wire = OpennebulaClient(self.cloud, a_secret)
 
     def driver(self, *, elsewhere: bool = False) -> Any:
         name = self.there if elsewhere else self.here
@@ -169,7 +169,7 @@ def a_user(*rights: str) -> Iterator[OpennebulaCloud]:
 
 def a_quota(cloud: OpennebulaCloud, **limits: int) -> None:
     """Limit what the user may have; -1: the default, which is no limit."""
-    user = Wire(cloud, a_secret).ask("user.info", -1)
+    user = OpennebulaClient(cloud, a_secret).ask("user.info", -1)
     given = "".join(f"<{what}>{limit}</{what}>" for what, limit in limits.items())
     assert as_admin("user.quota", user.ID, f"<TEMPLATE><VM>{given}</VM></TEMPLATE>")[0]  # type: ignore[attr-defined]
 

@@ -29,7 +29,7 @@ from config.model.access import SecretRef
 from config.model.catalogue import CloudstackCloud
 
 
-class Wire:
+class CloudstackClient:
     """Signs and sends commands, and says what became of them in the two words of a driver.
 
     Args:

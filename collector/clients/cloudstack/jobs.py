@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 
 from collector.clients.cloudstack.answers import JobState, job_of, refusal, text
-from collector.clients.cloudstack.client import Wire
+from collector.clients.cloudstack.client import CloudstackClient
 from config.errors import DriverError, Transient
 from config.units import Instant, Seconds
 
@@ -24,16 +24,16 @@ class Jobs:
     """Looks at jobs until they have ended, ever less often.
 
     Args:
-        wire: the cloud that has them.
+        client: the cloud that has them.
         clock: for how long one is waited for.
         wait: lets time pass.
         patience: seconds after which a job that has not ended is left to itself; it goes on.
     """
 
     def __init__(
-        self, wire: Wire, clock: Callable[[], Instant], wait: Callable[[Seconds], None], patience: Seconds
+        self, client: CloudstackClient, clock: Callable[[], Instant], wait: Callable[[Seconds], None], patience: Seconds
     ) -> None:
-        self._wire = wire
+        self._client = client
         self._clock = clock
         self._wait = wait
         self._patience = patience
@@ -42,10 +42,10 @@ class Jobs:
         """Give a command and wait for its job; the id of what it makes, if it makes anything.
 
         Raises:
-            Transient: its job has not ended in time, and goes on; or as `Wire.ask`.
+            Transient: its job has not ended in time, and goes on; or as `CloudstackClient.ask`.
             Permanent: refused, by the answer or by the job.
         """
-        answer = self._wire.ask(command, **given)
+        answer = self._client.ask(command, **given)
         job = text(answer, "jobid")
         if not job:
             raise Transient(f"{about}: {command}: the answer names no job")
@@ -61,7 +61,7 @@ class Jobs:
         started, waited, pause = self._clock(), 0.0, _FIRST_PAUSE
         while True:
             try:
-                state, result = job_of(self._wire.ask("queryAsyncJobResult", jobid=job))
+                state, result = job_of(self._client.ask("queryAsyncJobResult", jobid=job))
             except DriverError:
                 state, result = JobState.PENDING, None  # not to hear of a job says nothing about it
             late = max(waited, self._clock() - started) >= self._patience

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from collector.clients.http.client import Answer, HttpClient, Question
 from collector.clients.http.failures import Failure, of_server
 from collector.clients.nitro.answers import Refusal, Said
-from collector.clients.nitro.session import LOGOUT, Call, Door, Session, headers
+from collector.clients.nitro.session import LOGOUT, Call, Login, Session, headers
 from collector.samples import Reply
 from collector.targets import Round
 from config.errors import TrimtabError
@@ -34,14 +34,14 @@ class AsyncNitroClient:
     """Logs in when somebody asks, stays logged in, and logs out when it is closed.
 
     Args:
-        door: where and as whom.
+        login: where and as whom.
         http: closed by whoever made it.
     """
 
-    def __init__(self, door: Door, http: HttpClient) -> None:
-        self._door = door
+    def __init__(self, login: Login, http: HttpClient) -> None:
+        self._login = login
         self._http = http
-        self._session = Session(door.user)
+        self._session = Session(login.user)
         self._entering = asyncio.Lock()
         self._attempts = 0
         self._in_vain: Failure | None = None
@@ -89,7 +89,7 @@ class AsyncNitroClient:
 
     async def _log_in(self, asked: Round, within: Seconds) -> str | Failure:
         try:
-            password = asked.read_secret(self._door.password)
+            password = asked.read_secret(self._login.password)
         except (TrimtabError, OSError) as error:
             return Failure(reply=Reply.AUTH, said=str(error))
         call = self._session.login(password, asked.clock().steady)
@@ -103,8 +103,8 @@ class AsyncNitroClient:
 
     async def _sent(self, call: Call, token: str | None, within: Seconds) -> Answered | Refusal | Failure:
         question = Question(
-            url=call.url(self._door),
-            access=HttpAccess(trust=self._door.trust),
+            url=call.url(self._login),
+            access=HttpAccess(trust=self._login.trust),
             timeout=within,
             method=call.method,
             headers=headers(token),

@@ -13,7 +13,7 @@ from collector.clients.circuits import Circuits
 from collector.clients.http.pool import Bounded, retry_after
 from collector.clients.http.unanswered import why
 from collector.clients.nitro.answers import FORBIDDEN, MISSING, NOT_PRIMARY, WRONG_PASSWORD, Refusal, Said, Thing
-from collector.clients.nitro.session import Call, Denied, Door, Session, headers
+from collector.clients.nitro.session import Call, Denied, Login, Session, headers
 from collector.clients.said import shown
 from config.causes import Cause
 from config.errors import DriverError, Permanent, Transient, TrimtabError
@@ -43,7 +43,7 @@ class NitroClient:
         clock: Callable[[], Instant],
         circuits: Circuits | None = None,
     ) -> None:
-        self._door, self._about = Door.of(declaration), f"{declaration.id}: NetScaler"
+        self._login, self._about = Login.of(declaration), f"{declaration.id}: NetScaler"
         self._read_secret, self._clock = read_secret, clock
         self._session = Session(declaration.user)
         self._entering = threading.Lock()
@@ -99,7 +99,7 @@ class NitroClient:
         """What a refusal means to whoever asked."""
         said = f"{self._about}: {refusal.said}"
         if isinstance(refusal, Denied):
-            refused = f"{self._about}: {self._door.user} cannot log in: {refusal.said}"
+            refused = f"{self._about}: {self._login.user} cannot log in: {refusal.said}"
             return Permanent(refused, cause=Cause.CREDENTIALS, mend="correct user and password in the file")
         if refusal.code == NOT_PRIMARY or "secondary" in refusal.said.lower():
             return Permanent(
@@ -107,7 +107,7 @@ class NitroClient:
                 "declare the address that follows the primary, a SNIP with management access"
             )
         if refusal.code in FORBIDDEN:
-            denied = f"{self._about}: {self._door.user} may not do that ({refusal.said})"
+            denied = f"{self._about}: {self._login.user} may not do that ({refusal.said})"
             return Permanent(denied, cause=Cause.CREDENTIALS, mend="extend its policy")
         if refusal.code in WRONG_PASSWORD:
             return Permanent(said)
@@ -121,7 +121,7 @@ class NitroClient:
             if self._session.token is not None and self._session.token != over:
                 return self._session.token
             try:
-                password = self._read_secret(self._door.password)
+                password = self._read_secret(self._login.password)
             except (TrimtabError, OSError) as error:
                 raise Permanent(f"{self._about}: {error}") from None
             self._check_trust()
@@ -139,11 +139,11 @@ class NitroClient:
         return found
 
     def _sent(self, call: Call, token: str | None) -> requests.Response:
-        trust = self._door.trust
+        trust = self._login.trust
         try:
             return self._http.request(
                 call.method,
-                call.url(self._door),
+                call.url(self._login),
                 data=call.raw,
                 headers=headers(token),
                 verify=trust.ca or not trust.insecure,
@@ -153,7 +153,7 @@ class NitroClient:
 
     def _check_trust(self) -> None:
         """Say now, in words of ours, that a file of certificates cannot be read."""
-        ca = self._door.trust.ca
+        ca = self._login.trust.ca
         if ca is None:
             return
         try:

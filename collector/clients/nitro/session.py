@@ -27,7 +27,7 @@ _TOKEN = re.compile(r"[\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Door:
+class Login:
     """Where and as whom to log in: what sources share a session by."""
 
     url: str
@@ -36,8 +36,8 @@ class Door:
     trust: Trust
 
     @classmethod
-    def of(cls, declaration: NetscalerStats | NetscalerBalancer) -> Door:
-        """The door of a source or of a balancer."""
+    def of(cls, declaration: NetscalerStats | NetscalerBalancer) -> Login:
+        """The login of a source or of a balancer."""
         return cls(url=declaration.url, user=declaration.user, password=declaration.password, trust=declaration.trust)
 
 
@@ -51,15 +51,15 @@ class Call:
     query: Mapping[str, str] = field(default_factory=dict)
     body: Thing | None = field(default=None, repr=False)
 
-    def url(self, door: Door) -> str:
+    def url(self, login: Login) -> str:
         """Where it is sent to; appliances read the separators of ``args`` as they are.
 
         >>> call = Call(path="config/x", query={"args": "servername:a/b,port:80"})
-        >>> call.url(Door(url="http://ns", user="u", password=SecretRef(env="P"), trust=Trust()))
+        >>> call.url(Login(url="http://ns", user="u", password=SecretRef(env="P"), trust=Trust()))
         'http://ns/nitro/v1/config/x?args=servername:a%2Fb,port:80'
         """
         query = f"?{urlencode(self.query, safe=':,')}" if self.query else ""
-        return f"{door.url}/nitro/v1/{self.path}{query}"
+        return f"{login.url}/nitro/v1/{self.path}{query}"
 
     @property
     def raw(self) -> bytes | None:

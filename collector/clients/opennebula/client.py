@@ -32,7 +32,7 @@ class Entries:
     """Why it is not all of it; empty: it is."""
 
 
-class Wire:
+class OpennebulaClient:
     """Calls methods, and says what became of them in the two words of a driver.
 
     Args:

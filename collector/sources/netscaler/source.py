@@ -29,7 +29,7 @@ from collector.clients.http.client import HttpClient
 from collector.clients.http.failures import Failure
 from collector.clients.nitro.answers import Thing, things
 from collector.clients.nitro.async_client import Answered, AsyncNitroClient
-from collector.clients.nitro.session import Call, Door
+from collector.clients.nitro.session import Call, Login
 from collector.samples import Reply, Sheet
 from collector.sources.netscaler.age import Age
 from collector.sources.netscaler.answers import figure
@@ -107,7 +107,7 @@ class NetscalerSource:
 
     def __init__(self, http: HttpClient) -> None:
         self._http = http
-        self._appliances: dict[Door, _Appliance] = {}
+        self._appliances: dict[Login, _Appliance] = {}
 
     async def fetch(self, asked: Round) -> None:
         """Ask every appliance for what the round needs: one question per service group or virtual server."""
@@ -116,11 +116,11 @@ class NetscalerSource:
             for row in rows:
                 asked.sheet.fail(row.index, Reply.UNREACHABLE, f"no answer yet from {source.id}")
         declared = {
-            Door.of(source) for source in asked.catalogue.sources.values() if isinstance(source, NetscalerStats)
+            Login.of(source) for source in asked.catalogue.sources.values() if isinstance(source, NetscalerStats)
         }
         async with asyncio.TaskGroup() as tasks:
-            for door in self._appliances.keys() - declared:
-                tasks.create_task(self._appliances.pop(door).client.close())
+            for login in self._appliances.keys() - declared:
+                tasks.create_task(self._appliances.pop(login).client.close())
             for source, rows in shares.items():
                 for inquiry in _inquiries(source, rows):
                     tasks.create_task(self._answer(asked, source, inquiry))
@@ -149,11 +149,11 @@ class NetscalerSource:
             await _fill(asked.sheet, rising, holding, uptime)
 
     def _appliance(self, source: NetscalerStats) -> _Appliance:
-        door = Door.of(source)
-        if door not in self._appliances:
-            client = AsyncNitroClient(door, self._http)
-            self._appliances[door] = _Appliance(client=client, age=Age(client))
-        return self._appliances[door]
+        login = Login.of(source)
+        if login not in self._appliances:
+            client = AsyncNitroClient(login, self._http)
+            self._appliances[login] = _Appliance(client=client, age=Age(client))
+        return self._appliances[login]
 
 
 def _shares(asked: Round) -> Mapping[NetscalerStats, Sequence[_Row]]:

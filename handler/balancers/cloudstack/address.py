@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from hashlib import blake2b
 
 from collector.clients.cloudstack.answers import text
-from collector.clients.cloudstack.client import Wire
+from collector.clients.cloudstack.client import CloudstackClient
 from collector.clients.cloudstack.jobs import Jobs
 from config.errors import Permanent, Transient
 from config.model.made_rule import MadeRule
@@ -36,13 +36,13 @@ class Addresses:
         about: begins messages.
         mark: what is ours bears it.
         rule: says where the address comes from.
-        wire: the account.
+        client: the account.
         jobs: waits for what changes it.
     """
 
-    def __init__(self, about: str, mark: str, rule: MadeRule, wire: Wire, jobs: Jobs) -> None:
+    def __init__(self, about: str, mark: str, rule: MadeRule, client: CloudstackClient, jobs: Jobs) -> None:
         self._about, self._mark, self._rule = about, mark, rule
-        self._wire, self._jobs = wire, jobs
+        self._client, self._jobs = client, jobs
 
     def found(self) -> PartStatus | None:
         """The address that is named, or bears the mark, or is wished for; ``None``: there is none."""
@@ -151,13 +151,13 @@ class Addresses:
         return bool(address.homes & {network.id, network.vpc})
 
     def _every(self, command: str, kind: str, **by: str) -> tuple[object, ...]:
-        entries = self._wire.every(command, kind, **by)
+        entries = self._client.every(command, kind, **by)
         if entries.because:
             raise Transient(f"{self._about}: {entries.because}")
         return entries.read
 
     def _must_heed_names(self) -> None:
-        version = version_of(self._wire.ask("listCapabilities"))
+        version = version_of(self._client.ask("listCapabilities"))
         if version is not None and version < _BY_NAME:
             of = ".".join(map(str, version))
             said = f"CloudStack {of} chooses public addresses itself, and one could be left behind that nobody knows"

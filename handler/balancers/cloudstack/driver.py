@@ -20,7 +20,7 @@ from types import MappingProxyType
 
 from collector.clients.circuits import Circuits
 from collector.clients.cloudstack.answers import Entries, text
-from collector.clients.cloudstack.client import Wire
+from collector.clients.cloudstack.client import CloudstackClient
 from collector.clients.cloudstack.jobs import Jobs
 from config.causes import Cause
 from config.errors import DriverError, NotFound, Permanent, Transient
@@ -36,18 +36,20 @@ from handler.planning.world import Seat, SeatState
 from handler.ports.examination import About, Check, Look, fine, look_at_clock, untold
 
 
-def checks_of(name: str, cloud: CloudstackCloud, wire: Wire, clock: Callable[[], Instant]) -> Sequence[Check]:
+def checks_of(
+    name: str, cloud: CloudstackCloud, client: CloudstackClient, clock: Callable[[], Instant]
+) -> Sequence[Check]:
     """Checks of one account; ``name``: the balancer's id in the file."""
     named = partial(Check, about=About.BALANCER, name=name)
     here = (cloud.id, cloud.endpoint, cloud.trust, cloud.timeout, clock)
     return (
-        named(what="version", look=partial(_version, wire)),
+        named(what="version", look=partial(_version, client)),
         named(what="clock", look=lambda: look_at_clock(*here)),
     )
 
 
-def _version(wire: Wire) -> Look:
-    version = text(wire.ask("listCapabilities").get("capability"), "cloudstackversion")
+def _version(client: CloudstackClient) -> Look:
+    version = text(client.ask("listCapabilities").get("capability"), "cloudstackversion")
     return fine(f"CloudStack {version}") if version else untold("CloudStack does not tell its version")
 
 
@@ -86,15 +88,15 @@ class CloudstackRuleDriver:
         circuits: Circuits | None = None,
     ) -> None:
         self._there = declaration
-        self._wire = Wire(declaration.cloud, read_secret, circuits)
+        self._client = CloudstackClient(declaration.cloud, read_secret, circuits)
         self._clock = clock
-        self._jobs = Jobs(self._wire, clock, wait, declaration.cloud.job_timeout)
+        self._jobs = Jobs(self._client, clock, wait, declaration.cloud.job_timeout)
         self._known = ""
         """The id that the rule had when it was seen last; empty: it was not seen yet."""
 
     def checks(self, name: str) -> Sequence[Check]:
         """As `handler.ports.examination.Inspected`."""
-        return checks_of(name, self._there.cloud, self._wire, self._clock)
+        return checks_of(name, self._there.cloud, self._client, self._clock)
 
     def seats(self) -> Mapping[MemberName, Seat]:
         """Members that are assigned, or tagged as waiting. Nobody tells their connections, nor their health."""
@@ -213,7 +215,7 @@ class CloudstackRuleDriver:
         )
 
     def _whole(self, command: str, kind: str, **parameters: str) -> tuple[object, ...]:
-        entries: Entries = self._wire.every(command, kind, **parameters)
+        entries: Entries = self._client.every(command, kind, **parameters)
         if entries.because:
             raise Transient(f"{self._about}: {entries.because}")
         return entries.read

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from collector.clients.circuits import Circuits
 from collector.clients.cloudstack.answers import text
-from collector.clients.cloudstack.client import Wire
+from collector.clients.cloudstack.client import CloudstackClient
 from collector.clients.cloudstack.jobs import Jobs
 from config.errors import DriverError, Permanent, Refused, Transient
 from config.model.access import SecretRef
@@ -60,9 +60,9 @@ class RuleProvisioner:
         self._declared, self._rule = declared, declared.rule
         self._cloud = replace(cloud, id=CloudId(declared.id))
         self._mark = mark_of(installation, declared.id)
-        self._wire = Wire(self._cloud, read_secret, circuits)
-        self._jobs = Jobs(self._wire, clock, wait, cloud.job_timeout)
-        self._addresses = Addresses(self._about, self._mark, self._rule, self._wire, self._jobs)
+        self._client = CloudstackClient(self._cloud, read_secret, circuits)
+        self._jobs = Jobs(self._client, clock, wait, cloud.job_timeout)
+        self._addresses = Addresses(self._about, self._mark, self._rule, self._client, self._jobs)
         there = CloudstackRuleBalancer(id=declared.id, rule=self._mark, cloud=self._cloud)
         self._seats = CloudstackRuleDriver(there, clock, read_secret, wait, circuits)
 
@@ -173,7 +173,7 @@ class RuleProvisioner:
         yield from ((part, policy) for policy in found[:1])
 
     def _every(self, command: str, kind: str, **by: str) -> tuple[object, ...]:
-        entries = self._wire.every(command, kind, **by)
+        entries = self._client.every(command, kind, **by)
         if entries.because:
             raise Transient(f"{self._about}: {entries.because}")
         return entries.read

@@ -15,7 +15,7 @@ from typing import assert_never
 
 from collector.clients.circuits import Circuits
 from collector.clients.cloudstack.answers import JobState, refusal, text
-from collector.clients.cloudstack.client import Wire
+from collector.clients.cloudstack.client import CloudstackClient
 from collector.clients.cloudstack.jobs import Jobs, wait
 from collector.clients.turns import Turns
 from config.causes import Cause
@@ -54,10 +54,10 @@ class CloudstackOrchestrator:
         self._installation = installation
         self._clock = clock
         self._wait = wait
-        self._wire = Wire(declaration, read_secret, circuits)
-        self._jobs = Jobs(self._wire, clock, wait, declaration.job_timeout)
-        self._ids = Ids(declaration.id, self._wire, clock)
-        self._meter = Meter(cloud=declaration.id, wire=self._wire, ids=self._ids)
+        self._client = CloudstackClient(declaration, read_secret, circuits)
+        self._jobs = Jobs(self._client, clock, wait, declaration.job_timeout)
+        self._ids = Ids(declaration.id, self._client, clock)
+        self._meter = Meter(cloud=declaration.id, client=self._client, ids=self._ids)
         self._turns = Turns()
 
     def list(self, group: GroupId) -> Listing:
@@ -145,7 +145,7 @@ class CloudstackOrchestrator:
                     self._refuse_marked(machine, id)
                     self._tag("createTags", id, TAG, launch.name)
                 if machine.display != launch.name:
-                    self._wire.ask("updateVirtualMachine", id=id, displayname=launch.name)
+                    self._client.ask("updateVirtualMachine", id=id, displayname=launch.name)
                 return self._server(launch.name, machine)
         raise Permanent(f"{self._cloud.id}: there is no machine {id}")
 
@@ -174,7 +174,7 @@ class CloudstackOrchestrator:
 
     def _tag(self, command: str, id: str, key: str, value: str) -> None:
         given = {"resourceids": id, "resourcetype": "UserVm", "tags[0].key": key, "tags[0].value": value}
-        state, result = self._ended(text(self._wire.ask(command, **given), "jobid"))
+        state, result = self._ended(text(self._client.ask(command, **given), "jobid"))
         if state is not JobState.DONE:
             raise Transient(str(refusal(result, f"{self._cloud.id}: {command} of {id}")))
 
@@ -184,7 +184,7 @@ class CloudstackOrchestrator:
         """Questions to the cloud, as `handler.ports.examination.Examined` has them."""
         examination = Examination(
             cloud=self._cloud,
-            wire=self._wire,
+            client=self._client,
             ids=self._ids,
             clock=self._clock,
             present=lambda: len(self.list_all().servers),
@@ -200,7 +200,7 @@ class CloudstackOrchestrator:
     # Making.
 
     def _made(self, launch: Launch) -> Machine:
-        answer = self._wire.ask("deployVirtualMachine", **self._parameters(launch))
+        answer = self._client.ask("deployVirtualMachine", **self._parameters(launch))
         job = text(answer, "jobid")
         if not job:
             raise Transient(f"{self._about(launch.id.name)}: the answer names no job: it is looked for by its name")
@@ -255,7 +255,7 @@ class CloudstackOrchestrator:
     def _destroy(self, name: MemberName, machine: Machine) -> None:
         expunge = {"expunge": "true"} if self._cloud.expunge else {}
         try:
-            answer = self._wire.ask("destroyVirtualMachine", id=machine.id, **expunge)
+            answer = self._client.ask("destroyVirtualMachine", id=machine.id, **expunge)
         except Permanent:
             if self._bearing(name):
                 raise
@@ -321,7 +321,7 @@ class CloudstackOrchestrator:
 
     def _machines(self, **by: str) -> tuple[tuple[Machine, ...], str]:
         """Machines of the account, once each, and why that is not all; ``keyword`` is of host and display names."""
-        entries = self._wire.every("listVirtualMachines", "virtualmachine", details="nics", **by)
+        entries = self._client.every("listVirtualMachines", "virtualmachine", details="nics", **by)
         read = [machine_of(entry) for entry in entries.read]
         machines = {machine.id: machine for machine in read if machine is not None}
         senseless = f"{self._cloud.id}: listVirtualMachines shows entries that make no sense" if None in read else ""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from collector.clients.cloudstack.answers import text
-from collector.clients.cloudstack.client import Wire
+from collector.clients.cloudstack.client import CloudstackClient
 from config.causes import Cause, mending
 from config.errors import Permanent, Transient
 from config.model.catalogue import CloudstackCloud, CloudstackRecipe, Profile
@@ -28,7 +28,7 @@ class Examination:
     """Questions to one account."""
 
     cloud: CloudstackCloud
-    wire: Wire
+    client: CloudstackClient
     ids: Ids
     clock: Callable[[], Instant]
     present: Callable[[], int]
@@ -47,12 +47,12 @@ class Examination:
         )
 
     def _version(self) -> Look:
-        capability = self.wire.ask("listCapabilities").get("capability")
+        capability = self.client.ask("listCapabilities").get("capability")
         version = text(capability, "cloudstackversion")
         return fine(f"CloudStack {version}") if version else untold("CloudStack does not tell its version")
 
     def _quota(self, most: int) -> Look:
-        owners = owners_of(self.wire)
+        owners = owners_of(self.client)
         if len(owners) != 1:
             return untold(f"{len(owners)} accounts or projects are listed, and not the one alone")
         machines = limit_of(owners[0], "vm", "machines")
@@ -62,7 +62,7 @@ class Examination:
         return quota_look(machines, [limit for limit in others if limit is not None], most, self.present())
 
     def _project(self) -> Look:
-        owners = owners_of(self.wire)
+        owners = owners_of(self.client)
         if not owners:
             said = f"there is no project {self.cloud.project} that the account is in"
             return wrong(said, "name another, or add the account to it")
@@ -102,7 +102,7 @@ class Examination:
 
     def _confirm(self, kind: Kind, id: str) -> None:
         """An id is taken as it is written: whether anything has it, only a listing tells."""
-        entries = self.wire.every(kind.command, kind.entry, id=id, **kind.more)
+        entries = self.client.every(kind.command, kind.entry, id=id, **kind.more)
         if entries.because:
             raise Transient(entries.because)
         if id.lower() not in {text(entry, "id").lower() for entry in entries.read}:
@@ -110,12 +110,12 @@ class Examination:
             raise Permanent(f"{self.cloud.id}: {said}", cause=kind.cause, mend=mending(kind.cause, kind.word))
 
 
-def owners_of(wire: Wire) -> tuple[object, ...]:
+def owners_of(client: CloudstackClient) -> tuple[object, ...]:
     """Whose limits count: the account's, or the project's, which are told in the same words. There should be one."""
-    project = wire.project.id
+    project = client.project.id
     if project is None:
-        return wire.every("listAccounts", "account").read
-    return wire.every("listProjects", "project", id=project).read
+        return client.every("listAccounts", "account").read
+    return client.every("listProjects", "project", id=project).read
 
 
 def limit_of(account: object, key: str, what: str) -> Limit | None:

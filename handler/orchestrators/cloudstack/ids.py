@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from collector.clients.cloudstack.answers import one_called
-from collector.clients.cloudstack.client import Wire
+from collector.clients.cloudstack.client import CloudstackClient
 from config.causes import Cause, mending
 from config.errors import Permanent, Transient
 from config.units import CloudId, Instant, Seconds
@@ -49,8 +49,8 @@ AFFINITY_GROUP = Kind(
 class Ids:
     """Names → ids, asked of the cloud and remembered for a minute: templates are replaced under one name."""
 
-    def __init__(self, cloud: CloudId, wire: Wire, clock: Callable[[], Instant]) -> None:
-        self._cloud, self._wire, self._clock = cloud, wire, clock
+    def __init__(self, cloud: CloudId, client: CloudstackClient, clock: Callable[[], Instant]) -> None:
+        self._cloud, self._client, self._clock = cloud, client, clock
         self._lock = threading.Lock()
         self._known: dict[tuple[str, str, str], tuple[Instant, str]] = {}
 
@@ -75,7 +75,7 @@ class Ids:
 
     def _asked(self, kind: Kind, written: str, zone: str) -> str:
         narrowed = {kind.by: written, **kind.more, **({"zoneid": zone} if zone else {})}
-        entries = self._wire.every(kind.command, kind.entry, **narrowed)
+        entries = self._client.every(kind.command, kind.entry, **narrowed)
         if entries.because:
             raise Transient(entries.because)
         where, mend = " in the zone" if zone else "", mending(kind.cause, kind.word)

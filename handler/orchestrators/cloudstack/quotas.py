@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from collector.clients.cloudstack.answers import text
-from collector.clients.cloudstack.client import Wire
+from collector.clients.cloudstack.client import CloudstackClient
 from config.errors import Transient
 from config.model.catalogue import CloudstackRecipe, Profile
 from config.units import CloudId
@@ -27,7 +27,7 @@ class Meter:
     """Reads the limits of whoever owns the members."""
 
     cloud: CloudId
-    wire: Wire
+    client: CloudstackClient
     ids: Ids
 
     def quotas(self, profile: Profile) -> tuple[Quota, ...]:
@@ -35,11 +35,11 @@ class Meter:
         recipe = profile.recipe
         if not isinstance(recipe, CloudstackRecipe):
             return ()
-        owners = owners_of(self.wire)
+        owners = owners_of(self.client)
         if len(owners) != 1:
             raise Transient(f"{self.cloud}: {len(owners)} accounts or projects are listed, and not the one alone")
         own_id = self.ids.of(OFFERING, recipe.offering)
-        listed = self.wire.every(OFFERING.command, OFFERING.entry, id=own_id).read
+        listed = self.client.every(OFFERING.command, OFFERING.entry, id=own_id).read
         offering = next((each for each in listed if text(each, "id") == own_id), None)
         return quotas_of(owners[0], offering, dict(recipe.parameters))
 

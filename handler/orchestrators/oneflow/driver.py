@@ -268,7 +268,7 @@ class OneflowOrchestrator(OpennebulaOrchestrator):
         """
         if machine.state == POWEROFF and machine.id not in self._started:
             self._started.add(machine.id)
-            self._wire.ask("vm.action", "resume", machine.id)
+            self._client.ask("vm.action", "resume", machine.id)
             return
         super()._terminate(machine, hard=hard)
 

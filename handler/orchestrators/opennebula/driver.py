@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence, Set
 from dataclasses import replace
 
 from collector.clients.circuits import Circuits
-from collector.clients.opennebula.client import Wire
+from collector.clients.opennebula.client import OpennebulaClient
 from collector.clients.opennebula.messages import NotAllowed, NotThere, WrongState
 from collector.clients.shared import Shared
 from collector.clients.turns import Turns
@@ -59,9 +59,9 @@ class OpennebulaOrchestrator:
         self._cloud = declaration
         self._installation = installation
         self._clock = clock
-        self._wire = Wire(declaration, read_secret, circuits)
-        self._ids = Ids(declaration.id, self._wire, clock)
-        self._meter = Meter(wire=self._wire, ids=self._ids)
+        self._client = OpennebulaClient(declaration, read_secret, circuits)
+        self._ids = Ids(declaration.id, self._client, clock)
+        self._meter = Meter(client=self._client, ids=self._ids)
         self._turns = Turns()
         self._pool = Shared(self._machines)
         self._seen: dict[MemberName, int] = {}
@@ -194,7 +194,7 @@ class OpennebulaOrchestrator:
             raise Permanent(f"{self._cloud.id}: {named} bears the mark {machine.launch.name}")
 
     def _write(self, machine: Machine, attributes: tuple[tuple[str, str], ...]) -> None:
-        self._wire.ask("vm.update", machine.id, template_xml(attributes), _APPEND)
+        self._client.ask("vm.update", machine.id, template_xml(attributes), _APPEND)
 
     # For whoever wants to know before members depend on it.
 
@@ -202,7 +202,7 @@ class OpennebulaOrchestrator:
         """Questions to the cloud, as `handler.ports.examination.Examined` has them."""
         examination = Examination(
             cloud=self._cloud,
-            wire=self._wire,
+            client=self._client,
             ids=self._ids,
             clock=self._clock,
             present=lambda: len(self.list_all().servers),
@@ -226,7 +226,7 @@ class OpennebulaOrchestrator:
         nics = tuple(("NIC", (("NETWORK_ID", str(network)),)) for network in networks)
         extra = ((each.name, each.vector if each.single is None else each.single) for each in recipe.extra)
         xml = template_xml((*extra, *nics, (MARK, name), *claim_of(launch.claim)))
-        answer = self._wire.ask("template.instantiate", template, name, False, xml, False)
+        answer = self._client.ask("template.instantiate", template, name, False, xml, False)
         machine = self._machine(answer) if isinstance(answer, int) else None
         if machine is None or machine.member(self._installation) != name:
             raise Transient(f"{self._about(name)}: the answer makes no sense: it is looked for by its mark")
@@ -238,7 +238,7 @@ class OpennebulaOrchestrator:
         if _goes(machine) and not (hard and (machine.state, machine.lcm) == (ACTIVE, SHUTDOWN)):
             return
         try:
-            self._wire.ask("vm.action", "terminate-hard" if hard else "terminate", machine.id)
+            self._client.ask("vm.action", "terminate-hard" if hard else "terminate", machine.id)
         except NotThere:
             return
         except WrongState:
@@ -273,7 +273,7 @@ class OpennebulaOrchestrator:
 
     def _machines(self) -> tuple[Sequence[Machine], str]:
         """All machines of the user that are there; and why that is not all."""
-        entries = self._wire.every("vmpool.infoextended", "VM", _OWN, _NOT_DONE)
+        entries = self._client.every("vmpool.infoextended", "VM", _OWN, _NOT_DONE)
         read = [machine_of(entry) for entry in entries.read]
         machines = [machine for machine in read if machine is not None and machine.meaning is not None]
         for machine in machines:
@@ -289,7 +289,7 @@ class OpennebulaOrchestrator:
             Transient: what is answered makes no sense.
         """
         try:
-            machine = machine_of(self._wire.ask("vm.info", id))
+            machine = machine_of(self._client.ask("vm.info", id))
         except (NotThere, NotAllowed):
             return None
         if machine is None or machine.id != id:

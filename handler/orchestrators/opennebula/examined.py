@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from xml.etree.ElementTree import Element
 
-from collector.clients.opennebula.client import Wire
+from collector.clients.opennebula.client import OpennebulaClient
 from collector.clients.opennebula.messages import text
 from config.causes import Cause, mending
 from config.model.catalogue import OpennebulaCloud, OpennebulaRecipe, Profile
@@ -32,7 +32,7 @@ class Examination:
     """Questions to one user's OpenNebula."""
 
     cloud: OpennebulaCloud
-    wire: Wire
+    client: OpennebulaClient
     ids: Ids
     clock: Callable[[], Instant]
     present: Callable[[], int]
@@ -51,12 +51,12 @@ class Examination:
         )
 
     def _version(self) -> Look:
-        version = self.wire.ask("system.version")
+        version = self.client.ask("system.version")
         told = isinstance(version, str) and version.isprintable()
         return fine(f"OpenNebula {version}") if told else untold("OpenNebula does not tell its version")
 
     def _quota(self, whose: str, most: int) -> Look:
-        limits = limits_of(self.wire.ask(f"{whose}.info", _OWN), f"DEFAULT_{whose.upper()}_QUOTAS")
+        limits = limits_of(self.client.ask(f"{whose}.info", _OWN), f"DEFAULT_{whose.upper()}_QUOTAS")
         return quota_look(limits[0], limits[1:], most, self.present())
 
     def _of(self, profile: Profile) -> Iterator[Check]:
@@ -70,7 +70,7 @@ class Examination:
     def _look_for(self, kind: Kind, written: str) -> Look:
         own_id = self.ids.of(kind, written)
         if id_of(written) is not None:  # taken as it is written: whether anything has it, only the thing itself tells
-            self.wire.ask(_ONE[kind.word][0], own_id)
+            self.client.ask(_ONE[kind.word][0], own_id)
         return found(kind.word, written, str(own_id))
 
 

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from collector.clients.opennebula.client import Wire
+from collector.clients.opennebula.client import OpennebulaClient
 from collector.clients.opennebula.messages import text, whole
 from config.errors import Permanent, Transient
 from config.units import CloudId, Instant, Seconds
@@ -34,8 +34,8 @@ NETWORK = Kind(word="network", method="vnpool.info", entry="VNET")
 class Ids:
     """Names → ids, asked of the cloud and remembered for a minute: templates are replaced under one name."""
 
-    def __init__(self, cloud: CloudId, wire: Wire, clock: Callable[[], Instant]) -> None:
-        self._cloud, self._wire, self._clock = cloud, wire, clock
+    def __init__(self, cloud: CloudId, client: OpennebulaClient, clock: Callable[[], Instant]) -> None:
+        self._cloud, self._client, self._clock = cloud, client, clock
         self._lock = threading.Lock()
         self._known: dict[tuple[str, str], tuple[Instant, int]] = {}
 
@@ -59,7 +59,7 @@ class Ids:
         return found
 
     def _asked(self, kind: Kind, written: str) -> int:
-        entries = self._wire.every(kind.method, kind.entry, _ALL)
+        entries = self._client.every(kind.method, kind.entry, _ALL)
         named = (whole(entry, "ID") for entry in entries.read if text(entry, "NAME") == written)
         bearing = sorted(each for each in named if each is not None)
         if entries.because:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from xml.etree.ElementTree import Element
 
-from collector.clients.opennebula.client import Wire
+from collector.clients.opennebula.client import OpennebulaClient
 from collector.clients.opennebula.messages import text
 from config.model.catalogue import OpennebulaRecipe, Profile
 from handler.orchestrators.opennebula.examined import limits_of
@@ -24,7 +24,7 @@ _ONEADMIN = "0"
 class Meter:
     """Reads the quotas of one user."""
 
-    wire: Wire
+    client: OpennebulaClient
     ids: Ids
 
     def quotas(self, profile: Profile) -> tuple[Quota, ...]:
@@ -32,11 +32,11 @@ class Meter:
         recipe = profile.recipe
         if not isinstance(recipe, OpennebulaRecipe):
             return ()
-        user = self.wire.ask("user.info", _OWN)
+        user = self.client.ask("user.info", _OWN)
         if is_privileged(user):
             return ()
-        group = self.wire.ask("group.info", _OWN)
-        template = self.wire.ask("template.info", self.ids.of(TEMPLATE, recipe.template))
+        group = self.client.ask("group.info", _OWN)
+        template = self.client.ask("template.info", self.ids.of(TEMPLATE, recipe.template))
         taken = taken_of(template, recipe)
         return (
             *quotas_of(limits_of(user, "DEFAULT_USER_QUOTAS"), taken),

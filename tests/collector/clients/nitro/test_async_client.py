@@ -13,7 +13,7 @@ from aiohttp import web
 from collector.clients.http.client import HttpClient
 from collector.clients.http.failures import Failure
 from collector.clients.nitro.async_client import Answered, AsyncNitroClient
-from collector.clients.nitro.session import Call, Door
+from collector.clients.nitro.session import Call, Login
 from collector.samples import Layout, Reply, Sheet
 from collector.targets import Round
 from config.errors import TrimtabError
@@ -33,8 +33,8 @@ class Scene:
         self.now = 0.0
         self.secret: str | None = PASSWORD
         self.http = HttpClient(clock=self._clock, read_secret=self._read)
-        door = Door(url=netscaler.url, user=USER, password=SecretRef(env="NS"), trust=Trust())
-        self.client = AsyncNitroClient(door, self.http)
+        login = Login(url=netscaler.url, user=USER, password=SecretRef(env="NS"), trust=Trust())
+        self.client = AsyncNitroClient(login, self.http)
 
     def _clock(self) -> Moment:
         return Moment(wall=Instant(self.now), steady=Monotonic(self.now))
@@ -252,5 +252,5 @@ def test_who_is_cancelled_while_logging_in_holds_nobody_up() -> None:
 def test_a_door_is_the_same_for_sources_that_differ_only_in_what_they_name() -> None:
     one = a_source()
 
-    assert Door.of(one) == Door.of(replace(one, virtual_server="api-vip", service_group=None))
-    assert Door.of(one) != Door.of(replace(one, user="somebody"))
+    assert Login.of(one) == Login.of(replace(one, virtual_server="api-vip", service_group=None))
+    assert Login.of(one) != Login.of(replace(one, user="somebody"))

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collector.clients.cloudstack.answers import job_of, page_of, refusal
-from collector.clients.cloudstack.client import Wire
+from collector.clients.cloudstack.client import CloudstackClient
 from collector.clients.http.pool import Bounded
 from config.errors import DriverError, Permanent, Refused, Transient
 from config.model.access import SecretRef
@@ -369,7 +369,7 @@ def test_what_is_on_its_way_out_is_not_asked_again(stage: CloudstackStage) -> No
 
 def test_a_new_secret_takes_effect_in_flight(stage: CloudstackStage) -> None:
     kept = iter(["an old one"])
-    wire = Wire(a_cloudstack(stage.endpoint), lambda ref: KEY if ref.env == "KEY" else next(kept, SECRET))
+    wire = CloudstackClient(a_cloudstack(stage.endpoint), lambda ref: KEY if ref.env == "KEY" else next(kept, SECRET))
 
     assert "zone" in wire.ask("listZones")
 
@@ -385,7 +385,7 @@ def test_a_missing_secret_is_permanent_and_names_its_place(stage: CloudstackStag
     def read(ref: SecretRef) -> str:
         raise Refused(f"the environment variable {ref.env} holds no secret")
 
-    wire = Wire(a_cloudstack(stage.endpoint), read)
+    wire = CloudstackClient(a_cloudstack(stage.endpoint), read)
 
     with pytest.raises(Permanent, match="variable KEY holds no secret"):
         wire.ask("listZones")
@@ -416,7 +416,7 @@ def test_no_error_and_no_log_tells_a_secret(stage: CloudstackStage, caplog: pyte
 
 def test_the_whole_answer_has_one_deadline_however_it_drips(stage: CloudstackStage) -> None:
     stage.wire.script("listZones", answered(b"{}" + b" " * 100, drip=1.0))
-    wire = Wire(a_cloudstack(stage.endpoint, timeout=0.3), lambda ref: stage.secrets[ref.env or ""])
+    wire = CloudstackClient(a_cloudstack(stage.endpoint, timeout=0.3), lambda ref: stage.secrets[ref.env or ""])
     began = time.monotonic()
 
     with pytest.raises(Transient, match="not answered"):
@@ -427,7 +427,7 @@ def test_the_whole_answer_has_one_deadline_however_it_drips(stage: CloudstackSta
 
 def test_an_answer_has_a_largest_size(stage: CloudstackStage) -> None:
     stage.wire.script("listZones", answered(b"{" + b" " * 4000))
-    wire = Wire(a_cloudstack(stage.endpoint), lambda ref: stage.secrets[ref.env or ""])
+    wire = CloudstackClient(a_cloudstack(stage.endpoint), lambda ref: stage.secrets[ref.env or ""])
     wire._session = Bounded(5.0, at_most=1000)
 
     with pytest.raises(Transient, match="not answered"):
@@ -438,7 +438,7 @@ def test_no_redirection_is_followed(stage: CloudstackStage) -> None:
     stage.wire.script("listZones", answered(b"", status=307, headers=(("Location", f"{stage.endpoint}?elsewhere"),)))
 
     with pytest.raises(Transient, match="HTTP 307"):
-        Wire(a_cloudstack(stage.endpoint), lambda ref: stage.secrets[ref.env or ""]).ask("listZones")
+        CloudstackClient(a_cloudstack(stage.endpoint), lambda ref: stage.secrets[ref.env or ""]).ask("listZones")
 
     assert stage.wire.count("listZones") == 1
 
@@ -458,7 +458,7 @@ def test_the_other_sides_wish_to_be_left_alone_is_heard(stage: CloudstackStage, 
 
 def test_nobody_there_is_transient(clock: Clock) -> None:
     with pytest.raises(Transient, match="connection refused"):
-        Wire(a_cloudstack("http://127.0.0.1:9/client/api", timeout=1.0), lambda _: "x").ask("listZones")
+        CloudstackClient(a_cloudstack("http://127.0.0.1:9/client/api", timeout=1.0), lambda _: "x").ask("listZones")
 
 
 def test_calls_are_signed_for_ten_minutes_and_leave_nothing_in_addresses(stage: CloudstackStage) -> None:

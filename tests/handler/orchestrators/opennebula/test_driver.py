@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collector.clients.http.pool import Bounded
-from collector.clients.opennebula.client import Wire
+from collector.clients.opennebula.client import OpennebulaClient
 from collector.clients.opennebula.messages import Fault, refusal
 from config.errors import DriverError, Permanent, Refused, Transient
 from config.model.access import SecretRef
@@ -62,8 +62,8 @@ def name(sequence: int = 1) -> MemberName:
     return MemberName(f"web-k3f9ab-{sequence}")
 
 
-def a_wire(stage: OpennebulaStage, **fields: object) -> Wire:
-    return Wire(an_opennebula(stage.endpoint, **fields), lambda ref: stage.secrets[ref.env or ""])
+def a_wire(stage: OpennebulaStage, **fields: object) -> OpennebulaClient:
+    return OpennebulaClient(an_opennebula(stage.endpoint, **fields), lambda ref: stage.secrets[ref.env or ""])
 
 
 # The wire fake, met by a client that we did not write.
@@ -571,7 +571,7 @@ def test_every_refusal_is_transient_or_permanent_and_says_why(
 
 def test_a_new_password_takes_effect_in_flight(stage: OpennebulaStage) -> None:
     kept = iter(["an old one"])
-    wire = Wire(an_opennebula(stage.endpoint), lambda _: next(kept, PASSWORD))
+    wire = OpennebulaClient(an_opennebula(stage.endpoint), lambda _: next(kept, PASSWORD))
 
     assert wire.every("templatepool.info", "VMTEMPLATE", -2).because == ""
 
@@ -581,7 +581,7 @@ def test_a_missing_secret_is_permanent_and_names_its_place(stage: OpennebulaStag
         raise Refused(f"the environment variable {ref.env} holds no secret")
 
     with pytest.raises(Permanent, match="variable PASSWORD holds no secret"):
-        Wire(an_opennebula(stage.endpoint), read).ask("vm.info", 1)
+        OpennebulaClient(an_opennebula(stage.endpoint), read).ask("vm.info", 1)
 
 
 def test_no_error_and_no_log_tells_a_secret(stage: OpennebulaStage, caplog: pytest.LogCaptureFixture) -> None:
@@ -639,7 +639,7 @@ def test_no_redirection_is_followed(stage: OpennebulaStage) -> None:
 
 def test_nobody_there_is_transient() -> None:
     with pytest.raises(Transient, match="connection refused"):
-        Wire(an_opennebula("http://127.0.0.1:9/RPC2", timeout=1.0), lambda _: "x").ask("vm.info", 1)
+        OpennebulaClient(an_opennebula("http://127.0.0.1:9/RPC2", timeout=1.0), lambda _: "x").ask("vm.info", 1)
 
 
 _BOMB = b"""<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "aaaaaaaaaa">%s]><methodResponse><params><param><value>
