@@ -2,10 +2,10 @@
 
 A listing that lacks members is no proof that they are gone, and one that shows members who were proved gone is no
 proof that they are back: caches lag, pages are lost, a server answers before it has read its database. Each member
-needs evidence of its own (`handler.planning.roles.is_witnessed`, and `handler.evidence` where many are lost at once).
-Beyond that, a listing as a whole is not believed while it
-lacks too many, or lacks members that a balancer gives work, or shows members that were proved gone: until that is
-cleared up nobody is chosen as surplus, and no first size is read from it.
+needs evidence of its own (`handler.planning.roles.is_witnessed`, and `handler.convergence.evidence` where many are lost
+at once). Beyond that, a listing as a whole is not believed while it lacks too many, or lacks members that a balancer
+gives work, or shows members that were proved gone: until that is cleared up nobody is chosen as surplus, and no first
+size is read from it.
 
 Source: DESIGN.md, "Gone" needs evidence; the incidents in ``tests/handler/convergence/test_field_incidents.py``.
 """

@@ -300,8 +300,8 @@ class Wait(enum.Enum):
     VANISHED = "vanished"
     """Members are proved gone where that lowers desired size: both are written down at once, after this pass."""
     MANY_VANISHED = "many_vanished"
-    """Members seem lost, and there is too little evidence of it (`handler.evidence`): they count until there is, or
-    until a person orders convergence."""
+    """Members seem lost, and there is too little evidence of it (`handler.convergence.evidence`): they count until
+    there is, or until a person orders convergence."""
     RETURNING = "returning"
     """Members that were taken for gone are back: those that were made in their place leave once they serve."""
     UNREPAIRED = "unrepaired"

@@ -12,7 +12,7 @@ from config.model.effects import Alert, Effect, FirePolicy
 from config.units import AlertId, GroupId, Instant, PolicyId, Seconds
 from handler.ingest.alerts.mapping import Rules
 from handler.ingest.alerts.payloads import ToldAlert
-from handler.ports.outside import AlertStatus, StoredHook
+from handler.ports.outside import AlertStatus
 from tests.support.trigger import NOON
 
 START = "2026-01-01T12:00:00.123456789Z"
@@ -157,7 +157,3 @@ def a_grafana_alert(status: str = "firing", **rest: Any) -> dict[str, Any]:
 
 def body(payload: object) -> bytes:
     return json.dumps(payload).encode()
-
-
-def hooks_named(hooks: Sequence[StoredHook]) -> dict[str, StoredHook]:
-    return {hook.name: hook for hook in hooks}

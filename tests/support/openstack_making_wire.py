@@ -15,7 +15,6 @@ from tests.support.openstack_wire import Request, mint
 _SINGLE = {"loadbalancers": "loadbalancer", "listeners": "listener", "pools": "pool", "healthmonitors": "healthmonitor"}
 _ABOVE = {"listeners": ("loadbalancer_id", "loadbalancers"), "pools": ("listener_id", "listeners"),
           "healthmonitors": ("pool_id", "pools")}  # fmt: skip
-_BELOW = {above: kind for kind, (_, above) in _ABOVE.items()}
 
 
 @dataclass

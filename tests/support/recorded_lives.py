@@ -171,9 +171,6 @@ class Outside:
     up: Up
     token: str
 
-    def room_size(self, group: GroupId) -> int | None:
-        return self.up.engine.rooms[group].state.desired
-
     def machines(self, group: GroupId) -> set[MemberName]:
         return self.up.house.cloud.ours(INSTALLATION, group)
 

@@ -35,7 +35,7 @@ NOT_DYNAMIC = "Backend must use a dynamic load balancing to support dynamic serv
 
 
 class HaproxyDriver:
-    """The `Balancer` of one process of a `config.model.catalogue.HaproxyBalancer` without a template."""
+    """The `Balancer` of one process of a `config.model.balancers.HaproxyBalancer` without a template."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime

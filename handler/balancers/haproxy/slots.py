@@ -43,7 +43,7 @@ _log = logging.getLogger(__name__)
 
 
 class HaproxySlots:
-    """The `Balancer` of one process of a `config.model.catalogue.HaproxyBalancer` with a template.
+    """The `Balancer` of one process of a `config.model.balancers.HaproxyBalancer` with a template.
 
     Members that are dynamic servers, from a time without a template, are served on until they leave.
 

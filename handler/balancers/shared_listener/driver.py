@@ -1,6 +1,6 @@
 """Members of one machine share one listening socket, which a small holder process owns and hands to them.
 
-The holder and the members' side are in `handler.balancers.listener`; this driver starts the holder and talks to it.
+The holder and the members' side are in `holder` and `seat`; this driver starts the holder and talks to it.
 """
 
 from __future__ import annotations
