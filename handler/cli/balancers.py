@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from handler.cli.terminal import AsJson, Group, State, ask, get, lines, print_json
+from config.units import BalancerId, GroupId
+from handler.cli.terminal import AsJson, Group, State, lines, perform, read
 
 Name = Annotated[str, typer.Argument(metavar="BALANCER", help="A balancer's name.")]
 
@@ -19,11 +20,10 @@ def attach(
     json: AsJson = False,
 ) -> None:
     """Put all members of a group behind one more balancer, now and from now on; or none, and say why."""
-    _, answer = ask(state, json, "PUT", "groups", group, "balancers", balancer, body={"port": port})
-    if json:
-        print_json(answer)
-    else:
-        lines([f"{group}: attached to {balancer}; {_members(answer['members'])} to join it as soon as they are ready"])
+    from handler.operations.group_operations import AttachBalancer
+
+    answer = perform(state, json, AttachBalancer(group=GroupId(group), balancer=BalancerId(balancer), port=port))
+    lines([f"{group}: attached to {balancer}; {_members(answer['members'])} to join it as soon as they are ready"])
 
 
 def detach(
@@ -36,11 +36,10 @@ def detach(
     json: AsJson = False,
 ) -> None:
     """Take all members of a group from behind a balancer, drained; they stay. New ones are not made there."""
-    query = "?force=true" if force else ""
-    _, answer = ask(state, json, "DELETE", "groups", group, "balancers", balancer, query=query)
-    if json:
-        print_json(answer)
-    elif warning := answer.get("warning"):
+    from handler.operations.group_operations import DetachBalancer
+
+    answer = perform(state, json, DetachBalancer(group=GroupId(group), balancer=BalancerId(balancer), force=force))
+    if warning := answer.get("warning"):
         lines([f"{group}: dropped {balancer}; it is asked nothing more about {answer['members']} of its members"])
         lines([f"warning: {warning}"], err=True)
     else:
@@ -49,10 +48,7 @@ def detach(
 
 def balancers(group: Group, state: State = None, json: AsJson = False) -> None:
     """Show behind what the members of a group are, and by whose word new ones come there."""
-    answer = get(state, json, "groups", group, "balancers")
-    if json:
-        print_json(answer)
-        return
+    answer = read(state, json, "groups", group, "balancers")
     if not answer:
         lines([f"{group} has no balancer"])
     for each in answer:

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from handler.operations.address import BASE, Call
+
 _PATIENCE = 120.0
 """Seconds: a pass that gathers from a slow cloud may take this long."""
 
@@ -30,15 +32,8 @@ class _UnixConnection(http.client.HTTPConnection):
         self.sock.connect(str(self._path))
 
 
-def ask(
-    socket_path: Path,
-    method: str,
-    path: str,
-    body: dict[str, object] | bytes | None = None,
-    *,
-    within: float = _PATIENCE,
-) -> tuple[int, Any]:
-    """Send one request; the status and the JSON that came back. Bytes are JSON already.
+def ask(socket_path: Path, call: Call, *, within: float = _PATIENCE) -> tuple[int, Any]:
+    """Send one request; the status and the JSON that came back.
 
     An answer that is no JSON (the daemon broke) is told as an ``error``.
 
@@ -46,13 +41,9 @@ def ask(
         NotReachable: nothing listens there, or the daemon went away in between.
     """
     connection = _UnixConnection(socket_path, within)
-    headers = {"X-Trimtab-User": _user()}
-    payload = None
-    if body is not None:
-        payload = body if isinstance(body, bytes) else json.dumps(body).encode()
-        headers["Content-Type"] = "application/json"
+    kind = {} if call.body is None else {"Content-Type": "application/json"}
     try:
-        connection.request(method, path, payload, headers)
+        connection.request(call.method, call.path, call.body, {"X-Trimtab-User": _user(), **kind, **call.headers})
         answer = connection.getresponse()
         text = answer.read()
     except (OSError, http.client.HTTPException) as error:
@@ -71,13 +62,13 @@ def _read(status: int, text: bytes) -> Any:  # noqa: ANN401  # JSON from the dae
         return {"error": f"the daemon answered {status}, and not in JSON: look into its log"}
 
 
-def path_of(*parts: str) -> str:
-    """An API path with each part quoted.
+def question(*parts: str, query: str = "") -> Call:
+    """Return the request that reads from an API path, each part of which is quoted.
 
-    >>> path_of("groups", "web", "why")
+    >>> question("groups", "web", "why").path
     '/api/v1/groups/web/why'
     """
-    return "/api/v1/" + "/".join(quote(part, safe="") for part in parts)
+    return Call("GET", "/".join((BASE, *(quote(part, safe="") for part in parts))) + query)
 
 
 def _user() -> str:

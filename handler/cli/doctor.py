@@ -50,7 +50,7 @@ def _unwritten(state: Path | None) -> tuple[Finding, ...]:
     from handler.ports.examination import About, Finding, Verdict
 
     try:
-        code, answer = client.ask(directory(state) / "trimtab.sock", "GET", client.path_of("store"))
+        code, answer = client.ask(directory(state) / "trimtab.sock", client.question("store"))
     except client.NotReachable:
         return ()
     told = answer["unwritten"] if code == HTTPStatus.OK else {}

@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 import typer
 
+from config.units import MemberName
 from handler.cli.names import group_names
 from handler.cli.terminal import PROBLEMS, AsJson, State, act, get, lines, print_json, show
 
@@ -23,7 +24,10 @@ def garbage(
 ) -> None:
     """List what bears Trimtab's mark and belongs to no member, with age and reason. Exits 1 if a listing is partial."""
     if abandon is not None:
-        act(state, json, "DELETE", "garbage", abandon, said=f"{abandon}: abandoned; it is never touched again")
+        from handler.operations.daemon_operations import AbandonGarbage
+
+        said = f"{abandon}: abandoned; it is never touched again"
+        act(state, json, AbandonGarbage(name=MemberName(abandon)), said=said)
         return
     found = get(state, json, "garbage", query="" if group is None else f"?group={quote(group, safe='')}")
     if group is not None and not found["garbage"]:

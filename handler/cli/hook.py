@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from http import HTTPStatus
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
+from config.units import GroupId
 from handler.cli.commands import Program
 from handler.cli.names import hook_names
 from handler.cli.terminal import (
@@ -19,12 +20,18 @@ from handler.cli.terminal import (
     act,
     ask,
     fail,
-    get,
     lines,
+    perform,
     print_json,
+    read,
     refusals,
+    send,
     show,
 )
+
+if TYPE_CHECKING:
+    from config.model.effects import EffectKind
+    from trigger.verdicts import Direction
 
 hook = Program("Webhooks that take alerts and pushed values.")
 
@@ -49,23 +56,25 @@ def new(  # noqa: PLR0913, PLR0917  # an option each
     if push is not None:
         _new_for_values(name, push, given=bool(groups or hmac_env or hmac_file), state=state, json=json)
         return
-    body: dict[str, object] = {
-        "name": name,
-        "groups": _words(groups),
-        "effects": _words(effects),
-        "directions": _words(directions),
-        "hmac_env": hmac_env,
-        "hmac_file": str(hmac_file.absolute()) if hmac_file is not None else None,
-    }
-    _, answer = ask(state, json, "POST", "hooks", body=body)
-    _show_token(answer, json=json)
+    from handler.operations.daemon_operations import MakeHook
+
+    made = MakeHook(
+        name=name,
+        groups=_groups(groups),
+        effects=cast("tuple[EffectKind, ...]", _words(effects)),  # the daemon says which word is none
+        directions=cast("tuple[Direction, ...]", _words(directions)),
+        hmac_env=hmac_env,
+        hmac_file=str(hmac_file.absolute()) if hmac_file is not None else None,
+    )
+    _show_token(ask(state, json, made)[1], json=json)
 
 
 def _new_for_values(name: str, groups: str, *, given: bool, state: Path | None, json: bool) -> None:
     if given:
         fail("--push names the groups; --groups and signatures are for webhooks that take alerts", USAGE, json=json)
-    _, answer = ask(state, json, "POST", "hooks", body={"name": name, "groups": _words(groups), "push": True})
-    _show_token(answer, json=json)
+    from handler.operations.daemon_operations import MakeHook
+
+    _show_token(ask(state, json, MakeHook(name=name, groups=_groups(groups), push=True))[1], json=json)
 
 
 @hook.command("rotate-members")
@@ -75,10 +84,10 @@ def rotate_members(
     json: AsJson = False,
 ) -> None:
     """Give new members tokens by a new key; those that are there go on with theirs until --finish."""
-    _, answer = ask(state, json, "POST", "member-tokens", "rotate", body={"finish": finish})
-    if json:
-        print_json(answer)
-    elif finish:
+    from handler.operations.daemon_operations import RotateMemberTokens
+
+    perform(state, json, RotateMemberTokens(finish=finish))
+    if finish:
         typer.echo("tokens by the old key are over")
     else:
         typer.echo("new members get tokens by a new key; when the others have been replaced: --finish")
@@ -87,10 +96,7 @@ def rotate_members(
 @hook.command("list")
 def list_(state: State = None, json: AsJson = False) -> None:
     """List webhooks: what they may do, and when they were last used."""
-    answer = get(state, json, "hooks")
-    if json:
-        print_json(answer)
-        return
+    answer = read(state, json, "hooks")
     from handler.cli.tables import hooks_table
 
     show(hooks_table(answer))
@@ -104,7 +110,9 @@ def rotate(
     json: AsJson = False,
 ) -> None:
     """Give a webhook a new token; the old one goes on until the next rotation, or --finish."""
-    _, answer = ask(state, json, "POST", "hooks", name, "rotate", body={"finish": finish})
+    from handler.operations.daemon_operations import RotateHook
+
+    _, answer = ask(state, json, RotateHook(name=name, finish=finish))
     if not finish:
         _show_token(answer, json=json)
     elif json:
@@ -116,7 +124,9 @@ def rotate(
 @hook.command("revoke")
 def revoke(name: Known, state: State = None, json: AsJson = False) -> None:
     """Have a webhook take nothing any more."""
-    act(state, json, "DELETE", "hooks", name, said=f"{name}: revoked")
+    from handler.operations.daemon_operations import RevokeHook
+
+    act(state, json, RevokeHook(name=name), said=f"{name}: revoked")
 
 
 @hook.command("check")
@@ -144,8 +154,10 @@ def check(
 def _online(state: Path | None, body: bytes, hook: str | None, *, json: bool) -> Any:  # noqa: ANN401  # JSON from the daemon
     from urllib.parse import quote
 
+    from handler.operations.address import BASE, Call
+
     query = f"?hook={quote(hook, safe='')}" if hook else ""
-    return ask(state, json, "POST", "hooks", "check", body=body, query=query)[1]
+    return send(state, json, Call("POST", f"{BASE}/hooks/check{query}", body))[1]
 
 
 def _offline(file: Path, body: bytes, *, json: bool) -> dict[str, Any]:
@@ -166,8 +178,12 @@ def _bytes(payload: Path, *, json: bool) -> bytes:
         fail(f"{payload} cannot be read: {error.strerror}", PROBLEMS, json=json)
 
 
-def _words(text: str) -> list[str]:
-    return [word.strip() for word in text.split(",") if word.strip()]
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(word.strip() for word in text.split(",") if word.strip())
+
+
+def _groups(text: str) -> tuple[GroupId, ...]:
+    return tuple(GroupId(word) for word in _words(text))
 
 
 def _show_token(answer: dict[str, Any], *, json: bool) -> None:

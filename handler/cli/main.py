@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
-from typing import Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 from urllib.parse import urlencode
 
 import typer
 
 from config.errors import first_lines
+from config.units import GroupId
 from handler.cli.balancers import attach, balancers, detach
 from handler.cli.check import check
 from handler.cli.commands import Commands, Program
@@ -47,11 +48,16 @@ from handler.cli.terminal import (
     get,
     instant,
     lines,
+    perform,
     print_json,
+    read,
     refusals,
+    resize,
     show,
-    tell_size,
 )
+
+if TYPE_CHECKING:
+    from trigger import verdicts
 
 
 class _ByTask(Commands):
@@ -111,6 +117,7 @@ def _program(
     pass
 
 
+AnyGroup = Annotated[str | None, typer.Argument(metavar="[GROUP]", help="One group.", autocompletion=group_names)]
 Direction = Annotated[
     Literal["out", "in"] | None, typer.Option("--direction", help="Only scale-outs, or only scale-ins.")
 ]
@@ -139,7 +146,9 @@ def run(
 @app.command()
 def reload(state: State = None, json: AsJson = False) -> None:
     """Make the daemon read its file again: all of it, or, with any problem, none of it."""
-    status, answer = ask(state, json, "POST", "reload", body={})
+    from handler.operations.group_operations import ReloadFile
+
+    status, answer = ask(state, json, ReloadFile())
     if json:
         print_json(answer)
     elif status == HTTPStatus.CONFLICT:
@@ -153,18 +162,13 @@ def reload(state: State = None, json: AsJson = False) -> None:
 
 @app.command()
 def status(
-    group: Annotated[
-        str | None, typer.Argument(metavar="[GROUP]", help="One group.", autocompletion=group_names)
-    ] = None,
+    group: AnyGroup = None,
     state: State = None,
     json: AsJson = False,
 ) -> None:
     """Show every group in a line, or one group with its members."""
     parts = ("groups", group) if group else ("groups",)
-    answer = get(state, json, *parts)
-    if json:
-        print_json(answer)
-        return
+    answer = read(state, json, *parts)
     from handler.cli.tables import group_page, groups_table
 
     show(group_page(answer) if group else groups_table(answer, get(state, json, "endpoints")))
@@ -185,10 +189,7 @@ def why(
     An instant that names no second is a whole minute, and one without a fraction a whole second.
     """
     query, asked = asked_instant(at, json=json) if at else ("", None)
-    answer = get(state, json, "groups", group, "why", query=query)
-    if json:
-        print_json(answer)
-        return
+    answer = read(state, json, "groups", group, "why", query=query)
     from handler.cli.why_lines import why_lines
 
     lines(why_lines(answer, asked))
@@ -213,10 +214,7 @@ def history(  # noqa: PLR0913, PLR0917  # an option each
     asked += [("kind", "decision")] if decisions else []
     asked += [("since", instant(since, json=json))] if since is not None else []
     asked += [("before", instant(until, json=json))] if until is not None else []
-    answer = get(state, json, "groups", group, "history", query=f"?{urlencode(asked)}")
-    if json:
-        print_json(answer)
-        return
+    answer = read(state, json, "groups", group, "history", query=f"?{urlencode(asked)}")
     from handler.cli.moments import moment_text
     from handler.cli.tables import history_table
 
@@ -234,11 +232,12 @@ def scale(
     json: AsJson = False,
 ) -> None:
     """Set the desired size."""
-    tell_size(group, *ask(state, json, "PUT", "groups", group, "size", body={"size": size, "force": force}), json=json)
+    from handler.operations.size_operations import ScaleGroup
+
+    resize(group, state, json, ScaleGroup(group=GroupId(group), size=size, force=force))
 
 
 Fleet = Annotated[bool, typer.Option("--all", help="The whole fleet, groups to come included.")]
-AnyGroup = Annotated[str | None, typer.Argument(metavar="[GROUP]", help="One group.", autocompletion=group_names)]
 
 
 @app.command()
@@ -252,12 +251,16 @@ def pause(  # noqa: PLR0913, PLR0917  # an option each
     json: AsJson = False,
 ) -> None:
     """Stop decisions and convergence, or changes in one direction. Evaluations go on; running calls finish."""
-    body: dict[str, object] = {"decisions_only": decisions, "direction": direction}
-    body |= {"because": because} if because else {}
-    whom = _whom(group, fleet, json)
+    from handler.operations.size_operations import PauseFleet, PauseGroup
+
+    _check_named(group, fleet, json)
     if because and not fleet:
         fail("--because goes with --all: of one group, the history says who paused it", USAGE, json=json)
-    act(state, json, "POST", *whom, "pause", body=body, said=f"{group or 'the whole fleet'}: {_way(direction)}paused")
+    said, one = f"{group or 'the whole fleet'}: {_way(direction)}paused", _direction(direction)
+    if group is None:
+        act(state, json, PauseFleet(decisions_only=decisions, direction=one, because=because), said=said)
+    else:
+        act(state, json, PauseGroup(group=GroupId(group), decisions_only=decisions, direction=one), said=said)
 
 
 @app.command()
@@ -269,15 +272,23 @@ def resume(
     json: AsJson = False,
 ) -> None:
     """Undo a pause, or only that of one direction. Those of groups and of the fleet end each by itself."""
-    said = f"{group or 'the whole fleet'}: {_way(direction)}resumed"
-    act(state, json, "POST", *_whom(group, fleet, json), "resume", body={"direction": direction}, said=said)
+    from handler.operations.size_operations import ResumeFleet, ResumeGroup
+
+    _check_named(group, fleet, json)
+    said, one = f"{group or 'the whole fleet'}: {_way(direction)}resumed", _direction(direction)
+    one_or_all = ResumeFleet(direction=one) if group is None else ResumeGroup(group=GroupId(group), direction=one)
+    act(state, json, one_or_all, said=said)
 
 
-def _whom(group: str | None, fleet: bool, json: bool) -> tuple[str, ...]:
-    """The path of one group, or of all."""
+def _check_named(group: str | None, fleet: bool, json: bool) -> None:
     if (group is None) is not fleet:
         fail("name a group, or say --all for the whole fleet", USAGE, json=json)
-    return () if group is None else ("groups", group)
+
+
+def _direction(word: str | None) -> verdicts.Direction | None:
+    from trigger import verdicts
+
+    return None if word is None else verdicts.Direction(word)
 
 
 def _way(direction: str | None) -> str:
@@ -295,10 +306,9 @@ def converge(
 
     It also confirms that many members have vanished at once, if the listing says so.
     """
-    _, answer = ask(state, json, "POST", "groups", group, "converge", body={"dry_run": dry_run})
-    if json:
-        print_json(answer)
-        return
+    from handler.operations.group_operations import ConvergeGroup
+
+    answer = perform(state, json, ConvergeGroup(group=GroupId(group), dry_run=dry_run))
     from handler.cli.tables import plan_lines
 
     lines(plan_lines(answer))
@@ -307,10 +317,9 @@ def converge(
 @app.command()
 def observe(group: Group, state: State = None, json: AsJson = False) -> None:
     """Look at the cloud and the balancers now, and show what is there. Changes nothing."""
-    _, answer = ask(state, json, "POST", "groups", group, "observe", body={})
-    if json:
-        print_json(answer)
-        return
+    from handler.operations.group_operations import ObserveGroup
+
+    answer = perform(state, json, ObserveGroup(group=GroupId(group)))
     from handler.cli.tables import world_table
 
     show(world_table(answer))
@@ -324,5 +333,7 @@ def delete(
     json: AsJson = False,
 ) -> None:
     """Forget a group that is no longer declared; its members stay unless --members is given."""
+    from handler.operations.group_operations import DeleteGroup
+
     said = f"{group}: members are being removed" if members else f"{group}: forgotten; its members are left as they are"
-    act(state, json, "DELETE", "groups", group, query=f"?members={str(members).lower()}", said=said)
+    act(state, json, DeleteGroup(group=GroupId(group), members=members), said=said)

@@ -6,8 +6,20 @@ from typing import Annotated
 
 import typer
 
+from config.units import GroupId, MemberName
 from handler.cli.commands import Program
-from handler.cli.terminal import AsJson, Group, Member, State, act, ask, get, lines, print_json, show, tell_size
+from handler.cli.terminal import (
+    AsJson,
+    Group,
+    Member,
+    State,
+    act,
+    lines,
+    perform,
+    read,
+    resize,
+    show,
+)
 
 member = Program("Look at members, and act on one by name.")
 
@@ -15,10 +27,7 @@ member = Program("Look at members, and act on one by name.")
 @member.command("list")
 def member_list(group: Group, state: State = None, json: AsJson = False) -> None:
     """List a group's members."""
-    answer = get(state, json, "groups", group, "members")
-    if json:
-        print_json(answer)
-        return
+    answer = read(state, json, "groups", group, "members")
     from handler.cli.tables import members_table
 
     show(members_table(answer))
@@ -27,16 +36,17 @@ def member_list(group: Group, state: State = None, json: AsJson = False) -> None
 @member.command("replace")
 def member_replace(group: Group, name: Member, state: State = None, json: AsJson = False) -> None:
     """Have another member in this one's place: the new one comes first."""
-    act(state, json, "POST", "groups", group, "members", name, "replace", body={}, said=f"{name}: will be replaced")
+    from handler.operations.member_operations import ReplaceMember
+
+    act(state, json, ReplaceMember(group=GroupId(group), member=MemberName(name)), said=f"{name}: will be replaced")
 
 
 @member.command("observe")
 def member_observe(group: Group, name: Member, state: State = None, json: AsJson = False) -> None:
     """Look at one member now: what is remembered, listed and seated, what follows, and what would be done about it."""
-    _, answer = ask(state, json, "POST", "groups", group, "members", name, "observe")
-    if json:
-        print_json(answer)
-        return
+    from handler.operations.member_operations import ObserveMember
+
+    answer = perform(state, json, ObserveMember(group=GroupId(group), member=MemberName(name)))
     from handler.cli.closeup_lines import closeup_lines
 
     lines(closeup_lines(answer))
@@ -45,10 +55,9 @@ def member_observe(group: Group, name: Member, state: State = None, json: AsJson
 @member.command("converge")
 def member_converge(group: Group, name: Member, state: State = None, json: AsJson = False) -> None:
     """Do now what is to be done about one member, and believe what is seen of it; nobody else is touched."""
-    _, answer = ask(state, json, "POST", "groups", group, "members", name, "converge", body={})
-    if json:
-        print_json(answer)
-        return
+    from handler.operations.member_operations import ConvergeMember
+
+    answer = perform(state, json, ConvergeMember(group=GroupId(group), member=MemberName(name)))
     from handler.cli.closeup_lines import outcome_lines
 
     lines(outcome_lines(answer))
@@ -63,8 +72,9 @@ def member_delete(
     json: AsJson = False,
 ) -> None:
     """Lower the size by one, and have this very member leave for it."""
-    query = f"?force={str(force).lower()}"
-    tell_size(name, *ask(state, json, "DELETE", "groups", group, "members", name, query=query), json=json)
+    from handler.operations.member_operations import DeleteMember
+
+    resize(name, state, json, DeleteMember(group=GroupId(group), member=MemberName(name), force=force))
 
 
 @member.command("adopt")
@@ -76,8 +86,9 @@ def member_adopt(
     json: AsJson = False,
 ) -> None:
     """Raise the size by one, and have a machine that is there already join the group for it."""
-    body: dict[str, object] = {"named": name, "force": force}
-    tell_size(name, *ask(state, json, "POST", "groups", group, "members", body=body), json=json)
+    from handler.operations.member_operations import AdoptMember
+
+    resize(name, state, json, AdoptMember(group=GroupId(group), named=name, force=force))
 
 
 @member.command("evict")
@@ -90,12 +101,12 @@ def member_evict(  # an option each
     json: AsJson = False,
 ) -> None:
     """Lower the size by one, and have this very member leave for it: its machine is kept, without its mark."""
-    path = ("groups", group, "members", name, "evict")
-    body: dict[str, object] = {"replace": replace, "force": force}
-    if replace:
-        act(state, json, "POST", *path, body=body, said=f"{name}: leaves and is kept; another one is made")
-        return
-    tell_size(name, *ask(state, json, "POST", *path, body=body), json=json)
+    from handler.operations.member_operations import EvictMember
+
+    evict = EvictMember(group=GroupId(group), member=MemberName(name), replace=replace, force=force)
+    if not replace:
+        resize(name, state, json, evict)
+    act(state, json, evict, said=f"{name}: leaves and is kept; another one is made")
 
 
 @member.command("protect")
@@ -107,5 +118,7 @@ def member_protect(
     json: AsJson = False,
 ) -> None:
     """Never choose this member as surplus."""
+    from handler.operations.member_operations import ProtectMember
+
     said = f"{name}: may leave again" if off else f"{name}: protected"
-    act(state, json, "POST", "groups", group, "members", name, "protect", body={"protected": not off}, said=said)
+    act(state, json, ProtectMember(group=GroupId(group), member=MemberName(name), protected=not off), said=said)

@@ -42,7 +42,7 @@ def _asked(ctx: typer.Context, *parts: str) -> Any:  # noqa: ANN401  # JSON from
     chosen = ctx.params.get("state")
     socket = (Path(chosen) if chosen else state_directory(os.environ)) / "trimtab.sock"
     try:
-        _, answer = client.ask(socket, "GET", client.path_of(*parts), within=_PATIENCE)
+        _, answer = client.ask(socket, client.question(*parts), within=_PATIENCE)
     except (client.NotReachable, OSError):
         return None
     return answer if isinstance(answer, list) else None

@@ -33,16 +33,14 @@ def status(state: State = None, json: AsJson = False) -> None:
 
 
 def _switch(state: State, json: bool, *, on: bool, span: str | None) -> None:
-    body: dict[str, object] = {"on": on}
-    if span is not None:
-        from config.units import parse_span
+    from config.units import parse_span
+    from handler.operations.daemon_operations import SwitchRecording
 
-        try:
-            body["for_s"] = parse_span(span)
-        except ValueError as error:
-            fail(str(error), USAGE, json=json)
-    _, answer = ask(state, json, "PUT", "recording", body=body)
-    _show(answer, json=json)
+    try:
+        switch = SwitchRecording(on=on, for_s=None if span is None else parse_span(span))
+    except ValueError as error:
+        fail(str(error), USAGE, json=json)
+    _show(ask(state, json, switch)[1], json=json)
 
 
 def _show(answer: dict[str, Any], *, json: bool) -> None:

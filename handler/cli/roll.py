@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from config.units import GroupId
 from handler.cli.terminal import (
     DONE,
     PROBLEMS,
@@ -20,24 +21,23 @@ from handler.cli.terminal import (
     get,
     lines,
     print_json,
+    read,
     show,
 )
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-_WHOLE = re.compile(r"[0-9]{1,7}")
-_PERCENTAGE = re.compile(r"(100|[0-9]{1,2})%")
+    from config.model.rolling import Allowance
+
+_AMOUNT = re.compile(r"[0-9]{1,7}|(100|[0-9]{1,2})%")
 _LOOK_AGAIN = 1.0
 """Seconds between two looks at a roll that is waited for."""
 
 
 def definitions(group: Group, state: State = None, json: AsJson = False) -> None:
     """List a group's definitions, newest first: what changed, which members are made of it, whether it converged."""
-    answer = get(state, json, "groups", group, "definitions")
-    if json:
-        print_json(answer)
-        return
+    answer = read(state, json, "groups", group, "definitions")
     from handler.cli.edit_lines import edits_table
     from handler.cli.roll_tables import definitions_table
 
@@ -58,10 +58,9 @@ def rollback(
     """Make new members of the last definition that converged, whatever the file says. Replaces no member."""
     if off and to is not None:
         fail("say --to or --off, not both", USAGE, json=json)
-    if off:
-        _, answer = ask(state, json, "DELETE", "groups", group, "rollback")
-    else:
-        _, answer = ask(state, json, "POST", "groups", group, "rollback", body={"to": to})
+    from handler.operations.group_operations import EndRollback, RollBack
+
+    _, answer = ask(state, json, EndRollback(group=GroupId(group)) if off else RollBack(group=GroupId(group), to=to))
     _say(group, answer, json=json)
 
 
@@ -79,24 +78,25 @@ def roll(  # noqa: PLR0913, PLR0917  # an option each
     """Replace every member that is not made of the newest profile, a few at a time; or go on doing so."""
     if stop and (wait or surge is not None or unavailable is not None):
         fail("--stop goes with no other option", USAGE, json=json)
-    if stop:
-        _, answer = ask(state, json, "DELETE", "groups", group, "roll")
-    else:
-        allowed = {"surge": surge, "unavailable": unavailable}
-        body: dict[str, object] = {name: _allowance(f"--{name}", text, json=json) for name, text in allowed.items()}
-        _, answer = ask(state, json, "POST", "groups", group, "roll", body=body)
+    from handler.operations.group_operations import StartRoll, StopRoll
+
+    above, missing = _allowance("--surge", surge, json=json), _allowance("--unavailable", unavailable, json=json)
+    roll = StartRoll(group=GroupId(group), surge=above, unavailable=missing)
+    _, answer = ask(state, json, StopRoll(group=GroupId(group)) if stop else roll)
     if wait:
         _wait(group, answer, state, json=json)
     _say(group, answer, json=json)
 
 
-def _allowance(option: str, text: str | None, *, json: bool) -> int | str | None:
-    """As JSON has it: a number of members, or a percentage."""
-    if text is None or _PERCENTAGE.fullmatch(text):
-        return text
-    if not _WHOLE.fullmatch(text):
+def _allowance(option: str, text: str | None, *, json: bool) -> Allowance | None:
+    """Read a number of members, or a percentage."""
+    from config.model.rolling import Allowance
+
+    if text is None:
+        return None
+    if not _AMOUNT.fullmatch(text):
         fail(f"{option} {text}: expected a number of members, or a percentage from 0% to 100%", USAGE, json=json)
-    return int(text)
+    return Allowance(number=int(text.removesuffix("%")), percent=text.endswith("%"))
 
 
 def _say(group: str, answer: dict[str, Any], *, json: bool) -> None:

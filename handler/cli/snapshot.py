@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from handler.cli.terminal import PROBLEMS, AsJson, Group, State, ask, fail, lines, print_json, refusals
+from config.units import GroupId
+from handler.cli.terminal import PROBLEMS, AsJson, Group, State, fail, lines, perform, print_json, refusals
 
 
 def snapshot(group: Group, state: State = None, json: AsJson = False) -> None:
@@ -15,10 +16,9 @@ def snapshot(group: Group, state: State = None, json: AsJson = False) -> None:
 
     What is printed is JSON, and `trimtab plan` reads it; with --json all of it stands on one line.
     """
-    _, answer = ask(state, json, "POST", "groups", group, "snapshot", body={})
-    if json:
-        print_json(answer)
-        return
+    from handler.operations.group_operations import SnapshotGroup
+
+    answer = perform(state, json, SnapshotGroup(group=GroupId(group)))
     from handler.logs import escaped
     from handler.snapshots.writing import laid_out
 

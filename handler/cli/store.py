@@ -7,9 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
+from config.units import GroupId
 from handler.cli.commands import Program
 from handler.cli.progress import waiting
-from handler.cli.terminal import AsJson, State, ask, directory, fail, get, lines, print_json, refusals
+from handler.cli.terminal import AsJson, State, directory, fail, lines, perform, print_json, read, refusals
 
 store = Program("The store itself: whether it is believed.")
 
@@ -17,10 +18,7 @@ store = Program("The store itself: whether it is believed.")
 @store.command("status")
 def status(state: State = None, json: AsJson = False) -> None:
     """Say what this daemon claims, whether it acts, and which groups wait for `trimtab store adopt`."""
-    answer = get(state, json, "store")
-    if json:
-        print_json(answer)
-        return
+    answer = read(state, json, "store")
     lines([f"claim {answer['claim']} on {answer['host']} (boot {answer['boot'] or 'unknown'})"])
     lines(filter(None, [answer["superseded"]]))
     lines(f"cloud {cloud}: {why}" for cloud, why in answer["unwritten"].items())
@@ -36,11 +34,10 @@ def adopt(
     json: AsJson = False,
 ) -> None:
     """Confirm that this store is right, where it may be older than the fleet, and that this daemon is to act."""
-    _, answer = ask(state, json, "POST", "store", "adopt", body={"group": group})
-    if json:
-        print_json(answer)
-    else:
-        lines(_sentences(answer))
+    from handler.operations.daemon_operations import AdoptStore
+
+    answer = perform(state, json, AdoptStore(group=None if group is None else GroupId(group)))
+    lines(_sentences(answer))
 
 
 def _sentences(answer: dict[str, Any]) -> list[str]:
@@ -62,13 +59,15 @@ def backup(
 ) -> None:
     """Copy the store into one file, whole and as of one instant; the daemon may be running."""
     from handler.cli import client
+    from handler.operations.address import call_of
     from handler.operations.backups import take
+    from handler.operations.daemon_operations import FlushStore
 
     where = directory(state)
     if file.exists() and not force:
         fail(f"{file} is there already: name another file, or replace it with --force", 1, json=json)
     try:
-        client.ask(where / "trimtab.sock", "POST", client.path_of("store", "flush"), {})
+        client.ask(where / "trimtab.sock", call_of(FlushStore()))
         running = True
     except client.NotReachable:
         running = False  # what is on disk is all that there is

@@ -16,6 +16,7 @@ from handler.cli.progress import waiting
 
 if TYPE_CHECKING:
     from handler.cli.moments import Written
+    from handler.operations.address import Call, Declared
 
 DONE, PROBLEMS, USAGE, NOT_REACHABLE = 0, 1, 2, 3
 """Exit codes of the fixed contract."""
@@ -72,16 +73,20 @@ def directory(state: Path | None) -> Path:
     return state if state is not None else state_directory(os.environ)
 
 
-def ask(
-    state: Path | None, json: bool, method: str, *parts: str,
-    body: dict[str, object] | bytes | None = None, query: str = "",
-) -> tuple[int, Any]:  # fmt: skip
-    """Ask the daemon; its status and JSON. Exits if it is not there or refuses."""
+def ask(state: Path | None, json: bool, operation: Declared) -> tuple[int, Any]:
+    """Have the daemon perform an operation; its status and JSON. Exits if it is not there or refuses."""
+    from handler.operations.address import call_of
+
+    return send(state, json, call_of(operation))
+
+
+def send(state: Path | None, json: bool, call: Call) -> tuple[int, Any]:
+    """Send the daemon a request; its status and JSON. Exits as `ask`."""
     from handler.cli import client
 
     try:
         with waiting("waiting for the daemon"):
-            code, answer = client.ask(directory(state) / "trimtab.sock", method, client.path_of(*parts) + query, body)
+            code, answer = client.ask(directory(state) / "trimtab.sock", call)
     except client.NotReachable as error:
         fail(str(error), NOT_REACHABLE, json=json)
     if isinstance(answer, dict) and "error" in answer:
@@ -91,19 +96,32 @@ def ask(
 
 def get(state: Path | None, json: bool, *parts: str, query: str = "") -> Any:  # noqa: ANN401  # JSON from the daemon
     """What the daemon answers to a question."""
-    return ask(state, json, "GET", *parts, query=query)[1]
+    from handler.cli.client import question
+
+    return send(state, json, question(*parts, query=query))[1]
 
 
-def act(
-    state: Path | None, json: bool, method: str, *parts: str, said: str,
-    body: dict[str, object] | None = None, query: str = "",
-) -> None:  # fmt: skip
-    """Have the daemon do something, and say that it did."""
-    _, answer = ask(state, json, method, *parts, body=body, query=query)
+def perform(state: Path | None, json: bool, operation: Declared) -> Any:  # noqa: ANN401  # JSON from the daemon
+    """Have an operation performed; its answer, for words. With --json it is printed, and the command is over."""
+    return _for_words(ask(state, json, operation)[1], json)
+
+
+def read(state: Path | None, json: bool, *parts: str, query: str = "") -> Any:  # noqa: ANN401  # JSON from the daemon
+    """What the daemon answers to a question, for words. With --json it is printed, and the command is over."""
+    return _for_words(get(state, json, *parts, query=query), json)
+
+
+def _for_words(answer: Any, json: bool) -> Any:  # noqa: ANN401  # JSON from the daemon
     if json:
         print_json(answer)
-    else:
-        typer.echo(said)
+        raise typer.Exit(DONE)
+    return answer
+
+
+def act(state: Path | None, json: bool, operation: Declared, *, said: str) -> None:
+    """Have the daemon perform an operation, and say that it did."""
+    perform(state, json, operation)
+    typer.echo(said)
 
 
 def instant(text: str, *, json: bool = False) -> float:
@@ -154,8 +172,9 @@ def show(renderable: object) -> None:
     Console(highlight=False, emoji=False, markup=False, width=width).print(renderable)
 
 
-def tell_size(what: str, code: int, answer: dict[str, Any], *, json: bool) -> NoReturn:
-    """Say what became of a person's size, and exit accordingly."""
+def resize(what: str, state: Path | None, json: bool, operation: Declared) -> NoReturn:
+    """Have the daemon change a size, say what became of it, and exit accordingly."""
+    code, answer = ask(state, json, operation)
     if json:
         print_json(answer)
     else:

@@ -11,7 +11,8 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
 from string import Formatter
-from typing import Any, ClassVar, Literal, Protocol, TypeVar, dataclass_transform
+from types import MappingProxyType
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeVar, dataclass_transform
 from urllib.parse import quote, urlencode
 
 from config.model.rolling import Allowance
@@ -80,16 +81,15 @@ def address_of(operation: type) -> Address:
     return _ADDRESSES[operation]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
-    """An operation as an HTTP request."""
+class Call(NamedTuple):
+    """An HTTP request: of an operation, or one that reads."""
 
     method: str
     path: str
     """With its query."""
-    headers: Mapping[str, str]
-    body: bytes | None
+    body: bytes | None = None
     """JSON."""
+    headers: Mapping[str, str] = MappingProxyType({})
 
 
 def call_of(operation: Declared) -> Call:
@@ -106,7 +106,7 @@ def call_of(operation: Declared) -> Call:
         body = json.dumps(given).encode()
     elif given:
         path += "?" + urlencode({name: json.dumps(value) for name, value in given.items()})
-    return Call(method=address.method, path=path, headers=headers, body=body)
+    return Call(address.method, path, body, headers)
 
 
 def _given(operation: Declared) -> Iterator[tuple[str, Any]]:

@@ -6,7 +6,7 @@ import asyncio
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import MISSING, FrozenInstanceError, fields, replace
+from dataclasses import MISSING, FrozenInstanceError, fields
 from typing import Any, get_type_hints
 from urllib.parse import unquote
 
@@ -135,13 +135,13 @@ def test_what_a_client_asks_for_is_performed_in_its_name_and_answered(
 def test_a_body_with_an_unknown_field_is_refused(daemon: Performing, kind: type[Operation]) -> None:
     call = call_of(every_field_set(kind))
     body = {**json.loads(call.body or b"{}"), "other": 1}
-    assert daemon.sent(replace(call, body=json.dumps(body).encode())) == (422, ["body.other"])
+    assert daemon.sent(call._replace(body=json.dumps(body).encode())) == (422, ["body.other"])
     assert daemon.asked == []
 
 
 @pytest.mark.parametrize("kind", [kind for kind in OPERATIONS if address_of(kind).body])
 def test_a_body_is_left_out_only_where_that_is_declared(daemon: Performing, kind: type[Operation]) -> None:
-    status, _ = daemon.sent(replace(call_of(none_set(kind)), body=b""))
+    status, _ = daemon.sent(call_of(none_set(kind))._replace(body=b""))
     assert (status != 422) is bool(daemon.asked) is address_of(kind).may_be_bare
 
 
