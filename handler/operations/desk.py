@@ -20,6 +20,7 @@ from handler.operations.balancer_desk import BalancerDesk
 from handler.operations.executing import executable, requested
 from handler.operations.finding import nearest, room_of
 from handler.operations.garbage_desk import GarbageDesk
+from handler.operations.giving import Giving
 from handler.operations.member_desk import MemberDesk
 from handler.operations.outcomes import Asked, NoSuch
 from handler.operations.probing import probe
@@ -59,6 +60,7 @@ class Desk:
         self._asked: dict[tuple[GroupId, str], asyncio.Task[Asked]] = {}
         self._probes = asyncio.Semaphore(_PROBES)
         self.members = MemberDesk(engine)
+        self.giving = Giving(engine)
         self.rolling = RollDesk(engine)
         self.balancers = BalancerDesk(engine)
         self.garbage = GarbageDesk(engine)

@@ -11,7 +11,6 @@ from config.units import GroupId, MemberName
 from handler.engine.engine import Engine
 from handler.operations.fates import chosen, to_protect, to_replace, to_unprotect
 from handler.operations.finding import nearest, record_of, room_of
-from handler.operations.giving import Giving
 from handler.operations.outcomes import NoSuch
 from handler.operations.wishes import wish_of
 from handler.planning.closeups import CloseUp, close_up
@@ -28,19 +27,6 @@ class MemberDesk:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._giving = Giving(engine)
-
-    async def adopt(self, group: GroupId, named: str, *, force: bool, by: str) -> Decision:
-        """Raise the size by one, and have a machine that is there join for it."""
-        return await self._giving.adopt(group, named, force=force, by=by)
-
-    async def evict(self, group: GroupId, member: MemberName, *, force: bool, by: str) -> Decision:
-        """Lower the size by one, and have this very member leave for it, kept as it is and without its mark."""
-        return await self._giving.evict(group, member, force=force, by=by)
-
-    async def exchange(self, group: GroupId, member: MemberName, *, force: bool, by: str) -> None:
-        """Evict a member, and have another one made."""
-        await self._giving.exchange(group, member, force=force, by=by)
 
     async def replace(self, group: GroupId, member: MemberName, *, by: str) -> None:
         """Have another member in this one's place: the new one comes first."""

@@ -49,7 +49,7 @@ class AdoptMember:
     force: bool = False
 
     async def perform(self, desk: Desk, by: str) -> Decision:
-        return await desk.members.adopt(self.group, self.named, force=self.force, by=by)
+        return await desk.giving.adopt(self.group, self.named, force=self.force, by=by)
 
 
 @over("POST", "/groups/{group}/members/{member}/evict", "evict", body="EvictBody", may_be_bare=True, status=202)
@@ -63,8 +63,8 @@ class EvictMember:
 
     async def perform(self, desk: Desk, by: str) -> Decision | Shown:
         if not self.replace:
-            return await desk.members.evict(self.group, self.member, force=self.force, by=by)
-        await desk.members.exchange(self.group, self.member, force=self.force, by=by)
+            return await desk.giving.evict(self.group, self.member, force=self.force, by=by)
+        await desk.giving.exchange(self.group, self.member, force=self.force, by=by)
         return {"group": self.group, "member": self.member, "evicted": True, "replaced": True}
 
 

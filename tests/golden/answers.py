@@ -11,6 +11,7 @@ from typing import Any, Final, cast, get_type_hints
 from handler.operations.balancer_desk import BalancerDesk
 from handler.operations.desk import Desk
 from handler.operations.garbage_desk import GarbageDesk
+from handler.operations.giving import Giving
 from handler.operations.member_desk import MemberDesk
 from handler.operations.roll_desk import RollDesk
 from handler.operations.store_desk import StoreDesk
@@ -40,6 +41,7 @@ BODIES: Final[Mapping[str, object]] = {
 
 PARTS: Final[Mapping[str, type]] = {
     "members": MemberDesk,
+    "giving": Giving,
     "rolling": RollDesk,
     "balancers": BalancerDesk,
     "garbage": GarbageDesk,

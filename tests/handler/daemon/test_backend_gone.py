@@ -97,7 +97,7 @@ def test_every_order_of_a_person_goes_on(scene: Scene) -> None:
 
         await up.desk.members.dismiss(WEB, deleted, force=False, by="ada")
         await up.until(lambda: deleted not in scene.house.machines)
-        await up.desk.members.evict(WEB, evicted, force=False, by="ada")
+        await up.desk.giving.evict(WEB, evicted, force=False, by="ada")
         await up.until(lambda: evicted in scene.house.cloud.unmarked)
         assert len(scene.house.machines) == 4
 

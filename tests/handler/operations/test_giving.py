@@ -36,7 +36,7 @@ def test_a_machine_that_is_given_joins_and_the_size_follows(house: House, by_id:
         await grown(up)
         own = house.cloud.add(DATABASE).id
 
-        decision = await up.desk.members.adopt(WEB, own if by_id else "database", force=False, by="ada")
+        decision = await up.desk.giving.adopt(WEB, own if by_id else "database", force=False, by="ada")
 
         assert (decision.desired_from, decision.desired_to) == (2, 3)
         await up.grown(3)
@@ -65,7 +65,7 @@ def test_what_cannot_be_given_is_refused_by_name(house: House, named: str, error
         house.cloud.add(MemberName("asleep"))
         house.cloud.say(MemberName("asleep"), ServerState.STOPPED)
         with pytest.raises(error, match=said):
-            await up.desk.members.adopt(WEB, named, force=False, by="ada")
+            await up.desk.giving.adopt(WEB, named, force=False, by="ada")
         assert (up.status.desired, len(up.store.members(WEB))) == (2, 2)
 
     house.run(scene)
@@ -77,10 +77,10 @@ def test_above_max_nobody_is_given_unless_somebody_insists(house: House) -> None
     async def scene(up: Up) -> None:
         await grown(up)
         house.cloud.add(DATABASE)
-        refused = await up.desk.members.adopt(WEB, "database", force=False, by="ada")
+        refused = await up.desk.giving.adopt(WEB, "database", force=False, by="ada")
         assert (refused.winner, refused.desired_to) == (None, 2)
         assert len(up.store.members(WEB)) == 2
-        forced = await up.desk.members.adopt(WEB, "database", force=True, by="ada")
+        forced = await up.desk.giving.adopt(WEB, "database", force=True, by="ada")
         assert forced.desired_to == 3
         await up.grown(3)
 
@@ -92,9 +92,9 @@ def test_a_machine_is_given_once(house: House) -> None:
         await grown(up)
         house.cloud.add(DATABASE)
         house.cloud.faults.always["mark"] = Transient("busy")
-        await up.desk.members.adopt(WEB, "database", force=False, by="ada")
+        await up.desk.giving.adopt(WEB, "database", force=False, by="ada")
         with pytest.raises(Refused, match=f"is being adopted already, as {THREE}"):
-            await up.desk.members.adopt(WEB, "database", force=False, by="ada")
+            await up.desk.giving.adopt(WEB, "database", force=False, by="ada")
         house.cloud.faults.clear()
         await up.grown(3)
 
@@ -106,7 +106,7 @@ def test_what_somebody_else_marked_meanwhile_is_theirs_and_the_size_is_as_before
         await grown(up)
         house.cloud.add(DATABASE)
         house.cloud.faults.script("mark", Permanent("database bears the mark web-zzzzzz-1"))
-        await up.desk.members.adopt(WEB, "database", force=False, by="ada")
+        await up.desk.giving.adopt(WEB, "database", force=False, by="ada")
         await up.passed(2)
         assert (up.status.desired, len(up.store.members(WEB))) == (2, 2)
         assert "adoption_refused" in [event.name for event in up.store.history(WEB, before=None, limit=50)]
@@ -127,7 +127,7 @@ def test_without_a_write_nobody_is_given(house: House) -> None:
 
         up.store.record = full  # type: ignore[method-assign]
         with pytest.raises(StoreError):
-            await up.desk.members.adopt(WEB, "database", force=False, by="ada")
+            await up.desk.giving.adopt(WEB, "database", force=False, by="ada")
         up.store.record = record  # type: ignore[method-assign]
         await up.passed(2)
         assert (up.status.desired, len(up.store.members(WEB))) == (2, 2)
@@ -140,7 +140,7 @@ def test_an_evicted_member_leaves_its_balancer_and_is_kept_without_a_mark(house:
     async def scene(up: Up) -> None:
         await grown(up, 3)
         own = house.cloud.machines[THREE].id
-        decision = await up.desk.members.evict(WEB, THREE, force=False, by="ada")
+        decision = await up.desk.giving.evict(WEB, THREE, force=False, by="ada")
         assert (decision.desired_from, decision.desired_to) == (3, 2)
         await up.grown(2)
         assert THREE not in house.edge.states
@@ -148,7 +148,7 @@ def test_an_evicted_member_leaves_its_balancer_and_is_kept_without_a_mark(house:
         told = await up.desk.history(WEB, before=None, limit=99)
         assert {"drain", "leave", "unmark", "forget"} <= {one.name for one in told if one.by == THREE}
         assert ("evict", "ada") in {(one.name, one.by) for one in told}
-        again = await up.desk.members.adopt(WEB, own, force=False, by="ada")
+        again = await up.desk.giving.adopt(WEB, own, force=False, by="ada")
         assert again.desired_to == 3
         await up.grown(3)
         assert house.cloud.machines[name_of(4)].id == own
@@ -160,7 +160,7 @@ def test_an_evicted_member_leaves_its_balancer_and_is_kept_without_a_mark(house:
 def test_an_evicted_member_can_be_replaced_at_the_same_size(house: House) -> None:
     async def scene(up: Up) -> None:
         await grown(up)
-        await up.desk.members.exchange(WEB, name_of(1), force=False, by="ada")
+        await up.desk.giving.exchange(WEB, name_of(1), force=False, by="ada")
         await up.until(lambda: THREE in house.machines)
         await up.grown(2)
         assert house.machines == {name_of(2), THREE}
@@ -172,15 +172,15 @@ def test_an_evicted_member_can_be_replaced_at_the_same_size(house: House) -> Non
 def test_nobody_is_evicted_below_min_or_twice_or_protected(house: House) -> None:
     async def scene(up: Up) -> None:
         await grown(up)
-        refused = await up.desk.members.evict(WEB, name_of(1), force=False, by="ada")
+        refused = await up.desk.giving.evict(WEB, name_of(1), force=False, by="ada")
         assert refused.winner is None
         await up.desk.members.protect(WEB, name_of(1), protected=True, by="ada")
         with pytest.raises(Refused, match="is protected"):
-            await up.desk.members.evict(WEB, name_of(1), force=False, by="ada")
+            await up.desk.giving.evict(WEB, name_of(1), force=False, by="ada")
         house.edge.faults.always["drain"] = Transient("busy")
-        await up.desk.members.exchange(WEB, name_of(2), force=False, by="ada")
+        await up.desk.giving.exchange(WEB, name_of(2), force=False, by="ada")
         with pytest.raises(Refused, match="leaving already"):
-            await up.desk.members.exchange(WEB, name_of(2), force=False, by="ada")
+            await up.desk.giving.exchange(WEB, name_of(2), force=False, by="ada")
 
     house.run(scene)
 
@@ -192,8 +192,8 @@ def test_where_marks_are_fixed_both_are_refused_with_the_reason(house: House) ->
         await grown(up)
         house.cloud.add(DATABASE)
         with pytest.raises(Refused, match="environment"):
-            await up.desk.members.adopt(WEB, "database", force=False, by="ada")
-        for evict in (up.desk.members.evict, up.desk.members.exchange):
+            await up.desk.giving.adopt(WEB, "database", force=False, by="ada")
+        for evict in (up.desk.giving.evict, up.desk.giving.exchange):
             with pytest.raises(Refused, match="environment"):
                 await evict(WEB, name_of(1), force=False, by="ada")
         assert {record.leaving for record in up.store.members(WEB)} == {None}

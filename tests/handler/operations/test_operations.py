@@ -17,7 +17,7 @@ from fastapi.responses import JSONResponse
 
 from config.model.rolling import Allowance
 from config.units import GroupId
-from handler.operations.address import HEADER, Call, address_of, call_of
+from handler.operations.address import _ADDRESSES, HEADER, Call, address_of, call_of
 from handler.operations.group_operations import DeleteGroup
 from handler.operations.registry import OPERATIONS, Operation
 from handler.web.operating import operation_routes
@@ -89,6 +89,10 @@ async def _misread(_: Request, error: Any) -> JSONResponse:
 @pytest.fixture(scope="module")
 def daemon() -> Performing:
     return Performing()
+
+
+def test_every_class_with_an_address_is_in_the_registry() -> None:
+    assert set(OPERATIONS) == _ADDRESSES.keys()
 
 
 def test_no_two_operations_are_asked_for_at_one_address() -> None:
